@@ -1,21 +1,22 @@
-/* Flash attention: o = softmax(scale * q k^T) v for each batch row and head, FP16 in and out, FP32 in between.
+/* Flash attention for diffusion models: o = softmax(scale * q k^T) v for each batch row and head, FP16 in and out, FP32
+ * in between.
  *
  * This folder stands on its own: it needs the CUDA run time and nothing of the program around it.
  *
- * Tensors are rows of channels. Head h of a row is its channels [h * D, (h + 1) * D); rows and batch rows have strides
- * of their own, so that Q, K and V are read in place from a fused projection and the output is written where the next
- * projection reads it.
+ * Tensors are rows of channels. Head h of a row is its channels h * D to (h + 1) * D - 1. Rows and batch rows have
+ * strides of their own, so that Q, K and V are read in place from a fused projection, and the output is written where
+ * the next projection reads it.
  *
  *            row stride
  *   |<---------------------------------->|
  *   [ q0 q1 ... qH | k0 k1 ... kH | v0 v1 ... vH ]   row t of a fused projection: q, k = q + H * D, v = q + 2 * H * D
  *
- * Alignment: all pointers 16 bytes, all strides multiples of 8 elements, D a multiple of 8.
+ * Alignment: all pointers to 16 bytes, all strides to multiples of 8 elements; D is a multiple of 8.
  *
- * Two kernels do the work: a generic one (compute capability 8.0 and up) and one for Hopper (9.0). The same binary
- * holds both, and attention_launch chooses. The kernels pad head dims to one of a few sizes. Head dims above 160 are
- * all padded to 512, which is fast for 512 itself (the one head of a KL autoencoder's middle block) and correct but
- * slow for the others.
+ * Two kernels do the work: a generic one (compute capability 8.0 and up) and one for Hopper (9.0). The same binary has
+ * both, and attention_launch chooses. The kernels pad head dims to one of a few sizes. Head dims above 160 are all
+ * padded to 512, which is fast for 512 itself (the one head of a KL autoencoder's middle block) and correct but slow
+ * for the others.
  *
  * Numbers: products, sums and softmax are FP32. Finite inputs give finite results between the least and the largest
  * value of V (up to rounding), also where scores reach 2^35 (FP16's largest values). Where scale * q k overflows, the
@@ -36,28 +37,35 @@ extern "C" {
 
 enum { ATTN_HEAD_DIM_MIN = 8, ATTN_HEAD_DIM_MAX = 512 };
 
-/* The arguments of one attention. Device pointers to FP16 (attention_cpu: host pointers to float), which must stay
- * valid until the launch has run. Strides count elements. */
+/* The arguments of one attention. Pointers are device pointers to FP16 (for attention_cpu host pointers to float), and
+ * must stay valid until the launch has run. Strides count elements. */
 struct attn_args {
-  const void *q;       /* [B, Tq, H * D] */
-  const void *k, *v;   /* [B, Tk, H * D] */
-  void *o;             /* [B, Tq, H * D]; must not overlap an input */
-  int B, H;            /* batch rows; heads */
-  int Tq, Tk, D;       /* rows of q; rows of k and v; head dim. Tq and Tk are at least 1 */
-  long q_batch, q_row; /* q_batch and o_batch: positive unless B is 1 */
-  long k_batch, k_row; /* k_batch and v_batch may be 0: all batch rows share one K and V */
+  const void *q;     /* queries: [B, Tq, H * D] */
+  const void *k, *v; /* keys and values: [B, Tk, H * D] */
+  void *o;           /* the output: [B, Tq, H * D]; must not overlap an input */
+  int B, H;          /* B: number of batch rows; H: number of heads */
+  /* Tq: number of rows (tokens) of q; Tk: of k and v; both at least 1. D: number of channels of a head */
+  int Tq, Tk, D;
+  /* number of elements from one batch row of q to the next (positive unless B is 1), and from one row to the next;
+   * o_batch and o_row are those of o */
+  long q_batch, q_row;
+  /* number of elements from one batch row of k to the next (0: all batch rows share one K), and from one row to the
+   * next; v_batch and v_row for v */
+  long k_batch, k_row;
   long v_batch, v_row;
   long o_batch, o_row;
-  float scale; /* usually 1 / sqrt(D); positive and finite */
-  bool causal; /* true: row i of q attends to rows 0..i of k alone */
+  float scale; /* factor of the scores, usually 1 / sqrt(D); positive and finite */
+  bool causal; /* true: row i of q attends to rows 0..i of k alone; false: to all rows */
 
-  /* A second segment of keys and values, treated as if appended to the first. It has room for Tk2 rows, and the first
-   * *count2 * count2_rows of them take part: *count2 may be a number of frames with count2_rows rows each. count2 is
-   * the address of an int on the device, which the kernel reads when it runs and clamps to 0..Tk2 / count2_rows. The
-   * rows behind those that take part are never used, whatever they hold. With none of them the result is that of the
-   * same launch without a second segment, to the bit. k2 NULL: no second segment. It cannot be combined with causal. */
-  const void *k2, *v2;   /* [B, Tk2, H * D] */
-  long k2_batch, k2_row; /* k2_batch and v2_batch may be 0: all batch rows share one second segment */
+  /* The second segment: keys and values that are treated as if they were appended to the first (k, v). It has memory
+   * for Tk2 rows, and its first *count2 * count2_rows rows take part: *count2 may be a number of frames with
+   * count2_rows rows each. count2 is the address of an int on the device, which the kernel reads when it runs and
+   * clamps to 0..Tk2 / count2_rows. Later rows are never used, whatever is in them. If no row takes part, the result is
+   * that of the same launch without a second segment, to the bit. k2 NULL: there is no second segment. It cannot be
+   * combined with causal. */
+  const void *k2, *v2; /* keys and values of the second segment: [B, Tk2, H * D] */
+  /* strides of k2 and v2, as for k and v; batch strides may be 0: all batch rows share one second segment */
+  long k2_batch, k2_row;
   long v2_batch, v2_row;
   int Tk2;
   const int *count2;
@@ -65,26 +73,27 @@ struct attn_args {
 };
 
 enum attn_path {
-  ATTN_AUTO,    /* the fastest path for this device and shape */
+  ATTN_AUTO,    /* the faster of the two kernels for this device and shape */
   ATTN_GENERIC, /* the kernel with cp.async and mma.sync */
-  ATTN_HOPPER,  /* the kernel with TMA and wgmma; it has no causal mask */
+  ATTN_HOPPER,  /* the kernel with TMA and wgmma; it cannot do a causal mask */
 };
 
-/* Properties of the device that the launcher needs. */
+/* Properties of the GPU that attention_launch needs to choose and launch a kernel. */
 struct attn_device {
   int capability;          /* compute capability: 10 * major + minor */
   int sms;                 /* number of multiprocessors */
-  void *encode_tensor_map; /* the driver's cuTensorMapEncodeTiled; NULL: no Hopper path */
-  /* The Hopper path launches its kernel as a programmatic dependent: the kernel may become resident before the work
-   * before it in the stream is done, and waits for that work on the device. The caller may clear it. */
+  void *encode_tensor_map; /* the driver's function cuTensorMapEncodeTiled; NULL: the Hopper kernel cannot be used */
+  /* True: the Hopper kernel is launched as a programmatic dependent: it may become resident before the work that
+   * precedes it in the stream is done, and waits for that work on the device. False: it starts after that work.
+   * attention_open sets it where the kernel is there; the caller may clear it. */
   bool overlap;
 };
 
-/* Fills *device for the calling thread's current device. */
+/* Fills *device with the properties of the calling thread's current device. */
 cudaError_t attention_open(struct attn_device *device);
 
-/* True if attention_launch can run args by this path on this device. Checks shapes, alignment, and for ATTN_HOPPER the
- * device; reads no device memory. */
+/* Returns true if attention_launch can run args by this path on this device. Checks shapes, alignment and the device's
+ * compute capability, and for ATTN_HOPPER whether that kernel is there and can do the shape; reads no device memory. */
 bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. A launch
@@ -93,14 +102,15 @@ bool attention_supported(const struct attn_device *device, const struct attn_arg
  * must not share it. */
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
-/* Enqueues the kernel. workspace: device memory of attention_workspace bytes, aligned to 256 (NULL when 0).
+/* Enqueues the kernel in `stream`. workspace: device memory of attention_workspace bytes, aligned to 256; NULL if that
+ * is 0.
  *
- * Returns cudaErrorNotSupported when attention_supported says no, else the status of the launch. */
+ * Returns cudaErrorNotSupported if attention_supported says no, else the status of the launch. */
 cudaError_t attention_launch(const struct attn_device *device, const struct attn_args *args, enum attn_path path,
                              void *workspace, cudaStream_t stream);
 
-/* The definition of attention, with which the kernels are compared: the same arguments over host arrays of float, all
- * sums in double. count2 is a host pointer here. */
+/* The definition of attention, with which the kernels are compared: it takes the same arguments with host arrays of
+ * float, and computes all sums in double. count2 is a host pointer here. */
 void attention_cpu(const struct attn_args *args);
 
 #ifdef __cplusplus

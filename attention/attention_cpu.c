@@ -1,9 +1,10 @@
-/* Calculates attention by its formula, row after row, in double precision. Tests compare the kernels with it. */
+/* attention_cpu: computes attention by its formula, row after row, in double precision. Tests compare the kernels with
+ * it. */
 #include "attention.h"
 
 #include <math.h>
 
-/* The state of one row of q while the keys are read one after the other (online softmax). */
+/* The running softmax of one row of q, whose keys are read one after the other (online softmax). */
 struct row {
   double max, sum;
   double *acc; /* [D] */

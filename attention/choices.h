@@ -1,5 +1,5 @@
-/* Every kernel variant that attention_launch chooses from, by number. Tests, which must cover all variants, and
- * benchmarks, which compare them, use this header; programs call attention_launch. The rules of attention.h apply. */
+/* Lists, by number, every kernel variant that attention_launch chooses from. Tests use this header to cover all
+ * variants, and benchmarks to compare them; programs call attention_launch. The rules of attention.h apply. */
 #ifndef ATTENTION_CHOICES_H
 #define ATTENTION_CHOICES_H
 
@@ -9,13 +9,13 @@
 extern "C" {
 #endif
 
-/* Returns the variant's name for people: the kernel and its tile shape ("sm80 tall", "sm90 long"), then "balanced" if
- * the work is cut into equal ranges of keys instead of whole tiles, and "by count" if it is cut so only with many keys
- * in both segments together, which the device decides. NULL: no variant has this number. */
+/* Returns the variant's name for people: the kernel and its tile shape ("sm80 tall", "sm90 long"). "balanced" follows
+ * if thread blocks get equal ranges of keys instead of whole tiles; "by count" if they do so only where both segments
+ * of keys together are long, which the device decides. NULL: no variant has this number. */
 const char *attention_choice_name(int choice);
 
-/* True if this variant can run args on this device: the device has the kernel, the variant exists for the head dim, and
- * the shape fits it. */
+/* Returns true if this variant can run args on this device: the device has the kernel, the variant exists for the head
+ * dim, and the shape fits the variant. */
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice);
 
 /* Returns the number of the variant that attention_launch chooses for ATTN_AUTO. */

@@ -1,17 +1,18 @@
 /* How a launch of the Hopper kernel divides its work between clusters of thread blocks. The host, the kernel and a test
  * that needs no GPU use the same functions.
  *
- * A unit of work is a block of keys of a row tile: unit u is key block u % blocks of row tile u / blocks. A cluster is
- * one thread block, or several that divide each tile between them: into slices of its channels, or into parts of its
- * keys. The share of a cluster is a number of whole tiles, or, where tiles are cut, any range of units.
+ * A row tile is a number of query rows of one head; it is computed block of keys by block of keys. A unit of work is
+ * one block of keys of one row tile: unit u is key block u % blocks of row tile u / blocks. A cluster is one thread
+ * block, or several that divide each tile between them: into slices of its channels, or into parts of its keys. The
+ * share of a cluster is a number of whole tiles, or, where tiles are cut, any range of units.
  *
  *   tiles        | 0           | 1           | 2           |      3 tiles of 4 key blocks, cut into ranges for
  *   units        | 0  1  2  3  | 4  5  6  7  | 8  9 10 11  |      5 clusters: 12 = 3 + 3 + 2 + 2 + 2
  *   clusters     | 0      | 1        | 2    | 3   | 4      |
  *
  * The number of keys in the second segment (k2 in attention.h) is known on the device alone. The kernel therefore
- * decides if tiles are cut, and into how many ranges. With an empty second segment all numbers are those of a launch
- * without one. */
+ * decides whether tiles are cut, and into how many ranges. With an empty second segment all numbers are those of a
+ * launch without one. */
 #ifndef ATTENTION_CUTS_H
 #define ATTENTION_CUTS_H
 
@@ -24,51 +25,55 @@
 #define ATTN_FUNCTION static inline
 #endif
 
-/* The number of keys that a cut tile costs: a launch with cut tiles takes about as long as one that has so many keys
- * more in each tile, and leaves no multiprocessor idle. */
+/* What it costs to cut tiles, expressed in keys: a launch with cut tiles leaves no multiprocessor idle, but takes as
+ * long as if each tile had this many more keys. */
 enum { ATTN_CUT_COST = 1024 };
 
-/* Which launches cut tiles. */
+/* When a launch cuts row tiles into ranges of keys, to keep all multiprocessors busy. */
 enum attn_cutting {
   ATTN_CUT_NEVER,
   ATTN_CUT_ALWAYS,
-  ATTN_CUT_BY_COUNT, /* only with many keys in both segments together, as attn_cut_from says */
+  ATTN_CUT_BY_COUNT, /* only if both segments of keys together are long enough (attn_cut_from) */
 };
 
-/* Returns the number of keys of the second segment that take part. count: the number on the device; each counts `rows`
- * keys, and at most `most` count. */
+/* Returns how many keys of the second segment take part. count: *count2 of attention.h, which is limited to 0..most;
+ * rows: how many keys each of them stands for. */
 ATTN_FUNCTION int attn_second_keys(int count, int most, int rows) {
   return (count < 0 ? 0 : count < most ? count : most) * rows;
 }
 
-/* What the host knows of the division. */
+/* The division of a launch's work between clusters, as far as the host can compute it. */
 struct attn_cuts {
-  int tiles;         /* row tiles of all heads and batch rows */
-  int clusters;      /* clusters of the launch */
-  int share, larger; /* whole tiles of each cluster; the first `larger` clusters have one more */
-  int from;          /* tiles are cut if at least so many keys take part */
-  int most;          /* clusters that the GPU runs at a time, and that cut tiles are divided between at most */
-  int first_active;  /* clusters that cut tiles are divided between if the second segment is empty */
+  int tiles;         /* number of row tiles of all heads and batch rows together */
+  int clusters;      /* number of clusters of the launch */
+  int share, larger; /* share: number of whole tiles of each cluster; the first `larger` clusters have one more */
+  int from;          /* least number of keys, in both segments, for which tiles are cut */
+  /* number of clusters that the GPU runs at a time; cut tiles are divided between this many at most */
+  int most;
+  int first_active; /* number of clusters between which cut tiles are divided if the second segment is empty */
 };
 
-/* A part of a row tile's work: its blocks of keys from `first` to `last` - 1. */
+/* A piece of the work on row tile number `tile`: its blocks of keys first to last - 1. */
 struct attn_piece {
   int tile, first, last;
 };
 
-/* What one cluster does. */
+/* The work that one cluster has still to do. */
 struct attn_work {
-  int blocks; /* key blocks of a row tile */
-  /* Whole tiles of each cluster, or units where tiles are cut; the first `larger` clusters have one more. */
+  int blocks; /* number of blocks of keys of each row tile */
+  /* share: number of whole tiles of each cluster, or of units (key blocks of a tile) if tiles are cut; the first
+   * `larger` clusters have one more */
   int share, larger;
-  int tile, first, left; /* tile and first key block of the next piece; units from there to the end of the share */
+  /* tile, first: row tile and key block at which the cluster's next piece begins; left: number of units from there to
+   * the end of its share */
+  int tile, first, left;
 };
 
-/* Returns the number of clusters that cut tiles are divided between: at most `most`, and at most one for each unit. If
- * two thread blocks share a tile by channels and there are fewer tiles than clusters, every tile is cut into the same
- * number of parts p, because other cuts would leave some tiles with three parts and some with two. A tile of n blocks
- * of keys then takes time n / p, plus about p for merging the parts, which is least for p = sqrt(n). With more blocks
- * the number never becomes smaller. */
+/* Returns the number of clusters between which cut tiles are divided: at most `most`, and at most one for each unit. If
+ * two thread blocks divide a tile by channels (slices 2) and there are fewer tiles than clusters, every tile is cut
+ * into the same number of parts p, because other cuts would leave some tiles with three parts and some with two. A tile
+ * of n blocks of keys then takes time n / p, plus about p for merging the parts, which is least for p = sqrt(n). For
+ * more blocks the result is never smaller. */
 ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int blocks) {
   if (slices > 1 && tiles <= most) {
     int parts = most / tiles;
@@ -79,15 +84,16 @@ ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int bloc
   return tiles * blocks < most ? tiles * blocks : most;
 }
 
-/* Returns the least number of keys for which cut tiles are faster than whole ones, which leave a part of the last wave
- * idle. */
+/* Returns the least number of keys for which a launch with cut tiles is faster than one with whole tiles, whose last
+ * wave leaves some multiprocessors idle; INT_MAX if it leaves none idle. */
 ATTN_FUNCTION int attn_cut_from(int most, long tiles) {
   long waves = (tiles + most - 1) / most, idle = waves * most - tiles;
   return idle ? (int)((long)ATTN_CUT_COST * most / idle + 1) : INT_MAX;
 }
 
-/* Returns the host's part of the division. resident: clusters that the GPU runs at a time. one_tile: each cluster has
- * one tile. first_blocks: key blocks of the first segment; all_blocks: those of both if the second is full. */
+/* Returns the division of the work, as far as the host can compute it. resident: number of clusters that the GPU runs
+ * at a time. one_tile: each cluster gets a single tile. first_blocks: number of key blocks of the first segment;
+ * all_blocks: of both if the second is full. */
 ATTN_FUNCTION struct attn_cuts attn_divide(enum attn_cutting cutting, int resident, int slices, bool one_tile,
                                            int tiles, int first_blocks, int all_blocks) {
   struct attn_cuts cuts = {tiles, tiles, 0, 0, INT_MAX, resident, 0};
@@ -103,19 +109,20 @@ ATTN_FUNCTION struct attn_cuts attn_divide(enum attn_cutting cutting, int reside
   return cuts;
 }
 
-/* Returns the first tile of a cluster's share, or its first unit where tiles are cut. */
+/* Returns the number of the first tile of a cluster's share, or of its first unit if tiles are cut. */
 ATTN_FUNCTION int attn_start(const struct attn_work *work, int cluster) {
   return cluster * work->share + (cluster < work->larger ? cluster : work->larger);
 }
 
-/* Returns the cluster that does unit u where tiles are cut. */
+/* Returns the number of the cluster whose share contains unit u, if tiles are cut. */
 ATTN_FUNCTION int attn_cluster_of(const struct attn_work *work, int u) {
   int in_larger = work->larger * (work->share + 1);
   return u < in_larger ? u / (work->share + 1) : work->larger + (u - in_larger) / work->share;
 }
 
-/* Returns a cluster's work, which may be none. can_cut: false where tiles are never cut. first_keys, first_blocks: keys
- * and key blocks of the first segment; second_keys, second_blocks: those of the second, as many as take part. */
+/* Returns the work of cluster number `cluster`, which may be none. can_cut: false: this shape's tiles are never cut.
+ * first_keys, first_blocks: numbers of keys and key blocks of the first segment; second_keys, second_blocks: of that
+ * part of the second which is used. */
 ATTN_FUNCTION struct attn_work attn_work_begin(const struct attn_cuts *cuts, bool can_cut, int slices, int cluster,
                                                int first_keys, int first_blocks, int second_keys, int second_blocks) {
   struct attn_work work = {first_blocks + second_blocks, cuts->share, cuts->larger, 0, 0, 0};
@@ -136,8 +143,8 @@ ATTN_FUNCTION struct attn_work attn_work_begin(const struct attn_cuts *cuts, boo
   return work;
 }
 
-/* Takes the next piece of a cluster's work. Returns false if there is none. parts: thread blocks of the cluster that
- * split the keys of its one tile; part: the number of this one. */
+/* Stores the next piece of a cluster's work in *piece, and removes it from *work. Returns false if none is left. parts:
+ * number of thread blocks of the cluster that split the keys of its one tile; part: the number of the calling one. */
 ATTN_FUNCTION bool attn_work_next(struct attn_work *work, int parts, int part, struct attn_piece *piece) {
   if (work->left <= 0)
     return false;

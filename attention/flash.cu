@@ -1,4 +1,4 @@
-/* The choice of kernel and tile shape for a problem, and the launches. This file has host code alone. */
+/* Chooses the kernel and the tile shape for an attention, and launches it. All code here runs on the host. */
 #include "choices.h"
 #include "tiles.h"
 
@@ -6,7 +6,7 @@
 
 namespace attention {
 
-/* ---- generic kernel -------------------------------------------------------------------------------------- */
+/* ---- launch of the generic kernel, by head dim -------------------------------------------------------------- */
 
 static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
   if (a.D <= 32)
@@ -26,7 +26,7 @@ static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) 
   return launch_sm80<512>(a, false, stream);
 }
 
-/* ---- Hopper kernel: shapes ------------------------------------------------------------------------------- */
+/* ---- Hopper kernel: the choice of the tile shape ------------------------------------------------------------ */
 
 template <class T> struct describe_tile {
   static shape_info info() {
@@ -80,34 +80,37 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* The choice looks at the first segment's keys alone, because an empty second segment must not change a bit. Only a
- * launch that would leave multiprocessors idle lets the device decide by the number of keys if tiles are cut. */
+/* Chooses the variant of the Hopper kernel. Only the number of keys in the first segment counts, because an empty
+ * second segment must not change a bit of the result. If a launch would leave multiprocessors idle, the device may
+ * still decide, by the number of all keys, whether tiles are cut. */
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = a.Tk, small_tiles = tiles_of(a, 64);
-  /* for these head dims there is one shape, and a balanced launch of it leaves tiles whole where that is faster */
+  /* Larger head dims have only one shape. In a balanced launch of it tiles stay whole where that is faster. */
   if (dp > UNSPLIT_DIM_MAX)
     return {SHAPE_PAIR, ATTN_CUT_ALWAYS};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
   shape_sm90 large = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
   shape_info large_info = describe_sm90(dp, large);
-  /* With one block of keys there is no pipeline to fill, and many small thread blocks hide each other's latencies. Even
-   * when they need more than one round they are better than a larger block that is mostly empty. */
+  /* With one block of keys there is no pipeline to fill, and many small thread blocks hide each other's latencies. They
+   * are better than a larger block that is mostly empty, even if they do not all fit on the chip at a time. */
   for (shape_sm90 shape : {SHAPE_SHORT, SHAPE_FEW}) {
     shape_info info = describe_sm90(dp, shape);
     bool one_round = small_tiles <= info.blocks * device.sms, tighter = info.blocks > 1 && info.keys < large_info.keys;
     if (keys <= info.keys && (one_round || tighter))
       return {shape, ATTN_CUT_NEVER};
   }
-  /* SHAPE_HALVES takes long to begin and to end, too long for 256 keys. Where tiles of 64 rows fit the chip at a time,
-   * it pays only by its larger blocks (8 x 1024 x 1024, split and halves: D 64 with equal blocks 6.95 and 9.43 us, D 80
-   * 9.4 and 8.8, D 160 13.5 and 12.3), from about 1024 keys on. */
+  /* If all tiles of 64 rows fit on the chip at a time, SHAPE_SPLIT is faster than SHAPE_HALVES (two thread blocks have
+   * the same rows and split the keys), because SHAPE_HALVES takes long to begin and to end. From about 1024 keys on,
+   * SHAPE_HALVES is faster if its blocks of keys are larger. Measured for 8 heads of 1024 queries and 1024 keys, split
+   * and halves: D 64 (equal blocks) 6.95 and 9.43 us, D 80 9.4 and 8.8, D 160 13.5 and 12.3. */
   shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
     return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, ATTN_CUT_NEVER};
-  /* With few keys, small thread blocks that all fit the chip at a time are faster than larger ones that need two
-   * rounds: 80 x 256 x 256 takes 5.8 us in blocks of 64 keys, 6.9 in blocks of 80, 10.7 in long tiles. */
+  /* With few keys, small thread blocks that all fit on the chip at a time are faster than larger ones that need two
+   * rounds: 80 heads of 256 queries and 256 keys take 5.8 us in blocks of 64 keys, 6.9 in blocks of 80, 10.7 in long
+   * tiles. */
   shape_info small = describe_sm90(dp, SHAPE_SHORT);
   if (small.rows && keys <= 256 && small_tiles <= small.blocks * device.sms &&
       tiles_of(a, large_info.rows) > device.sms)
@@ -118,7 +121,7 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   return {large, keys >= from ? ATTN_CUT_ALWAYS : all_keys(a) >= from ? ATTN_CUT_BY_COUNT : ATTN_CUT_NEVER};
 }
 
-/* ---- Hopper kernel: launch ------------------------------------------------------------------------------- */
+/* ---- Hopper kernel: workspace, tensor maps, launch ---------------------------------------------------------- */
 
 constexpr int ROW_GROUPS_MAX = 4;
 
@@ -133,8 +136,9 @@ size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90
 
 using encode_tensor_map = decltype(&cuTensorMapEncodeTiled);
 
-/* Makes a tensor map of [batch][row][head][channel] with boxes of rows x 64 channels of one head. The part of a box
- * outside the tensor reads as zero and is not written. A batch stride of 0 makes one batch row. */
+/* Makes a tensor map (TMA's description of a tensor) of [batch][row][head][channel], with boxes of `rows`
+ * rows by 64 channels of one head. The part of a box that lies outside the tensor reads as zero and is not written. A
+ * batch stride of 0 makes a tensor of one batch row. */
 static bool make_map(const attn_device &device, CUtensorMap *map, const attn_args &a, const void *data, int T,
                      long row_stride, long batch_stride, int rows) {
   bool batched = batch_stride != 0 && a.B > 1;
@@ -217,7 +221,7 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   }
 }
 
-/* ---- checks and the choice of the kernel ------------------------------------------------------------------ */
+/* ---- checks of the arguments, and the choice between the two kernels ---------------------------------------- */
 
 static bool aligned(const void *p, long row, long batch) {
   return (uintptr_t)p % 16 == 0 && row > 0 && row % 8 == 0 && batch >= 0 && batch % 8 == 0;
@@ -236,7 +240,7 @@ static bool well_formed(const attn_args &a) {
 }
 
 static bool fits_hopper(const attn_device &device, const attn_args &a) {
-  /* The kernel counts keys, and its work, pairs of a row tile and a block of keys, in int. */
+  /* The kernel counts in int, both keys and units of work (pairs of a row tile and a block of keys). */
   long tiles = tiles_of(a, 64), blocks = all_keys(a) / 48 + 2;
   return device.encode_tensor_map && !a.causal && tiles < 1l << 30 && tiles * blocks < 1l << 30 &&
          all_keys(a) <= INT_MAX;
@@ -293,7 +297,7 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: the generic kernel's two variants, then each Hopper shape: whole tiles, balanced, by count ---- */
+/* ---- choices.h: numbers 0 and 1 are the generic kernel's, then 3 for each Hopper shape: whole, balanced, by count  */
 
 enum { CUTTINGS = ATTN_CUT_BY_COUNT + 1 };
 

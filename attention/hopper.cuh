@@ -8,13 +8,14 @@
 
 namespace attention {
 
-/* ---- mbarriers: a phase ends when all expected arrivals and bytes have come ------------------------------- */
+/* ---- mbarriers: a phase ends when all expected arrivals and bytes have come --------------------------------- */
 
 __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-/* Makes initialised barriers visible to the copy engine, and to the cluster after the next cluster_arrive_relaxed. */
+/* Makes barriers that were just initialised visible to TMA, and to the cluster's other thread blocks after the next
+ * cluster_arrive_relaxed. */
 __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -27,7 +28,8 @@ __device__ __forceinline__ void barrier_expect(uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-/* Waits until the phase of this parity has ended. In a fresh barrier the phase of parity 1 counts as ended. */
+/* Waits until the barrier's phase of this parity has ended (phases have parity 0 and 1 in turn). In a fresh barrier the
+ * phase of parity 1 counts as ended. */
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
   uint32_t done;
   do {
@@ -51,21 +53,21 @@ __device__ __forceinline__ int cluster_rank() {
   return rank;
 }
 
-/* Converts an address in this thread block's shared memory to the same place in that of the thread block with this
- * rank. */
+/* Returns the address that an address of this thread block's shared memory has in the shared memory of the thread block
+ * with this rank in the cluster. */
 __device__ __forceinline__ uint32_t cluster_address(uint32_t address, int rank) {
   uint32_t remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
   return remote;
 }
 
-/* Arrives at the cluster's barrier; cluster_wait then waits for all threads of the cluster that have not ended. Other
- * work may stand between the two. */
+/* Arrives at the cluster's barrier; cluster_wait then waits for all threads of the cluster that have not ended. A
+ * thread may do other work between the two calls. */
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
-/* Arrives without a release, which would wait for all earlier writes. This is enough after barrier_init_fence, which
- * orders the initialised barriers by itself. */
+/* Arrives at the cluster's barrier without release semantics, which would wait for all earlier writes. This is enough
+ * after barrier_init_fence, which itself makes the initialised barriers visible. */
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
@@ -74,14 +76,13 @@ __device__ __forceinline__ void cluster_wait() {
 }
 
 /* Arrives at another thread block's barrier, to say that a buffer has been read. The arrival has release semantics for
- * this thread block alone. By the memory model that is too weak for another thread block, but a load has returned its
- * value before this instruction is issued, and a release for the cluster would wait for all writes under way. */
+ * this thread block alone; a release for the cluster would wait for all writes under way. By the memory model this is
+ * too weak for another thread block, but a load has returned its value before this instruction is issued. */
 __device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }
 
-/* Writes 16 bytes to another thread block's shared memory. The barrier there counts them like bytes of the copy
- * engine. */
+/* Writes 16 bytes to another thread block's shared memory. The barrier there counts them like bytes that TMA copies. */
 __device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint32_t remote_barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(remote),
@@ -89,10 +90,10 @@ __device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint3
       : "memory");
 }
 
-/* ---- counters in global memory that thread blocks share ----
+/* ---- counters in global memory, by which thread blocks wait for each other's results ----
  *
- * Writes before an addition, also those of threads that a barrier joined, are visible after a later addition or
- * load. */
+ * A thread's writes before an addition, also those of threads that it has joined at a barrier, are visible after a
+ * later addition or load by another thread. */
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned *counter) {
   unsigned value;
@@ -106,7 +107,7 @@ __device__ __forceinline__ unsigned add_acquire_release(unsigned *counter, unsig
   return before;
 }
 
-/* ---- named barriers: a thread block has 16, and number 0 is __syncthreads --------------------------------- */
+/* ---- named barriers: a thread block has 16, and number 0 is that of __syncthreads --------------------------- */
 
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -116,7 +117,7 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* ---- TMA: boxes of a tensor [batch][row][head][channel] -------------------------------------------------- */
+/* ---- TMA: the copy engine moves boxes of a tensor [batch][row][head][channel] ------------------------------- */
 
 __device__ __forceinline__ void tensor_prefetch(const CUtensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -138,19 +139,20 @@ __device__ __forceinline__ void tensor_store(uint32_t from, const CUtensorMap *m
                : "memory");
 }
 
-/* Commits this thread's stores and waits until shared memory may be reused. */
+/* Ends the group of stores that this thread has given to TMA, and waits until the shared memory that they read may be
+ * reused. */
 __device__ __forceinline__ void tensor_stores_finish() {
   asm volatile("cp.async.bulk.commit_group;\n"
                "cp.async.bulk.wait_group.read 0;" ::
                    : "memory");
 }
 
-/* Makes this thread's writes to shared memory visible to later reads by the copy engine and wgmma. */
+/* Makes this thread's writes to shared memory visible to later reads by TMA and wgmma. */
 __device__ __forceinline__ void shared_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* ---- registers and launches ------------------------------------------------------------------------------ */
+/* ---- registers of a warpgroup, and programmatic launches ---------------------------------------------------- */
 
 template <int COUNT> __device__ __forceinline__ void registers_give() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
@@ -160,7 +162,7 @@ template <int COUNT> __device__ __forceinline__ void registers_take() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-/* Allows the next kernel in the stream to become resident. */
+/* Allows the next kernel in the stream to become resident before this one has ended. */
 __device__ __forceinline__ void launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
@@ -172,17 +174,17 @@ __device__ __forceinline__ void wait_for_predecessors() {
 
 /* ---- wgmma ----------------------------------------------------------------------------------------------- */
 
-/* A descriptor tells wgmma where an operand lies in shared memory. All use the 128-byte swizzle, as TMA writes it: rows
- * of 128 bytes in groups of 8 (1024 bytes), with the 16-byte chunks of row r permuted by xor with r % 8. Addresses and
- * offsets count 16 bytes.
+/* Make descriptors, which tell wgmma where an operand lies in shared memory. All use the 128-byte swizzle, as TMA
+ * writes it: rows of 128 bytes in groups of 8 (1024 bytes), with the 16-byte chunks of row r permuted by xor with r %
+ * 8. Addresses and offsets count 16 bytes.
  *
- * describe_rows, for K-major operands (Q and K, whose rows are rows of the product with 64 channels each): the next 16
- * channels lie 32 bytes further, within the swizzled row. describe_columns, for MN-major operands (V, whose rows are
- * keys, the summed dimension, with 64 channels each): the next 16 keys lie 2048 bytes further, and chunk_bytes is the
- * distance from the tile of channels 0..63 to that of 64..127.
+ * describe_rows is for K-major operands: Q and K, whose rows of 64 channels are rows of the product. The next 16
+ * channels lie 32 bytes further, within the swizzled row. describe_columns is for MN-major operands: V, whose rows of
+ * 64 channels are keys, the summed dimension. The next 16 keys lie 2048 bytes further; chunk_bytes is the distance from
+ * the tile of channels 0..63 to that of 64..127.
  *
- * The upper word is the same for all descriptors, and steps change the lower word alone, so only lower words are
- * kept. */
+ * The upper 32 bits are the same for all descriptors and do not change from step to step, so only the lower 32 are
+ * stored. */
 __device__ __forceinline__ uint32_t describe_rows(uint32_t address) {
   return 1u << 16 | (address & 0x3ffff) >> 4;
 }
@@ -196,7 +198,8 @@ __device__ __forceinline__ uint64_t descriptor(uint32_t lower, int bytes) {
   return (uint64_t)(SWIZZLE_128 | GROUP) << 32 | (lower + bytes / 16);
 }
 
-/* Must come before the first wgmma that uses registers written by other instructions. */
+/* Orders register writes before wgmma; must be called before the first wgmma that uses registers written by other
+ * instructions. */
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -209,7 +212,7 @@ template <int PENDING> __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Keeps the compiler from moving uses of an accumulator across this point. */
+/* Keeps the compiler from moving uses of the accumulator d across this point. */
 template <int GROUPS> __device__ __forceinline__ void pin(float (&d)[GROUPS][4]) {
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
@@ -218,15 +221,16 @@ template <int GROUPS> __device__ __forceinline__ void pin(float (&d)[GROUPS][4])
       asm volatile("" : "+f"(d[g][i])::"memory");
 }
 
-/* Multiplies: d (64 x N) = a (64 x 16) b (16 x N), added to the old d if accumulate. scores() takes a and b K-major in
- * shared memory. values() takes a in registers and b MN-major in shared memory. */
+/* The instruction wgmma for N columns: d (64 x N) = a (64 x 16) b (16 x N), added to the old d if accumulate is true.
+ * scores() takes a and b K-major in shared memory. values() takes a in registers and b MN-major in shared memory. */
 template <int N> struct Wgmma;
 
 #define ATTENTION_D(g) "+f"(d[g][0]), "+f"(d[g][1]), "+f"(d[g][2]), "+f"(d[g][3])
 #define ATTENTION_D4(g) ATTENTION_D(g), ATTENTION_D(g + 1), ATTENTION_D(g + 2), ATTENTION_D(g + 3)
 #define ATTENTION_D8(g) ATTENTION_D4(g), ATTENTION_D4(g + 4)
 
-/* LIST: the accumulator's operands as text; A to F: the operand numbers that follow them. */
+/* Defines Wgmma<N>. LIST: the accumulator's operands as assembly text; A to F: the numbers of the operands after
+ * them. */
 #define ATTENTION_WGMMA(N, LIST, A, B, C, D, E, F, ...)                                                                \
   template <> struct Wgmma<N> {                                                                                        \
     static __device__ __forceinline__ void scores(float (&d)[N / 8][4], uint64_t a, uint64_t b, int accumulate) {      \

@@ -1,4 +1,4 @@
-/* The generic kernel, with one instance for each padded head dim. */
+/* The generic kernel, compiled once for each padded head dim. */
 #include "kernel_sm80.cuh"
 
 namespace attention {

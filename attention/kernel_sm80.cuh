@@ -1,26 +1,27 @@
-/* Flash attention with cp.async and mma.sync.m16n8k16: compute capability 8.0 and up, any length, causal or not.
+/* Flash attention with cp.async and mma.sync.m16n8k16: for compute capability 8.0 and up, any length, causal or not.
  *
- * A block of threads owns BM rows of one head's queries and walks over the keys in blocks of BN:
+ * A block of threads owns BM rows of one head's queries and goes through the keys in blocks of BN:
  *
- *              keys, BN at a time ->
- *            +------+------+------+--      S = Q K^T   16 x BN a warp, in registers
- *   queries  |  S   |  S'  |      |        P = 2^(S - m), packed in registers to an A operand
- *    (BM)    +------+------+------+--      O = O 2^(m_old - m) + P V
+ *                keys, BN at a time ->
+ *              +------+------+------+--     S = Q K^T        16 x BN a warp, in registers
+ *     queries  |  S   |  S'  |      |       P = 2^(S - m),   packed in registers to an A operand
+ *     (BM)     +------+------+------+--     O = O 2^(m_old - m) + P V
  *
  * Each warp owns 16 rows, so no softmax crosses warps. Q stays in registers. Keys and values come through shared
  * memory, in two stages: while one block is used, the next is loaded. Rows in shared memory are padded by 16 bytes,
  * which lets ldmatrix read eight rows without a bank conflict for any head dim.
  *
- * Three shapes:
- *   tall: 4 warps own 64 rows and share each block of keys;
- *   wide: 4 warps own the same 16 rows and split the keys between them (block j goes to warp j % 4), each with buffers
- *         of its own and no barrier in the loop; their partial results are merged at the end. Four times as many thread
- *         blocks, for few heads and short rows;
- *   sliced, for head dims above 160, whose O would not fit into a warp's registers: 4 warps share 16 rows and all keys,
- *         and split the channels. Each multiplies its own channels of Q and K, and the four parts of a score are added
- *         up through shared memory. From there on a warp does as if it were alone, with its own channels of V and O.
+ * There are three shapes of thread blocks:
+ *   tall    4 warps own 64 rows and share each block of keys
+ *   wide    4 warps own the same 16 rows and split the keys between them (block j goes to warp j % 4), each with
+ *           buffers of its own and no barrier in the loop; their partial results are merged at the end. This gives
+ *           four times as many thread blocks, for few heads and short rows
+ *   sliced  for head dims above 160, whose O would not fit into a warp's registers: 4 warps share 16 rows and all
+ *           keys, and split the channels. Each multiplies its own channels of Q and K, and the four parts of a score
+ *           are added up through shared memory. From there on a warp works as if it were alone, with its own channels
+ *           of V and O
  *
- * Arithmetic: 4 Tq Tk D operations a head; Q, K, V, O are read or written once from memory (K and V again from L2 for
+ * Arithmetic: 4 Tq Tk D operations a head. Q, K, V, O are read or written once from memory (K and V again from L2 for
  * each row tile), so beyond a few hundred keys the tensor cores and the exponentials bound it, not memory. */
 #ifndef ATTENTION_KERNEL_SM80_CUH
 #define ATTENTION_KERNEL_SM80_CUH
@@ -35,7 +36,7 @@ __device__ __forceinline__ uint32_t shared_address(const void *p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/* Copies 16 bytes from global to shared memory; writes zeros if not valid. */
+/* Starts to copy 16 bytes from global to shared memory; if `valid` is false, writes zeros instead. */
 __device__ __forceinline__ void copy16_async(uint32_t to, const void *from, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
 }
@@ -69,8 +70,8 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const uint32_t (&a)[
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* Copies rows [first, first + ROWS) of one head to shared memory, with zeros for rows from limit on and for channels
- * from D on. */
+/* Copies rows first to first + ROWS - 1 of one head to shared memory, with zeros for rows from `limit` on and for
+ * channels from D on. */
 template <int DP, int ROWS, int THREADS>
 __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long row_stride, int first, int limit, int D,
                                           int thread) {
@@ -84,17 +85,18 @@ __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long 
   }
 }
 
-/* Consecutive keys and values of one head. */
+/* Where the keys and values of one head are, in one segment (k and v, or k2 and v2). */
 struct Segment {
   const __half *k, *v;
   long k_row, v_row;
   int count;
 };
 
-/* The keys that a thread block walks over: both segments, each cut into blocks of BN. */
+/* The blocks of BN keys that a thread block goes through: those of the first segment (k, v), then those of the second
+ * (k2, v2). */
 template <class T> struct KeyBlocks {
   Segment one, two;
-  int split, total; /* blocks in the first segment; blocks in both */
+  int split, total; /* split: number of key blocks of the first segment; total: of both segments */
 
   __device__ __forceinline__ KeyBlocks(const attn_args &a, int b, int h, int columns) {
     one.k = static_cast<const __half *>(a.k) + b * a.k_batch + h * a.D;
@@ -109,7 +111,8 @@ template <class T> struct KeyBlocks {
     total = split + (two.count + T::BN - 1) / T::BN;
   }
 
-  /* Return the first key of block j within its segment, and the number of keys from there to the segment's end. */
+  /* first returns the number of key block j's first key within its segment; valid returns the number of keys from there
+   * to the segment's end. */
   __device__ __forceinline__ int first(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -128,7 +131,7 @@ template <class T> struct KeyBlocks {
   }
 };
 
-/* S = Q K^T for a warp's 16 rows and its channels. */
+/* Computes the scores S = Q K^T for a warp's 16 rows, over the warp's channels. */
 template <class T>
 __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const uint32_t (&q)[T::SLICE / 16][4],
                                               uint32_t keys, int lane) {
@@ -149,8 +152,9 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
     }
 }
 
-/* Adds up the parts of a score that the SLICES warps with the same rows hold. Each warp adds them in the same order.
- * exchange: [SLICES][BN / 8][32] float4 of shared memory, free again after the next barrier of all these warps. */
+/* Adds up the parts of each score, which the SLICES warps with the same rows have computed from their own channels.
+ * Each warp adds them in the same order, so that all get the same bits. exchange: [SLICES][BN / 8][32] float4 of shared
+ * memory, free again after the next barrier of all these warps. */
 template <class T>
 __device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exchange, int row_warp, int slice,
                                            int lane) {
@@ -173,7 +177,7 @@ __device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exc
   }
 }
 
-/* O += P V for a warp's 16 rows and its channels. */
+/* Adds P V to O for a warp's 16 rows and its channels. */
 template <class T>
 __device__ __forceinline__ void multiply_values(float (&o)[T::SLICE / 8][4], const uint32_t (&p)[T::BN / 16][4],
                                                 uint32_t values, int lane) {
@@ -189,7 +193,8 @@ __device__ __forceinline__ void multiply_values(float (&o)[T::SLICE / 8][4], con
     }
 }
 
-/* Masks column c of a tile that begins at key `first` for row r if first + c > r. */
+/* Masks the elements of a tile of scores that causal attention must not use: column c of row r, if first + c > r.
+ * first: the number of the tile's first key. */
 template <int GROUPS>
 __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, int row, int column) {
 #pragma unroll
@@ -200,8 +205,8 @@ __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, in
         s[g][i] = -CUDART_INF_F;
 }
 
-/* Each warp rearranges its part of O to rows of 16-byte chunks in shared memory and stores them. out, staging:
- * addresses of the warp's first channel, of which there are `channels`. */
+/* Stores a warp's part of O as FP16. It is first rearranged in shared memory (staging) to rows of 16-byte chunks. out,
+ * staging: addresses of the warp's first channel, of which there are `channels`. */
 template <class T>
 __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::SLICE / 8][4],
                                            int first, int channels, int lane) {
@@ -222,16 +227,17 @@ __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char
   }
 }
 
-/* Merges the key groups of the wide shape: each warp writes its partial result to shared memory, then all threads
- * combine and store them. */
+/* Merges the results of the warps that have the same rows and different keys (the wide shape): each warp writes its
+ * partial result to shared memory, then all threads combine them and store the sum. */
 template <class T>
 __device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char *shared, float (&o)[T::DP / 8][4],
                                            const OnlineSoftmax &softmax, float scale, int first) {
   constexpr int PITCH = T::DP + 4;
-  float *partial = reinterpret_cast<float *>(shared); /* [KEY_GROUPS][16][PITCH] */
+  float *partial = reinterpret_cast<float *>(shared); /* the warps' partial results: [KEY_GROUPS][16][PITCH] */
   float *maxima = partial + T::KEY_GROUPS * 16 * PITCH, *sums = maxima + T::KEY_GROUPS * 16;
   int lane = threadIdx.x % 32, group = threadIdx.x / 32;
-  __syncthreads(); /* the buffers of keys and values are free now */
+  /* After this barrier no warp reads the buffers of keys and values any more, so they are overwritten. */
+  __syncthreads();
 #pragma unroll
   for (int r = 0; r < 2; r++) {
     int row = group * 16 + lane / 4 + 8 * r;
@@ -273,23 +279,25 @@ template <class T> __device__ __forceinline__ void group_barrier() {
     __syncthreads();
 }
 
-/* Grid: row tiles, heads, batch rows. */
+/* The generic kernel. Its grid is row tiles x heads x batch rows. */
 template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_kernel(const attn_args a) {
   extern __shared__ __align__(128) char shared[];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   int group = warp / (T::ROW_WARPS * T::SLICES), row_warp = warp / T::SLICES % T::ROW_WARPS, slice = warp % T::SLICES;
   int group_thread = threadIdx.x % T::GROUP_THREADS, first_channel = slice * T::SLICE;
   int tile = blockIdx.x * T::BM, h = blockIdx.y, b = blockIdx.z;
-  int first = tile + row_warp * 16; /* the warp's first row */
+  int first = tile + row_warp * 16; /* number of the warp's first row of q */
 
   int columns = a.causal ? min(a.Tk, tile + T::BM) : a.Tk;
   KeyBlocks<T> keys(a, b, h, columns);
   int blocks = keys.total;
 
-  char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES; /* the two stages of K and V of this group */
+  /* the two buffers (stages) of keys and values that this group of warps uses in turn */
+  char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES;
   uint32_t stages = shared_address(buffers);
   char *own_q = shared + (row_warp * 16 * T::PITCH + first_channel) * 2;
-  float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32; /* in Q's memory */
+  /* memory through which warps exchange parts of scores; it held Q before */
+  float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32;
   /* Load Q and the first block of keys and values. */
   load_rows<T::DP, T::BM, T::THREADS>(shared_address(shared),
                                       static_cast<const __half *>(a.q) + b * a.q_batch + h * a.D, a.q_row, tile, a.Tq,
@@ -300,7 +308,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   copies_commit();
   copies_wait<1>();
   __syncthreads();
-  /* Q to registers. */
+  /* Load Q from shared memory to registers. */
   uint32_t q[T::SLICE / 16][4];
   uint32_t q_address = shared_address(own_q) + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
@@ -312,7 +320,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   OnlineSoftmax softmax;
   softmax.reset();
   for (int j = group, i = 0; j < blocks; j += T::KEY_GROUPS, i ^= 1) {
-    /* Start to load the next block, wait for this one. */
+    /* Start to load the next block of keys and values, and wait for the present one. */
     if (j + T::KEY_GROUPS < blocks)
       keys.load(j + T::KEY_GROUPS, stages + (i ^ 1) * T::STAGE_BYTES, a.D, group_thread);
     copies_commit();
@@ -329,18 +337,18 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
       mask_columns(s, keys.valid(j), lane % 4 * 2);
     if (a.causal && keys.first(j) + T::BN > first)
       mask_causal(s, keys.first(j), first + lane / 4, lane % 4 * 2);
-    /* Online softmax: rescale O if the reference changes, then P = 2^(S - m). */
+    /* Online softmax: rescale O if the reference m (the score that is subtracted) changes, then P = 2^(S - m). */
     largest(s, top);
     if (softmax.expect(top, scale, keep))
       scale_rows<T::SLICE / 8>(o, keep);
     softmax.exponentiate<true>(s, scale);
-    /* O += P V. */
+    /* O += P V, for the warp's rows. */
     pack_tile(p, s);
     multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES + first_channel * 2, lane);
     group_barrier<T>();
   }
 
-  /* Normalise and store. */
+  /* Divide O by the row sums and store it. */
   __half *out = static_cast<__half *>(a.o) + b * a.o_batch + h * a.D;
   if constexpr (T::KEY_GROUPS > 1) {
     merge_rows<T>(a, out, shared, o, softmax, scale, first);

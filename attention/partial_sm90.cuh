@@ -1,6 +1,6 @@
-/* Partial results of the Hopper kernel. Several warpgroups or thread blocks may share a tile and split its keys, and a
- * balanced launch cuts tiles into ranges of keys. Each then has O and a softmax state of its own; these functions
- * store, send and add them. */
+/* Functions that store, send and add partial results of the Hopper kernel. Several warpgroups or thread blocks may have
+ * the same tile and different keys, and a balanced launch cuts tiles into ranges of keys. Each of them then has an O
+ * and a softmax state of its own, which are merged at the end. */
 #ifndef ATTENTION_PARTIAL_SM90_CUH
 #define ATTENTION_PARTIAL_SM90_CUH
 
@@ -20,7 +20,7 @@ __device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_
   to[T::DP / 8 * 128 + thread] = make_float4(softmax.max[0], softmax.max[1], softmax.sum[0], softmax.sum[1]);
 }
 
-/* Sends a thread's O and softmax state to [DP / 8 + 1][THREADS] float4 in another thread block of the cluster. A
+/* Sends a thread's O and softmax state to [DP / 8 + 1][THREADS] float4 in the other thread block of the cluster. A
  * barrier there counts the bytes. */
 template <class T, int THREADS>
 __device__ __forceinline__ void send_partial(uint32_t to, uint32_t barrier, const float (&o)[T::O_GROUPS][4],
@@ -32,13 +32,14 @@ __device__ __forceinline__ void send_partial(uint32_t to, uint32_t barrier, cons
   send(to + (T::DP / 8 * THREADS + thread) * 16, state, barrier);
 }
 
-/* Returns the weighted sum without fused operations, so that the order of a and b makes no difference. */
+/* Returns a * a_weight + b * b_weight, computed without fused operations, so that exchanging a and b changes no bit. */
 __device__ __forceinline__ float weighted_sum(float a, float a_weight, float b, float b_weight) {
   return __fadd_rn(__fmul_rn(a, a_weight), __fmul_rn(b, b_weight));
 }
 
-/* Adds a partial result that THREADS threads stored to this thread's o and softmax state. FROM_GLOBAL: other thread
- * blocks of this launch stored it in global memory, so it is read past the first-level cache. */
+/* Adds a partial result, which THREADS threads have stored, to this thread's o and softmax state. FROM_GLOBAL: other
+ * thread blocks of this launch stored it in global memory, so it is read past the first-level cache, which may be out
+ * of date. */
 template <class T, bool FROM_GLOBAL, int THREADS = 128>
 __device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::O_GROUPS][4], OnlineSoftmax &softmax,
                                             float scale, int thread) {
@@ -50,7 +51,7 @@ __device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::O_
     float top = fmaxf(softmax.max[r], other_max[r]);
     own_weight[r] = weight_of(softmax.max[r], top, scale);
     weight[r] = weight_of(other_max[r], top, scale);
-    if (top == -CUDART_INF_F) /* neither has seen a key of the row */
+    if (top == -CUDART_INF_F) /* neither of the two results contains a key for this row */
       own_weight[r] = weight[r] = 0;
     softmax.sum[r] = weighted_sum(softmax.sum[r], own_weight[r], other_sum[r], weight[r]);
     softmax.max[r] = top;

@@ -1,4 +1,4 @@
-/* The part that the Hopper kernel's producer and consumers share (the division of the work, the layout of shared memory
+/* The code that the Hopper kernel's producer and consumers share (the division of the work, the layout of shared memory
  * with its barriers), and the producer itself. */
 #ifndef ATTENTION_PIPELINE_SM90_CUH
 #define ATTENTION_PIPELINE_SM90_CUH
@@ -11,19 +11,22 @@ namespace attention {
 
 using Piece = attn_piece;
 
-/* Returns this thread block's slice of the channels, which is its rank in the cluster. */
+/* Returns the number of this thread block's slice (half of the channels), which is its rank in the cluster; 0 without
+ * slices. */
 template <class T> __device__ __forceinline__ int slice_of_block() {
   return T::SLICES > 1 ? cluster_rank() : 0;
 }
 
-/* Returns this thread block's part of the keys, which is its rank in the cluster. */
+/* Returns the number of this thread block's part (half of the keys), which is its rank in the cluster; 0 without
+ * parts. */
 template <class T> __device__ __forceinline__ int part_of_block() {
   return T::PARTS > 1 ? cluster_rank() : 0;
 }
 
-/* The work of this thread block's cluster (cuts.h). */
+/* The work of this thread block's cluster (cuts.h), and the sizes of the two segments of keys. */
 template <class T> struct Work {
-  int split, count2; /* key blocks of the first segment; keys of the second that take part */
+  /* split: number of key blocks of the first segment; count2: number of keys of the second segment that take part */
+  int split, count2;
   attn_work own;
 
   __device__ __forceinline__ Work(const params_sm90 &p, int count2)
@@ -41,8 +44,8 @@ template <class T> struct Work {
     return attn_work_next(&own, T::PARTS, part_of_block<T>(), &piece);
   }
 
-  /* Return the first row of key block j within its segment, and the number of keys from that row to the segment's
-   * end. */
+  /* row returns the number of key block j's first row (key) within its segment; valid returns the number of keys from
+   * there to the segment's end. */
   __device__ __forceinline__ int row(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -51,7 +54,7 @@ template <class T> struct Work {
   }
 };
 
-/* Addresses of the tiles and barriers in shared memory. */
+/* Addresses of tiles and barriers in the thread block's shared memory. */
 template <class T> struct Shared {
   uint32_t base;
 
@@ -85,22 +88,22 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
     return barrier(T::Q_BARRIERS + 3 * T::STAGES + stage);
   }
-  /* Returns the buffer in which a consumer warp (numbered from 0) receives the scores of the thread block that has the
-   * other half of the channels. inbox_full is the barrier that counts its bytes. */
+  /* inbox returns the buffer in which a consumer warp (numbered from 0) receives the scores of the thread block that
+   * has the other half of the channels; inbox_full returns the barrier that counts their bytes. */
   __device__ __forceinline__ uint32_t inbox(int warp) const {
     return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
   }
   __device__ __forceinline__ uint32_t inbox_full(int warp) const {
     return barrier(T::TILE_BARRIERS + warp);
   }
-  /* Returns the barrier on which a warp waits before it sends scores: the warp of the same number in the other thread
-   * block has then read the scores that were sent before. */
+  /* Returns the barrier on which a warp waits before it sends scores: its phase ends when the warp of the same number
+   * in the other thread block has read the scores that were sent before. */
   __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
 
-  /* Return the buffer in which a row group receives the results of the thread block that had the other half of the
-   * keys, and the barrier that counts their bytes. */
+  /* part returns the buffer in which a row group receives the results of the thread block that has the other half of
+   * the keys; part_full returns the barrier that counts their bytes. */
   __device__ __forceinline__ uint32_t part(int row_group) const {
     return base + T::PART_OFFSET + row_group * T::PART_GROUP_BYTES;
   }
@@ -108,8 +111,8 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
-  /* Returns the barrier of a row group on which the warpgroup that adds up waits: it counts the threads of the other
-   * warpgroups of the group that have stored their results. */
+  /* Returns the barrier on which the warpgroup waits that adds up the results of a row group's warpgroups. It counts
+   * the threads of the others that have stored their results. */
   __device__ __forceinline__ uint32_t merge_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
   }
@@ -117,12 +120,13 @@ template <class T> struct Shared {
   __device__ __forceinline__ void init_barriers() const {
     for (int group = 0; group < T::Q_FULLS; group++)
       barrier_init(q_full(group), 1);
-    /* The thread that starts a store of rows arrives here when the copy engine has read them from shared memory. */
+    /* q_empty: each thread that starts a store of rows arrives when TMA has read them from shared memory */
     barrier_init(q_empty(), T::BM / T::STORE_ROWS);
     for (int s = 0; s < T::STAGES; s++) {
       barrier_init(k_full(s), 1);
       barrier_init(v_full(s), 1);
-      barrier_init(k_empty(s), 4 * T::ROW_GROUPS); /* each warp arrives when it is done */
+      /* k_empty, v_empty: each warp arrives when it has read the stage (buffer) */
+      barrier_init(k_empty(s), 4 * T::ROW_GROUPS);
       barrier_init(v_empty(s), 4 * T::ROW_GROUPS);
     }
     for (int warp = 0; T::SLICES > 1 && warp < 4 * T::CONSUMERS; warp++) {
@@ -135,12 +139,13 @@ template <class T> struct Shared {
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      /* armed once, because with PARTS > 1 a thread block has one tile */
+      /* This barrier is armed only once, because with PARTS > 1 a thread block has one tile. */
       barrier_expect(part_full(group), T::PART_GROUP_BYTES);
   }
 };
 
-/* A position in the ring of stages, and the parity of its barriers' current phase. */
+/* A position in the ring of stages (buffers in shared memory), and the parity of the phase in which that stage's
+ * barriers are. */
 template <class T> struct Ring {
   int stage, parity;
 
@@ -153,7 +158,7 @@ template <class T> struct Ring {
   }
 };
 
-/* Coordinates of a row tile, or of a block of keys, in its tensor. */
+/* Coordinates of a row tile, or of a block of keys, in its tensor, as the copy engine (TMA) takes them. */
 struct alignas(16) Place {
   int channel, row, head, batch;
 };
@@ -167,15 +172,15 @@ template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &
   return {slice_of_block<T>() * T::DP, (tile - rest * p.row_tiles) * T::BM, rest - batch * p.heads, batch};
 }
 
-/* Makes the compiler calculate the coordinates here instead of where they are used. */
+/* Makes the compiler calculate the coordinates at this point of the code instead of where they are used. */
 __device__ __forceinline__ void pin(Place &at) {
   asm volatile("" : "+r"(at.channel), "+r"(at.row), "+r"(at.head), "+r"(at.batch)::"memory");
 }
 
 /* ---- producer: one thread ----
  *
- * It does all it can before it waits for the kernels before it in the stream. That wait is over at once except the
- * first time. */
+ * It does all it can before it waits for the kernels before this one in the stream (wait_for_predecessors); after the
+ * first time that wait is over at once. */
 
 template <class T>
 __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUtensorMap *map, Place at) {
@@ -187,7 +192,7 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
 }
 
 /* Waits until the last tile's Q and result have left shared memory, so that the next Q can be loaded, and stores the
- * new tile's coordinates in shared memory. The barriers q_full tell the consumers that both are there. */
+ * new tile's coordinates in shared memory. The barriers q_full tell the consumers that coordinates and Q are there. */
 template <class T>
 __device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, const Place &at, int parity) {
   barrier_wait(shared.q_empty(), parity);
@@ -207,8 +212,8 @@ template <class T> __device__ __forceinline__ void load_queries(const params_sm9
                   at.row + 64 * g, at.batch);
 }
 
-/* Loads Q, K and V of all parts of tiles that this thread block calculates, beginning with `piece`. memory: shared
- * memory as a pointer. */
+/* Loads Q, K and V of all pieces (ranges of keys of a tile) of this thread block, beginning with `piece`. memory: the
+ * address of shared memory as a pointer. */
 template <class T>
 __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared,
                                         char *memory) {
@@ -216,18 +221,19 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   int q_parity = 1;
   Place at = place_of<T>(p, piece.tile);
   pin(at);
-  /* Wait until Q's memory is free, and arm the barriers for the first Q. */
+  /* Wait until Q's shared memory is free, and arm the barriers for the first Q. */
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
-    /* Load Q. */
-    /* A piece has no keys where there are fewer blocks than parts. */
+    /* Load Q, before K if the shape says so. */
+    /* A piece (range of keys of a tile) has no keys if there are fewer blocks of keys than parts. Its Q is loaded
+     * here. */
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last;
     if (queries_first) {
       if (!expected)
         expect_queries(shared, memory, at, q_parity);
       load_queries(p, shared, at);
     }
-    /* Load K and V, block after block, each as soon as its stage is empty. */
+    /* Load K and V, block after block, each as soon as its stage (buffer) is empty. */
     for (int j = piece.first; j < piece.last; j++) {
       bool one = j < work.split;
       int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;

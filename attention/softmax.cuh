@@ -3,11 +3,11 @@
  * mma.m16n8k16 and wgmma.m64nNk16 give each thread the same part of an accumulator: of the 16 rows of its warp the rows
  * lane / 4 and lane / 4 + 8, and of each group of 8 columns the two at 2 * (lane % 4):
  *
- *   tile[g][0], tile[g][1]: row lane / 4,     columns 8 g + 2 (lane % 4) and the next
- *   tile[g][2], tile[g][3]: row lane / 4 + 8, the same columns
+ *   tile[g][0], tile[g][1]:  row lane / 4,      columns 8 g + 2 (lane % 4) and the next
+ *   tile[g][2], tile[g][3]:  row lane / 4 + 8,  the same columns
  *
- * The four threads of a quad share a row. Two groups of columns, packed to FP16, are a thread's part of the A operand
- * of the next product, so probabilities never leave registers. */
+ * Four neighbouring threads (a quad) share a row. Two groups of columns, packed to FP16, are a thread's part of the A
+ * operand of the next product, so probabilities never leave registers. */
 #ifndef ATTENTION_SOFTMAX_CUH
 #define ATTENTION_SOFTMAX_CUH
 
@@ -18,9 +18,9 @@
 
 namespace attention {
 
-/* A row's maximum may grow by a factor of up to 2^8 before the accumulator is rescaled. The probabilities, relative to
- * the older maximum, then reach 256, which costs FP16 no precision, and nearly every rescaling after the first blocks
- * is saved. */
+/* log2 of the factor by which a row's maximum may grow before the accumulator is rescaled. The probabilities, relative
+ * to the older maximum, then reach 256, which costs FP16 no precision. This saves nearly every rescaling after the
+ * first blocks. */
 constexpr float RESCALE_THRESHOLD = 8;
 
 __device__ __forceinline__ float exp2_approx(float x) {
@@ -34,8 +34,8 @@ __device__ __forceinline__ uint32_t pack_half2(float low, float high) {
   return *reinterpret_cast<uint32_t *>(&h);
 }
 
-/* Packs two results to FP16, clamped to its finite range. Results are weighted means of V, but their weights are
- * rounded to FP16, so a mean of values near 65504 could round to infinity. NaN stays NaN. */
+/* Packs two results to FP16, clamped to its finite range. Results are weighted means of V; but the weights are rounded
+ * to FP16, so that a mean of values near 65504 could round to infinity. NaN stays NaN. */
 __device__ __forceinline__ uint32_t pack_result(float low, float high) {
   const __half2 LARGEST = __floats2half2_rn(65504, 65504);
   __half2 h = __hmin2_nan(__hmax2_nan(__floats2half2_rn(low, high), __hneg2(LARGEST)), LARGEST);
@@ -58,24 +58,27 @@ __device__ __forceinline__ float quad_sum(float x) {
   return x + __shfl_xor_sync(0xffffffff, x, 2);
 }
 
-/* The reference m of a row. Its probabilities are 2^(scale * (score - m)), where m is the largest score seen when m was
- * last chosen.
+/* How the reference m of a row is used: the score that is subtracted from all of the row's scores. Probabilities are
+ * 2^(scale * (score - m)), where m is the largest score seen when m was last chosen.
  *
- * fma(score, scale, -round(scale * m)) takes one instruction a score. The rounding error is the same for the whole row:
- * a common factor, which the division by the row's sum cancels. It must not be large, though: a float near 2^28 is off
- * by up to 2^3, and a float near 2^35, which FP16's largest values reach, by up to 2^10. Rows whose scale * m is beyond
- * FAR therefore subtract m from the scores first, which is exact for scores near m, and scale then. */
-constexpr float FAR = 1 << 20; /* up to here the common factor stays below 2^(2^-4), which FP16 holds easily */
+ * As fma(score, scale, -round(scale * m)) this takes one instruction a score. The rounding error is the same for the
+ * whole row: a common factor, which the division by the row's sum cancels. But it must not be large: a float near 2^28
+ * is off by up to 2^3, and a float near 2^35, which FP16's largest values reach, by up to 2^10. For rows whose scale *
+ * m is beyond FAR, m is therefore subtracted from the scores first, which is exact for scores near m, and the
+ * difference is scaled. */
+/* up to this value of scale * m the common factor stays below 2^(2^-4), which FP16 holds easily */
+constexpr float FAR = 1 << 20;
 
 __device__ __forceinline__ bool is_far(float m, float scale) {
   return fabsf(m * scale) > FAR;
 }
 
-/* Returns the factor, a power of 2, that converts probabilities relative to m to probabilities relative to `larger`,
- * which is at least m. It uses the same rounding that each of the two references was used with. m may be -inf; `larger`
- * must not be. */
+/* Returns the factor, a power of 2, that turns probabilities relative to the reference m into probabilities relative to
+ * `larger`, which is at least m. It rounds as the probabilities of each of the two references were rounded. m may be
+ * -inf; `larger` must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
-  float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale); /* rounded, never fused */
+  /* The products must be rounded as elsewhere, so they are never fused with the subtraction. */
+  float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale);
   float power = near_m - near_larger;
   bool far_m = is_far(m, scale), far_larger = is_far(larger, scale);
   if (far_m || far_larger)
@@ -83,13 +86,16 @@ __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
   return exp2_approx(power);
 }
 
-/* The softmax state of a thread's two rows. */
+/* The state of the online softmax for a thread's two rows of scores. */
 struct OnlineSoftmax {
-  float max[2];    /* the reference m, a score; -inf before the first score */
-  float limit[2];  /* the score above which m is replaced */
-  float offset[2]; /* a summand for each scaled score: -scale * m; 0 where m is subtracted before scaling */
-  float sum[2];    /* sum of the probabilities in this thread's own columns */
-  bool far;        /* true: some row of the warp has an m beyond FAR */
+  /* the reference m of each row: the score that is subtracted from all scores of the row; -inf before the first
+   * score */
+  float max[2];
+  float limit[2]; /* score of each row above which its reference m is replaced */
+  /* number that is added to each scaled score of the row: -scale * m; 0 if m is subtracted before scaling (FAR) */
+  float offset[2];
+  float sum[2]; /* sum of the probabilities in this thread's own columns */
+  bool far;     /* true: scale * m of some row of this warp is beyond FAR, so that m is subtracted before scaling */
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
@@ -100,13 +106,15 @@ struct OnlineSoftmax {
     far = false;
   }
 
-  /* Chooses m from a row's first scores. top: this thread's largest score of each row. */
+  /* Chooses the reference m of each row (the score that is subtracted from all) from the row's first scores. top: this
+   * thread's largest score of each of its two rows. */
   __device__ __forceinline__ void begin(const float (&top)[2], float scale) {
     refer_to({quad_max(top[0]), quad_max(top[1])}, scale);
   }
 
-  /* Checks m against more scores and replaces it if needed. Returns true if m changed in any row of the warp; the
-   * caller must then multiply what it has accumulated by keep[row]. */
+  /* Compares the reference m of each row with further scores and replaces it if they are too large. Returns true if m
+   * changed in any row of the warp; the caller must then multiply all that it has accumulated by keep[row]. top: this
+   * thread's largest score of each of its two rows. */
   __device__ __forceinline__ bool expect(const float (&top)[2], float scale, float (&keep)[2]) {
     float seen[2] = {quad_max(top[0]), quad_max(top[1])};
     keep[0] = keep[1] = 1;
@@ -122,7 +130,8 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /* Turns scores that begin() or expect() has seen into 2^(scale * (score - m) + zero). ADD: also adds them to sum. */
+  /* Turns scores, for which begin() or expect() was called, into 2^(scale * (score - m) + zero). ADD: true: also adds
+   * them to sum. */
   template <bool ADD, int GROUPS>
   __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
     if (far)
@@ -147,13 +156,15 @@ private:
     float row[2];
   };
 
-  /* A row without a score (-inf) counts as far, so nothing is added to or subtracted from its scores. */
+  /* Makes m.row[r] the reference of row r from now on. A row without a score (-inf) counts as beyond FAR, so that
+   * nothing is added to or subtracted from its scores. */
   __device__ __forceinline__ void refer_to(Rows m, float scale) {
     bool row_far[2] = {is_far(m.row[0], scale), is_far(m.row[1], scale)};
 #pragma unroll
     for (int r = 0; r < 2; r++) {
       max[r] = m.row[r];
-      limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale)); /* down could be off by a factor of 2^16 */
+      /* rounded down: a limit rounded to nearest could let probabilities grow by a further factor of 2^16 */
+      limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale));
       offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
     }
     far = __any_sync(0xffffffff, row_far[0] || row_far[1]);
@@ -186,7 +197,8 @@ template <int GROUPS> __device__ __forceinline__ void largest(const float (&tile
   }
 }
 
-/* Masks columns [valid, 8 * GROUPS) of a tile. column: this thread's first column, 2 * (lane % 4). */
+/* Masks columns valid to 8 * GROUPS - 1 of a tile of scores, which belong to no key. column: this thread's first
+ * column, 2 * (lane % 4). */
 template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)[GROUPS][4], int valid, int column) {
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
@@ -196,7 +208,8 @@ template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)
         tile[g][i] = -CUDART_INF_F;
 }
 
-/* Packs a tile from the accumulator layout to that of A operands: p[k] has columns 16 k .. 16 k + 15. */
+/* Packs a tile of probabilities from the accumulator's layout to that of A operands: p[k] has columns 16 k .. 16 k +
+ * 15. */
 template <int GROUPS>
 __device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const float (&tile)[GROUPS][4]) {
 #pragma unroll
@@ -208,7 +221,7 @@ __device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const fl
   }
 }
 
-/* Multiplies the first COUNT groups of columns by factor[row]. */
+/* Multiplies the first COUNT groups of columns of o by the factor of each row. */
 template <int COUNT, int GROUPS>
 __device__ __forceinline__ void scale_rows(float (&tile)[GROUPS][4], const float (&factor)[2]) {
 #pragma unroll

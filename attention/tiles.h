@@ -1,5 +1,5 @@
-/* Tile shapes of both kernels, and the choice of one for a problem. Shapes are types. The choices are pure functions,
- * with their reasons in the comments. */
+/* Tile shapes of both kernels, and which one serves which attention best. A shape is a type with all its sizes as
+ * constants. The functions that choose depend on their arguments alone; their comments give the reasons. */
 #ifndef ATTENTION_TILES_H
 #define ATTENTION_TILES_H
 
@@ -13,32 +13,36 @@
 
 namespace attention {
 
-/* Returns the factor that turns scores into exponents of 2. It is finite, because a score of 0 times infinity would be
- * NaN. */
+/* Returns scale * log2(e), by which scores become exponents of 2. It is limited to finite values, because a score of 0
+ * times infinity would be NaN. */
 __host__ __device__ inline float scale_of(const attn_args &a) {
   return fminf(a.scale * CUDART_L2E_F, FLT_MAX);
 }
 
-/* Number of row tiles in all heads and batch rows, when a tile has this many rows. */
+/* Returns the number of row tiles in all heads and batch rows together, if a tile has this many rows. */
 inline long tiles_of(const attn_args &a, int rows) {
   return (a.Tq + rows - 1L) / rows * a.H * a.B;
 }
 
-/* Head dims are padded to one of a few sizes. The padding is zeros, which the copy into shared memory writes. */
+/* Head dims are padded to one of a few sizes. The padding is zeros, which the copy to shared memory writes. */
 
-/* ---- generic kernel -------------------------------------------------------------------------------------- */
+/* ---- generic kernel: tile shapes ---------------------------------------------------------------------------- */
 
 template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> struct TileSm80 {
-  static constexpr int DP = DP_;                 /* head dim, padded to 16 */
-  static constexpr int ROW_WARPS = ROW_WARPS_;   /* warps with 16 rows each that share the keys */
-  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* groups of warps that share rows but split the keys */
-  static constexpr int SLICES = SLICES_;         /* warps that share rows and keys but split the channels */
-  static constexpr int BN = BN_;                 /* keys in a block of keys */
+  static constexpr int DP = DP_;               /* head dim, padded to 16 */
+  static constexpr int ROW_WARPS = ROW_WARPS_; /* number of warps, with 16 rows each, that use the same keys */
+  /* number of groups of warps that have the same rows but split the keys */
+  static constexpr int KEY_GROUPS = KEY_GROUPS_;
+  /* number of warps that have the same rows and keys but split the channels */
+  static constexpr int SLICES = SLICES_;
+  static constexpr int BN = BN_; /* number of keys in a block */
   static constexpr int BM = 16 * ROW_WARPS;
-  static constexpr int GROUP_THREADS = 32 * ROW_WARPS * SLICES; /* threads that share a block of keys */
+  static constexpr int GROUP_THREADS = 32 * ROW_WARPS * SLICES; /* number of threads that use the same block of keys */
   static constexpr int THREADS = GROUP_THREADS * KEY_GROUPS;
-  static constexpr int SLICE = DP / SLICES; /* channels of one warp */
-  static constexpr int PITCH = DP + 8; /* elements from row to row in shared memory: an odd number of 16-byte chunks */
+  static constexpr int SLICE = DP / SLICES; /* number of channels that one warp computes */
+  /* elements from one row to the next in shared memory: an odd number of 16-byte chunks, so that rows have no bank
+   * conflicts */
+  static constexpr int PITCH = DP + 8;
   static constexpr int Q_BYTES = BM * PITCH * 2;
   static constexpr int TILE_BYTES = BN * PITCH * 2;
   static constexpr int STAGE_BYTES = 2 * TILE_BYTES;
@@ -50,7 +54,8 @@ template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> st
   static_assert(KEY_GROUPS == 1 || KEY_GROUPS * 16 * (DP + 6) * 4 <= SHARED_BYTES, "room to merge in");
 };
 
-/* Largest number of keys, up to 64, for which 99 KB hold two stages. More than 64 would spill scores from registers. */
+/* Returns the largest number of keys, up to 64, for which two blocks of keys and values fit into 99 KB of shared
+ * memory. With more than 64, scores would not fit into registers. */
 constexpr int tile_keys_sm80(int dp) {
   return dp <= 96 ? 64 : 32;
 }
@@ -58,10 +63,12 @@ constexpr int tile_keys_sm80_wide(int dp) {
   return dp <= 80 ? 32 : 16;
 }
 
-/* Head dims above this are split between warps, and have no wide shape. */
+/* Largest head dim that one warp computes alone. Larger ones are split between warps, and have no wide shape (warps
+ * that have the same rows and split the keys). */
 constexpr int UNSPLIT_DIM_MAX = 160;
 
-/* The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would leave half the chip idle. */
+/* Returns true if the wide shape (warps that have the same rows and split the keys) is faster. It reads all keys for
+ * every 16 rows, so it pays only where tall tiles would leave half of the chip idle. */
 inline bool choose_wide(const attn_device &device, const attn_args &a) {
   if (a.D > UNSPLIT_DIM_MAX)
     return false;
@@ -70,74 +77,83 @@ inline bool choose_wide(const attn_device &device, const attn_args &a) {
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream);
 
-/* ---- Hopper kernel --------------------------------------------------------------------------------------- */
+/* ---- Hopper kernel: tile shapes ----------------------------------------------------------------------------- */
 
 enum turns_sm90 { TURNS_NONE, TURNS_PRODUCTS, TURNS_EXPONENTIALS };
 
 template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1, int SLICES_ = 1,
           int PARTS_ = 1>
 struct TileSm90 {
-  static constexpr int DP = DP_;                 /* head dim, padded to 8; with slices, the channels of one slice */
-  static constexpr int ROW_GROUPS = ROW_GROUPS_; /* warpgroups with 64 rows each, which share the keys */
-  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* warpgroups that share rows but split the keys */
-  static constexpr int BN = BN_;                 /* keys in a block of keys */
-  static constexpr int STAGES = STAGES_;         /* blocks of keys and values that shared memory holds */
-  static constexpr int BLOCKS = BLOCKS_;         /* thread blocks that share a multiprocessor */
-  static constexpr int SLICES = SLICES_;         /* thread blocks that share rows and keys but split the channels */
-  static constexpr int PARTS = PARTS_;           /* thread blocks that share rows but split the keys */
-  static constexpr int CLUSTER = SLICES * PARTS; /* thread blocks that work on one tile */
+  /* head dim, padded to 8; if two thread blocks split the channels, the number of channels of one of them */
+  static constexpr int DP = DP_;
+  static constexpr int ROW_GROUPS = ROW_GROUPS_; /* number of warpgroups, with 64 rows each, that use the same keys */
+  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* number of warpgroups that have the same rows but split the keys */
+  static constexpr int BN = BN_;                 /* number of keys in a block */
+  static constexpr int STAGES = STAGES_;         /* number of blocks of keys and values that shared memory holds */
+  static constexpr int BLOCKS = BLOCKS_;         /* number of thread blocks that run on a multiprocessor at a time */
+  /* number of thread blocks that have the same rows and keys but split the channels */
+  static constexpr int SLICES = SLICES_;
+  static constexpr int PARTS = PARTS_; /* number of thread blocks that have the same rows but split the keys */
+  static constexpr int CLUSTER = SLICES * PARTS; /* number of thread blocks that work on one tile */
   static constexpr int BM = 64 * ROW_GROUPS;
   static constexpr int CONSUMERS = ROW_GROUPS * KEY_GROUPS;
-  /* True if tiles may be cut into pieces for a balanced launch. Shapes without it are compiled without that code. */
+  /* true: a balanced launch may cut tiles of this shape into ranges of keys; false: the kernel is compiled without the
+   * code for that */
   static constexpr bool CUTS = ROW_GROUPS > 1 && PARTS == 1;
-  /* The producer adds one warpgroup. Each quarter of a multiprocessor has 512 registers a lane for one warp of each
-   * warpgroup; the producer gives most of its share to the consumers. */
+  /* The producer adds one warpgroup. Each quarter of a multiprocessor runs one warp of each warpgroup and has 512
+   * registers a lane for them; the producer gives most of its share to the consumers. */
   static constexpr int WARPGROUPS = CONSUMERS + 1;
   static constexpr int THREADS = 128 * WARPGROUPS;
   static constexpr int LAUNCH_REGISTERS = 512 / (WARPGROUPS * BLOCKS) / 8 * 8;
   static constexpr int PRODUCER_REGISTERS = 24;
   static constexpr int SPARE_REGISTERS = (LAUNCH_REGISTERS * WARPGROUPS - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8;
   static constexpr int CONSUMER_REGISTERS = SPARE_REGISTERS < 240 ? SPARE_REGISTERS : 240;
-  static constexpr int CHUNKS = (DP + 63) / 64; /* chunks of 64 channels: 128 bytes, which is one swizzled row */
+  /* number of chunks of 64 channels in a row; a chunk has 128 bytes, which is one swizzled row */
+  static constexpr int CHUNKS = (DP + 63) / 64;
   static constexpr int CHUNK_BYTES = BN * 128;
-  static constexpr int TILE_BYTES = CHUNKS * CHUNK_BYTES; /* K or V of one block of keys */
+  static constexpr int TILE_BYTES = CHUNKS * CHUNK_BYTES; /* bytes of K, or of V, for one block of keys */
   static constexpr int Q_CHUNK_BYTES = 64 * 128;
   static constexpr int Q_GROUP_BYTES = CHUNKS * Q_CHUNK_BYTES;
   static constexpr int Q_BYTES = ROW_GROUPS * Q_GROUP_BYTES;
   /* Bytes of a partial result: for each of 128 threads DP / 8 float4 of O, and one float4 of maxima and sums. */
   static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
   static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
-  /* With SUMS the tensor cores add up the rows of P: V gets 8 more columns of ones, stored once for 16 keys, and O gets
-   * 8 more columns for the sums. */
+  /* true: the tensor cores add up the rows of P: V gets 8 more columns, all ones, stored once for 16 keys, and O gets 8
+   * more columns for the sums; false: each thread adds up its own columns */
   static constexpr bool SUMS = DP == 64;
   static constexpr int O_GROUPS = DP / 8 + SUMS;
   static constexpr int ONES_OFFSET = V_OFFSET + STAGES * TILE_BYTES, ONES_BYTES = SUMS ? 2048 : 0;
   static constexpr int MERGE_OFFSET = ONES_OFFSET + ONES_BYTES;
-  /* Buffer for the scores that the other slice sends, and its bytes for each warp. */
+  /* Buffer for the scores that the other thread block sends, if two thread blocks split the channels. INBOX_OFFSET: its
+   * offset in shared memory; INBOX_WARP_BYTES: its size for each warp. */
   static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
-  /* Buffer for the results that the other part sends: the rows of each row group that this part stores. */
+  /* Buffer for the results that the other thread block sends, if two thread blocks split the keys: the results for
+   * those rows of each row group that this thread block stores. */
   static constexpr int PART_THREADS = 128 / PARTS;
   static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
-  /* Rows that one store writes: those of a row group, or of a warp where each part stores half of a row group. */
+  /* Number of rows that one store by TMA writes: those of a row group, or those of a warp if two thread blocks store
+   * half of a row group each. */
   static constexpr int STORE_ROWS = PARTS > 1 ? 16 : 64;
-  /* coordinates of the current tile: a struct Place of 16 bytes */
+  /* offset of the coordinates of the current tile (a struct Place of 16 bytes) */
   static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES;
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
   static constexpr int MERGE_BARRIERS = KEY_GROUPS > 1 ? ROW_GROUPS : 0;
-  /* With KEYS_FIRST the producer loads the first keys before Q, and each row group waits only for its own part of Q.
-   * With many row groups the first can then begin early. */
+  /* true: the producer loads the first keys before Q, and each row group waits only for its own part of Q; with many
+   * row groups the first one can then begin early; false: Q comes first */
   static constexpr bool KEYS_FIRST = ROW_GROUPS > 2;
   static constexpr int Q_FULLS = KEYS_FIRST ? ROW_GROUPS : 1, Q_FULL_BYTES = Q_BYTES / Q_FULLS;
   static constexpr int Q_BARRIERS = Q_FULLS + 1, TILE_BARRIERS = Q_BARRIERS + 4 * STAGES;
   static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS + MERGE_BARRIERS;
-  static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float with the value 0 */
-  static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024 bytes more, to align the start */
-  /* The step that warpgroups take turns at. Two groups with small heads are fastest when each has the special function
-   * units to itself in turn; three or four would wait too long for that, and large heads are limited by the
-   * products. */
+  /* offset of a float that is always 0, which consumers read to keep the compiler from reordering (probabilities) */
+  static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8;
+  /* 1024 bytes more than needed, so that the start can be aligned */
+  static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;
+  /* The step at which the warpgroups of a thread block take turns. Two groups with small heads are fastest if each has
+   * the special function units (exponentials) to itself in turn. Three or four would wait too long for that, and large
+   * heads are limited by the products. */
   static constexpr turns_sm90 TURNS = CONSUMERS == 1                                    ? TURNS_NONE
                                       : CONSUMERS == 2 && (DP <= 80 || KEY_GROUPS == 2) ? TURNS_EXPONENTIALS
                                       : KEY_GROUPS == 1                                 ? TURNS_PRODUCTS
@@ -152,21 +168,29 @@ struct TileSm90 {
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
 };
 
-/* The Hopper kernel's shapes, with the problems each is meant for. Some head dims have only some of the shapes. */
+/* The tile shapes of the Hopper kernel, with the attentions that each is meant for. Some head dims have only some of
+ * these shapes. */
 enum shape_sm90 {
-  SHAPE_LONG,   /* the most rows that a thread block can hold: each block of keys is read once for all of them */
-  SHAPE_PAIR,   /* two warpgroups of 64 rows */
-  SHAPE_HALVES, /* the rows of the long or the pair shape, shared by two thread blocks that split the keys */
-  SHAPE_SPLIT,  /* 64 rows; two warpgroups split the keys */
-  SHAPE_FEW,    /* a warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
-  SHAPE_SHORT,  /* like SHAPE_FEW, with blocks of 64 keys */
+  /* for long sequences: as many query rows as a thread block can hold, so that each block of keys is read once for all
+   * these rows */
+  SHAPE_LONG,
+  SHAPE_PAIR, /* two warpgroups with 64 query rows each in a thread block */
+  /* for tiles that fill less than half of the chip: the rows of SHAPE_LONG or SHAPE_PAIR, for which two thread blocks
+   * split the keys */
+  SHAPE_HALVES,
+  SHAPE_SPLIT, /* 64 query rows, for which two warpgroups of a thread block split the keys */
+  /* for few keys: one warpgroup with 64 query rows and blocks of 80 keys; several thread blocks run on a
+   * multiprocessor */
+  SHAPE_FEW,
+  SHAPE_SHORT, /* like SHAPE_FEW, but with blocks of 64 keys */
   SHAPES_SM90
 };
 
 template <int DP, shape_sm90 SHAPE> struct tile_of { using type = void; };
 #define ATTENTION_TILE(DP, SHAPE, ...)                                                                                 \
   template <> struct tile_of<DP, SHAPE> { using type = TileSm90<DP, __VA_ARGS__>; }
-/*                       row groups, key groups, keys, stages, thread blocks of a multiprocessor, slices, parts */
+/* ATTENTION_TILE defines a tile. Its arguments: head dim, shape, row groups, key groups, keys in a block, stages,
+ * thread blocks on a multiprocessor, slices, parts. */
 ATTENTION_TILE(40, SHAPE_LONG, 4, 1, 80, 4);
 ATTENTION_TILE(40, SHAPE_SPLIT, 1, 2, 128, 6);
 ATTENTION_TILE(40, SHAPE_FEW, 1, 1, 80, 2, 3);
@@ -195,14 +219,15 @@ constexpr int pad_sm90(int d) {
   return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : d <= 160 ? 160 : 512;
 }
 
-/* The properties of a shape. rows 0: this head dim does not have the shape. */
+/* The sizes of a shape for one head dim. rows 0: this head dim does not have the shape. */
 struct shape_info {
   int rows, keys, row_groups, key_groups;
-  int slices, parts;    /* thread blocks of a tile that split its channels; that split its keys */
-  int store_rows;       /* rows that one store writes */
-  bool cuts;            /* true: the shape can be balanced */
-  int blocks;           /* thread blocks that share a multiprocessor */
-  size_t partial_bytes; /* bytes of a partial result of one row group */
+  /* slices: number of thread blocks that split a tile's channels; parts: number of thread blocks that split its keys */
+  int slices, parts;
+  int store_rows;       /* number of rows that one store by TMA writes */
+  bool cuts;            /* true: tiles of this shape can be cut into ranges of keys for a balanced launch */
+  int blocks;           /* number of thread blocks that run on a multiprocessor at a time */
+  size_t partial_bytes; /* bytes that a partial result of one row group takes */
 };
 
 struct choice_sm90 {
@@ -210,8 +235,8 @@ struct choice_sm90 {
   attn_cutting cutting;
 };
 
-/* Replaces a division by a number that the host knows, which costs a thread some hundred cycles, by a product: x / d is
- * x * magic >> shift for all x below 2^31 (Granlund and Montgomery, Division by Invariant Integers using
+/* A divisor that the host knows. Dividing by it costs a thread some hundred cycles, so the kernel multiplies instead: x
+ * / d is x * magic >> shift for all x below 2^31 (Granlund and Montgomery, Division by Invariant Integers using
  * Multiplication, 1994). 2^(shift - 31) is the least power of two that is at least d, and magic is 2^shift / d, rounded
  * up. */
 struct divisor {
@@ -219,36 +244,41 @@ struct divisor {
   int shift;
 };
 
-/* The parameters of the kernel. */
+/* The parameters with which the Hopper kernel is launched. */
 struct params_sm90 {
   CUtensorMap q, k, v, k2, v2, o;
-  int row_tiles; /* row tiles of one head */
+  int row_tiles; /* number of row tiles of one head */
   int heads;
   divisor by_row_tiles, by_heads;
   attn_cuts cuts;
-  int Tk;                       /* keys in the first segment */
-  const int *count2;            /* NULL: no second segment */
-  int count2_rows, count2_most; /* keys that each of *count2 counts; *count2 is clamped to 0..count2_most */
-  bool k_batched, v_batched;    /* false: all batch rows share batch row 0 */
+  int Tk; /* number of keys of the first segment, at least 1 */
+  /* address, on the device, of the number of groups of keys in the second segment; NULL: there is no second segment */
+  const int *count2;
+  /* count2_rows: number of keys in each group of the second segment; count2_most: largest *count2, to which it is
+   * clamped */
+  int count2_rows, count2_most;
+  /* true: each batch row has keys (values) of its own; false: all use those of batch row 0 */
+  bool k_batched, v_batched;
   bool k2_batched, v2_batched;
-  float scale; /* scale of the scores, times log2(e) */
-  /* [thread blocks][row groups]: number of finished parts of the tile whose first keys are in a cluster's range. */
+  float scale; /* factor of the scores, times log2(e), because the exponentials are powers of 2 */
+  /* counters for cut tiles, zero between launches, [thread blocks][row groups]: how many pieces of a tile are finished,
+   * at the cluster in whose range the tile's first keys are */
   unsigned *arrivals;
-  float4 *partials; /* [thread blocks][2][row groups][DP / 8 + 1][128] */
+  float4 *partials; /* partial results of cut tiles: [thread blocks][2][row groups][DP / 8 + 1][128] float4 */
 };
 
 shape_info describe_sm90(int dp, shape_sm90 shape);
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a);
 size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice);
 
-/* Runs one variant. Returns cudaErrorNotSupported if the head dim does not have the shape. */
+/* Launches one variant of the Hopper kernel. Returns cudaErrorNotSupported if the head dim does not have the shape. */
 cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice, void *workspace,
                      cudaStream_t stream);
 
-/* True if the build has the Hopper kernels for the current device. */
+/* Returns true if the program was built with Hopper kernels that run on the current device. */
 bool present_sm90();
 
-/* Launches the kernel. Each padded head dim has one instance. */
+/* Launches the Hopper kernel for DP, one of the sizes to which head dims are padded. */
 template <int DP>
 cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool overlap, cudaStream_t stream);
 

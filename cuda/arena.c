@@ -5,7 +5,7 @@
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
 
-/* The arena's memory is allocated from the GPU and given back in blocks of at most this size. */
+/* Largest size, in bytes, of the blocks of device memory that the arena takes from the driver and gives back. */
 enum { PIECE_BYTES = 32 << 20 };
 
 static const char working[] = "this size";
@@ -19,7 +19,8 @@ struct cuda_arena {
   struct cuda_device *device;
   CUmemAllocationProp kind;
   size_t granularity;
-  /* the allocated blocks of memory, sorted by address, without gaps from the arena's beginning on */
+  /* blocks of device memory that are mapped into the arena's address range, sorted by address; together they fill its
+   * beginning without gaps */
   struct piece *pieces;
   int count, capacity;
   struct driver_memory driver;
@@ -114,9 +115,10 @@ static void free_own(struct arena *arena, void *data, size_t bytes) {
   cuda_free(a->device, data, bytes);
 }
 
-/* --- opening and closing --- */
+/* --- opening and closing the arena --- */
 
-/* Returns true if memory at these addresses can be written. Some systems report support that they lack. */
+/* Returns true if memory that is mapped into the arena's address range can really be written. Some systems report that
+ * they support such mappings, although they do not. */
 static bool try_out(struct arena *arena) {
   const struct cuda_arena *a = arena->opaque;
   if (resize(arena, a->granularity, NULL) < 0)

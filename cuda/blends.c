@@ -26,8 +26,9 @@ void blends_free(struct blends *b) {
   free(b->pieces);
 }
 
-/* Loads a term's factors to the device, and appends the term to the list that the kernel reads. A term of weight 0 is
- * left out, because it changes nothing. */
+/* Loads the factors of one term of an adapter to the device, and appends the term to the list that the kernel reads. A
+ * term is a matrix, calculated from the factors, that is added to a weight. A term whose weight (strength) is 0 is left
+ * out, because it changes nothing. */
 static int add_piece(struct blends *b, struct cuda_device *device, const struct blend_term *term, struct error *err) {
   if (term->weight == 0)
     return 0;

@@ -52,18 +52,19 @@ void output_describe(struct cuda_program *program, enum pixel_format format, int
   output->coding = planes_coding(format, MATRIX_BT709, RANGE_LIMITED);
 }
 
-/* Page-locked host memory of a program's runs. The host writes a run's order (parameters, addresses, copies), which the
- * GPU reads; the GPU writes `end` when the run has ended, and the waiting thread reads it. */
+/* Page-locked host memory for the runs of a program. Before a run the host writes the run's order (parameters,
+ * addresses, and copies to make), which the GPU reads. The GPU writes `end` when the run has ended; the waiting thread
+ * reads it. */
 struct run_pins {
   struct run_order order[RUNS_IN_FLIGHT];
   struct {
-    /* alone in its cache line, because the host writes `order` while the GPU writes this */
+    /* `end` is in a cache line of its own, because the GPU writes it while the host may write `order` */
     _Alignas(128) struct run_end end;
   } of[RUNS_IN_FLIGHT];
 };
 
-/* Device memory of a program's runs: a copy of the order to the GPU (struct run_order) for the run that is in progress,
- * and the addresses of the orders for both runs that may be in flight. */
+/* Device memory for the runs of a program. order: the GPU's copy of the order of the run in progress. ring: the host
+ * addresses of the two orders in struct run_pins, one for each run that may be in flight. */
 struct run_memory {
   struct run_order order;
   struct run_ring ring;
@@ -167,7 +168,7 @@ int buffers_create(struct cuda_device *device, struct cuda_program *program, str
   program->ring = &((struct run_memory *)memory)->ring;
   if (cuda_check(cudaMemsetAsync(memory, 0, sizeof(struct run_memory), stream), what, err) < 0 ||
       create_pins(program, err) < 0)
-    return -1; /* zeroed, because timing trials read it before any run has written it */
+    return -1; /* the device memory is zeroed, because timing trials read it before any run has written it */
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
     if (create_events(device, &program->buffer[i], err) < 0)
       return -1;

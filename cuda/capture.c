@@ -5,7 +5,7 @@
 
 enum { TRIES = 12, REST_FIRST_NS = 1000000, REST_DOUBLED = 6 };
 
-/* The arguments of graph_capture: the queue, and the function that makes the launches. */
+/* The arguments of graph_capture: the queue, and the function that enqueues the launches. */
 struct capturing {
   struct cuda_device *device;
   const struct launch_queue *queue;
@@ -13,9 +13,9 @@ struct capturing {
   const void *opaque;
 };
 
-/* Captures once. A relaxed capture forbids nothing: neither to this thread, in which a library may load code or
- * allocate memory, nor to the thread whose runs go on at the same time. *ended_early: an action outside the capture
- * ended it. */
+/* Captures the launches as a graph, in one attempt, in CUDA's relaxed mode. In that mode this thread may call a library
+ * that loads code or allocates memory, and another thread may go on submitting runs. *ended_early: true if a CUDA call
+ * outside the capture has ended it, so that another attempt may succeed. */
 static cudaError_t capture(const struct capturing *c, cudaGraph_t *graph, const char **doing, bool *ended_early) {
   cudaStream_t stream = c->queue->stream;
   *doing = "capturing";
@@ -34,8 +34,9 @@ static cudaError_t capture(const struct capturing *c, cudaGraph_t *graph, const 
   return recorded;
 }
 
-/* Captures until a capture is not disturbed. A thread that waits for the whole GPU ends every capture on it; decoders
- * may do so when they open. The capture is then repeated after a pause, which becomes longer each time. */
+/* Captures the launches as a graph, and tries again if another thread has ended the capture. A thread that waits for
+ * the whole GPU ends every capture on it; video decoders may do that when they open. Before each new attempt there is a
+ * pause, longer each time. */
 static cudaError_t capture_undisturbed(const struct capturing *c, cudaGraph_t *graph, const char **doing) {
   bool again;
   cudaError_t status = capture(c, graph, doing, &again);

@@ -1,4 +1,4 @@
-/* Records launches as a CUDA graph. */
+/* Makes a CUDA graph of launches, without running them. */
 #ifndef CUDA_CAPTURE_H
 #define CUDA_CAPTURE_H
 

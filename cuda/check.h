@@ -1,4 +1,4 @@
-/* Converts CUDA's errors to the program's: one line, status STATUS_DEVICE. */
+/* Converts errors of CUDA's calls to struct error, with one line and status STATUS_DEVICE. */
 #ifndef CUDA_CHECK_H
 #define CUDA_CHECK_H
 
@@ -6,8 +6,9 @@
 
 #include "unet/base/error.h"
 
-/* Returns 0, or -1 with "cuda: DOING: CUDA's message" in err. Clears errors that are not sticky. A sticky error marks
- * the device as lost. */
+/* Returns 0 if status is cudaSuccess; otherwise -1, with "cuda: DOING: CUDA's message" in err. Clears CUDA's last
+ * error, so that later calls do not report it. An error after which all later calls fail is marked by
+ * error_mark_lost. */
 int cuda_check(cudaError_t status, const char *doing, struct error *err);
 
 #endif

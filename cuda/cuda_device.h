@@ -1,44 +1,45 @@
 /* The CUDA device from the inside: declarations that the files of cuda/ share. The list has each file above those that
- * it uses.
+ * it uses. A program is a prepared plan; a run is one execution of it, for one frame or a batch of frames.
  *
- *   device.c            opens the GPU, gives information
+ *   device.c            opens the GPU, and answers questions about it
  *   gpus.[ch]           the machine's GPUs; fences, downloads and page-locked memory without an engine
- *   profile.[ch]        measures a program's launches, in their place and alone
- *   graph.[ch]          prepares programs, and captures their launches as graphs
- *   runs.c              submits and collects runs
- *   recording.[ch]      enqueues or captures a run's launches
- *   buffers.[ch]        memory of runs: parameters, planes on the way to the GPU
- *   run_wait.[ch]       how a thread waits for a run
- *   fuse.[ch]           finds ops that one launch does together
+ *   profile.[ch]        measures the times of a program's launches, both within a frame and alone
+ *   graph.[ch]          prepares programs, and captures their launches as CUDA graphs
+ *   runs.c              starts runs, and waits for their results
+ *   recording.[ch]      enqueues the launches of a run, or captures them in a graph
+ *   buffers.[ch]        memory of runs: parameters, and input planes on the way to the GPU
+ *   run_wait.[ch]       how a thread waits for the end of a run
+ *   fuse.[ch]           finds sequences of ops that one launch does together
  *   ops.[ch]            turns a plan's ops into launches
- *   ways/               ways to do a convolution or linear layer, and the choice between them
+ *   ways/               implementations (ways) of convolutions and linear layers, and the choice between them
  *   timing.[ch]         measures how long launches take
- *   capture.[ch]        turns launches into a graph
+ *   capture.[ch]        captures launches as a CUDA graph, in spite of other threads
  *   program.[ch]        a prepared plan, and the addresses of its tensors
  *   launches.[ch]       one launch with its arguments, and lists of launches
  *   pictures.[ch]       pictures that runs write, in device memory that can be exported and in host memory
  *   arena.[ch]          working memory, shared by all programs
- *   driver_memory.[ch]  the driver's memory functions, for arena, pictures and OpenGL
- *   memory.c            device and pinned memory, counted and limited; resources: weights and states
- *   weights.c           weights in other forms, changes of weights
- *   weight_merges.[ch]  weights that adapters add to, in two sets
- *   blends.[ch]         changes of weights that the device calculates: adapters
+ *   driver_memory.[ch]  the driver's memory functions, for the arena, for pictures and for OpenGL
+ *   memory.c            device and pinned memory, counted and limited; resources (weights and states)
+ *   weights.c           copies of weights in other layouts, and changes of weights
+ *   weight_merges.[ch]  weights in two sets, of which adapters change the one that runs do not read
+ *   blends.[ch]         calculates weights with the terms of adapters added
  *   libraries/          libraries that are opened at run time: cuBLASLt, cuDNN, NVML
  *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products,
  *                       halo_sm90.cu and narrow.cu for convolutions with few channels, group_norm.cu and layer_norm.cu
  *                       (NORM.md), row_*.cu, block.cu and norm_conv.cu for several ops at once (ROWS.md); the names of
  *                       the others say what they do
  *
- * One compute stream runs all runs in order, so that programs may share workspaces. Frames are copied on other streams,
- * while the frame before is calculated.
+ * All runs execute on one compute stream, one after the other, so that programs may share working memory. While a
+ * run is executed, the next frame's planes and the last run's pictures are copied on other streams.
  *
- * Programs are prepared on another thread while runs go on, and no run waits for that. Trials of candidates and
- * captures have a stream of the lowest priority with a workspace, counters and operands of their own (struct
- * preparing). Weights are loaded on a third stream (loads). Captured launches name the final addresses. Two busy
- * streams cannot deadlock, because no kernel waits for a thread block that may not have started. Where parts or splits
- * are added, the thread block that finishes last does it (gemm.cu, epilogue_sm90.cuh, attention's kernel_sm90.cuh).
- * Thread blocks that wait for each other are a cluster, which starts as a whole. A programmatic dependent starts only
- * when all thread blocks of the preceding kernel have started.
+ * Programs are prepared on another thread while runs go on, and no run waits for that. Candidate kernels are timed and
+ * graphs are captured on a stream of the lowest priority, with a workspace, counters and operands of their own (struct
+ * preparing). Weights are loaded on a third stream (loads). Captured launches contain the addresses that runs use.
+ *
+ * Kernels on two streams cannot deadlock, because no kernel waits for a thread block that may not have started. Where
+ * several thread blocks calculate parts of one sum, the one that finishes last adds the parts (gemm.cu,
+ * epilogue_sm90.cuh, attention's kernel_sm90.cuh). Thread blocks that wait for each other are a cluster, which starts
+ * as a whole. A programmatic dependent launch starts only when all thread blocks of the preceding kernel have started.
  *
  * Memory comes from a pool, because cudaMalloc and cudaFree may wait for the whole GPU. Three other causes can still
  * delay a frame for a moment: the driver's own locks while a graph is made or a kernel's code is loaded; pinned memory
@@ -72,70 +73,79 @@ struct tuner;
 /* --- memory --- */
 
 struct resource_memory {
-  void *data; /* the values in the layout that kernels read; NULL: not loaded yet */
+  void *data; /* device address of the values, in the layout that kernels read; NULL: the weight was not loaded yet */
   struct element element;
-  /* The weight in the second set of weights, if adapters change it. NULL: all runs use the one copy in data. */
+  /* Device address of the weight's copy in the second of the two sets of weights (weight_merges.h). It exists only for
+   * weights that adapters change. NULL: all runs read `data`. */
   void *other;
-  /* The checkpoint's own values of a weight that adapters change. NULL: not needed yet. */
+  /* Device address of the checkpoint's own values, which are kept for weights that adapters change. NULL: they were not
+   * needed yet. */
   void *base;
   struct element base_element;
 };
 
-/* Returns the address of a weight in set 0 or 1. Adapters change the set that runs do not read at the time. */
+/* Returns the device address of a weight in set 0 or 1. Runs read one of the two sets, while adapters change the other
+ * one. */
 static inline void *resource_data(const struct resource_memory *memory, int set) {
   return set && memory->other ? memory->other : memory->data;
 }
 
-struct chunk { /* device memory that is kept until the device is closed */
+/* a block of device memory that is divided among small allocations; it is freed when the device is closed */
+struct chunk {
   struct chunk *next;
   void *data;
   size_t size, used;
 };
 
 enum {
-  WORKSPACE_BYTES = 32 << 20, /* bytes of memory for partial sums and for libraries; one op at a time uses it */
-  STAGING_BYTES = 4 << 20,    /* bytes of a buffer for copies to the device */
-  /* number of counters, one for each tile of y, with which thread blocks that split a product's sum find the last
-   * one */
+  /* size in bytes of a workspace, in which one op at a time has partial sums, or a library its scratch data */
+  WORKSPACE_BYTES = 32 << 20,
+  STAGING_BYTES = 4 << 20, /* size in bytes of each buffer through which data are copied to the device */
+  /* Number of counters for tiles whose sum is split: several thread blocks each calculate a part of the tile's sum, and
+   * the tile's counter tells which of them finishes last. */
   ARRIVALS = 1 << 14,
 };
 
-/* Buffers for copies of host data to the device: two pinned buffers, used in turn, and device memory in which the data
- * arrive before they are converted. One thread at a time uses them. */
+/* Buffers through which host data are copied to the device: two buffers of page-locked memory, used in turn, and device
+ * memory in which the data arrive if a kernel must convert them. Only one thread at a time uses them. */
 struct staging {
   struct launch_queue queue;
-  void *buffer[2]; /* pinned, allocated on first use */
-  cudaEvent_t free[2];
-  int turn;
-  char *arrived;
+  void *buffer[2];     /* page-locked memory of STAGING_BYTES each, allocated on first use */
+  cudaEvent_t free[2]; /* for each buffer: event after its last copy to the device */
+  int turn;            /* index of the buffer that was filled last */
+  char *arrived; /* device memory, two areas of STAGING_BYTES, from which a kernel converts what a buffer brought */
 };
 
-/* Memory that kernels share when they run one after the other. */
+/* A lane: working memory of kernels that run one after the other. Kernels that run at the same time use different
+ * lanes. */
 struct lane {
-  void *workspace;
-  unsigned *arrivals; /* the ARRIVALS counters of split sums; all 0 between kernels */
-  float *norm_partial;
-  /* Memory for attention kernels, of attention_bytes bytes: as much as the largest attention so far needs. It is zeroed
-   * once, and each launch leaves it fit for the next one. */
+  void *workspace; /* WORKSPACE_BYTES for partial sums, and for libraries */
+  /* ARRIVALS counters for tiles whose sum is split between thread blocks; all are 0 between kernels */
+  unsigned *arrivals;
+  float *norm_partial; /* NORM_PARTIAL_FLOATS floats for sums of group norms, of guidance rescale and of depth maps */
+  /* Device memory for attention kernels: attention_bytes bytes, as many as the largest attention so far needs. It is
+   * zeroed once, and each launch leaves it as the next one expects it. */
   void *attention;
   size_t attention_bytes;
 };
 enum { LANES = 2 };
 
-/* What the thread that prepares programs uses while another one may submit runs. */
+/* The stream, memory and lock with which one thread prepares programs while another one may submit runs. */
 struct preparing {
-  /* Held while a program is prepared or released, so that this happens to one program at a time. A thread that needs
+  /* Held while a program is prepared or released, so that only one program at a time is. A thread that needs
    * base.weights as well locks this one first. */
   pthread_mutex_t lock;
-  struct launch_queue queue; /* the queue on which timing trials run and graphs are captured */
-  /* Streams for the capture of a graph: for the body of its loop, and for the bodies of its conditional regions. */
+  struct launch_queue queue; /* the queue (CUDA stream) on which candidate kernels are timed and graphs are captured */
+  /* Streams on which parts of a graph are captured: the body of the plan's loop, and the bodies of conditional nodes
+   * (ops that a run may skip). */
   cudaStream_t loop_body, region_body;
-  cudaEvent_t loaded; /* recorded after the last copy of weights; timing trials wait for it */
-  /* Memory in which ways are timed while a program is prepared: workspace, then counters as in struct lane, then
-   * operands. NULL: nothing had to be timed yet. */
+  /* event that is recorded after the last copy of weights to the device; timing trials wait for it */
+  cudaEvent_t loaded;
+  /* Device memory in which candidate kernels of convolutions and linear layers are timed: a workspace, then counters as
+   * in struct lane, then operands. NULL: nothing had to be timed yet. */
   void *memory;
   size_t bytes;
-  bool cramped; /* true: memory for timing trials could not be allocated, so that no implementation was timed */
+  bool cramped; /* true: memory for timing trials could not be allocated, so nothing is timed for this program */
 };
 
 struct cuda_device {
@@ -144,57 +154,70 @@ struct cuda_device {
   int ordinal;
   struct cudaDeviceProp properties;
   char driver[64];
-  struct nvml *nvml;         /* NULL: not available */
-  struct launch_queue queue; /* compute stream */
+  struct nvml *nvml;         /* NVIDIA's management library (clocks, power); NULL: it is not installed */
+  struct launch_queue queue; /* queue of the compute stream, on which all runs are executed, one after the other */
   cudaStream_t upload, download;
   struct waiter waiter;
-  /* valid if `waited`: the last thread that waited for a run; platform_sleep_exactly was called on it */
+  /* Last thread that waited for a run, for which platform_sleep_exactly was called, so that its sleeps end on time.
+   * Valid if `waited` is true. */
   pthread_t waits;
   bool waited;
-  bool use_graph;
-  bool stamps;
-  /* Used if `stamps` is true: an event, whose time by CLOCK_MONOTONIC is origin_ns; NULL: none was recorded yet. */
+  bool use_graph; /* true: programs are captured as graphs; false: launches are enqueued one by one */
+  bool stamps;    /* true: runs report the times at which their stages began and ended */
+  /* If `stamps` is true (runs report the times of their stages): an event that was recorded at the time origin_ns of
+   * CLOCK_MONOTONIC. The times of other events are computed from this pair. NULL: none was recorded yet. */
   cudaEvent_t origin;
   int64_t origin_ns;
   struct attn_device attention;
   struct product_device product;
 
   struct preparing preparing;
-  struct arena arena;  /* working memory of programs, which they use one after the other; protected by preparing.lock */
-  cudaMemPool_t pool;  /* NULL: this system has no pools */
-  cudaStream_t memory; /* orders the pool's allocations; used for nothing else */
+  struct arena arena;  /* working memory that programs use one after the other; protected by preparing.lock */
+  cudaMemPool_t pool;  /* pool from which device memory is allocated; NULL: this system supports no pools */
+  cudaStream_t memory; /* stream that orders the pool's allocations; nothing else runs on it */
   struct device_counters counters;
   struct picture_home *picture_home;
-  /* For writes of states and weights by callers, on the compute stream, so in order with runs. */
+  /* Buffers for values that callers write to states and weights. They are copied on the compute stream, so that a write
+   * happens between two runs. */
   struct staging writes;
 
-  /* The following fields are protected by base.weights. */
+  /* The following fields are protected by the mutex base.weights. */
   struct chunk *chunks;
-  /* the memory of resource i of base.resources->list is at index i; there are RESOURCES_MAX entries */
+  /* memory of the resources: entry i is for resource i of base.resources->list; there are RESOURCES_MAX entries */
   struct resource_memory *resource;
-  struct staging loads; /* buffer for loading weights, for copying them in other layouts, and for changing them */
-  struct derived_table derived[2]; /* copies of weights in layouts that some kernels need, for each of the two sets */
-  struct merge *merge;             /* NULL: there is one set of weights */
-  /* The set of weights (0 or 1) that runs read. The thread that submits reads this field freely; other threads hold
-   * base.weights. */
+  /* buffers through which weights are loaded, with the stream on which weights are loaded, changed, and copied to other
+   * layouts */
+  struct staging loads;
+  /* copies of weights in the layouts that some kernels need, for each of the two sets of weights */
+  struct derived_table derived[2];
+  /* the adapters' changes that are being made to the second set of weights (weight_merges.h); NULL: there is only one
+   * set */
+  struct merge *merge;
+  /* The set of weights (0 or 1) that runs read. The thread that submits reads this field without a lock; other threads
+   * hold the mutex base.weights. */
   int set;
+  /* device memory of shadow_bytes bytes in which changed weights are prepared (weights.c); NULL: none was needed yet */
   void *shadow;
   size_t shadow_bytes;
+  /* shadow_ready: event after changed weights or copies of weights were prepared on the stream of `loads`; published:
+   * event after the compute stream has read the last changes that were prepared there */
   cudaEvent_t shadow_ready, published;
 
-  /* memory for kernels: lane 0 is for most launches; lane 1 is for launches that run in parallel to those, and is empty
-   * until a program needs it */
+  /* Working memory of kernels. Lane 0 is for most launches. Lane 1 is for launches that run in parallel to those; it
+   * has no memory until a program has such launches. */
   struct lane lane[LANES];
 
-  struct blas *blas; /* NULL: not available */
-  struct dnn *dnn;   /* NULL: not available */
+  struct blas *blas; /* cuBLASLt; NULL: the library is not installed */
+  struct dnn *dnn;   /* cuDNN; NULL: the library is not installed */
   struct tuner *tuner;
-  /* for tests: the implementation for every product that it can compute; NULL: the device chooses */
+  /* for tests: the implementation to use for every convolution and linear layer that it can compute; NULL: the device
+   * chooses */
   const struct choice *forced;
-  bool apart;          /* for tests: no launch does several ops */
-  bool tune_always;    /* for tests: also times candidates for plans that make no picture */
-  atomic_bool running; /* true: a picture was submitted, so preparing now delays a user */
-  atomic_uint runs;    /* number of runs begun */
+  bool apart;       /* for tests: true: each op has launches of its own, none is fused with others */
+  bool tune_always; /* for tests: true: implementations are also timed for plans that make no picture */
+  /* true: a run that makes a picture was submitted, so from now on a user waits while a program is prepared */
+  atomic_bool running;
+  atomic_uint runs; /* number of runs that were submitted so far */
   atomic_int pictures_in_flight;
 };
 
@@ -202,69 +225,77 @@ static inline struct cuda_device *cuda_device(struct device *device) {
   return (struct cuda_device *)device;
 }
 
-/* Converts, and makes the device's GPU the calling thread's current one. CUDA has a current GPU for each thread, and
- * another thread may have opened the device. */
+/* Converts the pointer, and makes the device's GPU current for the calling thread: CUDA keeps a current GPU for each
+ * thread, and the device may have been opened by another thread. */
 static inline struct cuda_device *cuda_enter(struct device *device) {
   cudaSetDevice(cuda_device(device)->ordinal);
   return cuda_device(device);
 }
 
-/* Allocates device memory, which cuda_free frees. It is counted and limited. what: a noun for the error message. */
+/* Allocates device memory, which counts towards the memory limit and is freed by cuda_free. what: a noun for the error
+ * message, such as "workspace". */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
-void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* takes NULL */
-/* These are for memory that is not allocated by cuda_alloc. cuda_count adds bytes to those in use, and fails if the
+void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* accepts NULL */
+/* For device memory that cuda_alloc does not allocate. cuda_count adds its bytes to those in use, and fails if the
  * limit does not allow them. cuda_uncount subtracts freed bytes. cuda_no_room sets the error that the GPU's memory is
  * full, and returns -1. */
 int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 void cuda_uncount(struct cuda_device *device, size_t bytes);
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
-/* Allocates device memory that is kept until the device is closed. */
+/* Allocates device memory that is freed only when the device is closed. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
-/* Creates a lane's memory if it has none yet. It is cleared on the stream. */
+/* Allocates the memory of a lane (working memory of kernels that run one after the other) unless it has memory already,
+ * and zeroes it on the stream. */
 int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err);
+/* Frees all memory of cuda_keep (weights, their copies in other layouts, lanes), the staging buffers, the shadow buffer
+ * and the pool. */
 void cuda_memory_free(struct cuda_device *device);
 /* cuda_pool_open opens the pool from which cuda_alloc takes memory, if the system has pools; cuda_pool_trim gives the
  * pool's free memory back. */
 int cuda_pool_open(struct cuda_device *device, struct error *err);
 void cuda_pool_trim(struct cuda_device *device);
 
-/* The use that an op makes of a tensor of the checkpoint, which decides its element type on the device. */
-enum role { ROLE_ANY /* the type follows from the shape and `demand` */, ROLE_MATRIX, ROLE_VECTOR };
-/* Returns the element type of a resource. This function alone decides it. */
+/* How an op uses a tensor of the checkpoint: as a matrix, as a vector (bias, gamma, beta), or in any other way. The
+ * element type on the device follows from it. */
+enum role { ROLE_ANY /* the type follows from the tensor's shape and its `demand` */, ROLE_MATRIX, ROLE_VECTOR };
+/* Returns the type of numbers in which the device stores a resource. No other function decides this. */
 struct element resource_element(const struct resource *r, enum role role);
-/* Returns a resource in device memory. It is loaded on first use, on the stream of loads, for which the caller must
- * then wait. NULL with err set on failure. The caller holds base.weights here and in the following four functions. */
+/* Returns the memory of a resource; NULL with err set on failure. The first call for a resource loads it, on the stream
+ * of `loads`, for which the caller must then wait. The caller holds the mutex base.weights, here and in the following
+ * four functions. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
-/* Returns the resource together with the checkpoint's values, which are in FP16 where both the file and the device have
- * that, else in FP32. */
+/* Returns the memory of a resource like resource_load, and also loads the field `base`, the checkpoint's own values.
+ * They are FP16 if both the file and the device have FP16, else FP32. */
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
-/* Returns the weight of one set with each tap's channels padded with 0 to a multiple of 8. */
+/* Returns a copy of a weight of one set in which the channels of each tap (place of the convolution window) are padded
+ * with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err);
-/* Returns the weights of a 3x3 convolution after an upsampling by 2 in the layout that launch_quarters writes, with
- * channels padded in the same way. */
+/* Returns the weights of a 3x3 convolution that follows an upsampling by 2, converted by launch_quarters to four 2x2
+ * convolutions of the input before the upsampling. Channels are padded with 0 to a multiple of 8. */
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err);
-/* Returns a copy of a vector in FP16. */
+/* Returns an FP16 copy of a vector, such as a bias, for libraries that take no FP32 vectors. index: the vector's index
+ * in resources.list. set: the set of weights, 0 or 1. Returns NULL with err set on failure. */
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
-/* In weights.c. weights_make_form makes a copy of a weight of one set in another layout, such as with padded
- * channels. */
+/* Makes a copy of a weight of one set in another layout, such as with padded channels. Defined in weights.c. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err);
+/* Does the work of device_update (unet/plan/device.h): changes rows of weights between two runs. */
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                    struct error *err);
 
-/* Copies between host and device and waits, in order with a stream. cudaMemcpy would not be in order: the device's
- * streams do not wait for CUDA's default stream, which may still be busy when cudaMemcpy returns. */
+/* Copies between host and device in order with a stream, and waits for the copy. cudaMemcpy cannot be used: it is
+ * ordered with CUDA's default stream, for which the device's streams do not wait. */
 int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
-/* Converts FP32 on the host to any element type in device memory, by way of pinned memory. data are copied before it
- * returns; the queue may still be busy. */
+/* Starts to copy `count` FP32 values from the host to device memory, by way of page-locked memory, and converts them to
+ * the type `element`. The caller may change `data` after the call, although the copy may still be under way. */
 int staging_send(struct staging *staging, void *target, struct element element, const float *data, size_t count,
                  struct error *err);
-int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes,
-                 struct error *err); /* copies bytes without conversion */
-/* memory_write converts FP32 values and writes them, on the compute stream; memory_read reads values as FP32, and waits
- * for them. */
+/* Starts to copy bytes to device memory like staging_send, without conversion. */
+int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes, struct error *err);
+/* memory_write writes FP32 values to device memory in the type `element`, on the compute stream; memory_read reads
+ * values as FP32, and waits for them. */
 int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
                  size_t count, struct error *err);
 int memory_read(const struct cuda_device *device, const void *source, struct element element, size_t first, float *data,

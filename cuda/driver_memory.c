@@ -31,7 +31,8 @@ bool driver_memory_find(struct driver_memory *driver) {
   return true;
 }
 
-/* shared must be false under Compute Sanitizer's initcheck, which lets no kernel write to exported memory. */
+/* Under Compute Sanitizer's initcheck no kernel can write to memory that other libraries may import, so `shared` must
+ * then be false. */
 void driver_memory_open(struct driver_memory *driver, int ordinal, bool shared) {
   driver->kind = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                        .requestedHandleTypes =
@@ -47,8 +48,8 @@ size_t driver_memory_round(const struct driver_memory *driver, size_t bytes) {
   return unit ? (bytes + unit - 1) / unit * unit : bytes;
 }
 
-/* Maps memory at newly reserved addresses. If a step fails, the steps before are undone. A mapping keeps its memory
- * alive. */
+/* Maps memory at newly reserved addresses, and undoes the steps before if one fails. The mapping keeps the memory alive
+ * after its handle is released. */
 static bool map(const struct driver_memory *driver, CUmemGenericAllocationHandle memory, size_t bytes,
                 CUdeviceptr *at) {
   const CUmemAccessDesc access = {.location = driver->kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};

@@ -1,5 +1,6 @@
-/* Device memory from the driver's own functions: at addresses of the caller's choice, and, if wanted, for other
- * libraries to import. A machine without a driver has none. */
+/* Device memory that is allocated by functions of the driver instead of the CUDA runtime: at addresses that the caller
+ * chooses, and, if wanted, such that other libraries can import it. The functions are looked up at run time, so the
+ * program also starts on a machine without a driver. */
 #ifndef CUDA_DRIVER_MEMORY_H
 #define CUDA_DRIVER_MEMORY_H
 
@@ -19,19 +20,23 @@ struct driver_memory {
   __typeof__(&cuMemUnmap) unmap;
   __typeof__(&cuMemSetAccess) set_access;
   CUmemAllocationProp kind;
-  size_t granularity; /* allocations are multiples of this many bytes; 0: this system has no such memory */
+  /* sizes of allocations are multiples of this many bytes; 0: this system cannot allocate such memory */
+  size_t granularity;
 };
 
-/* Finds the functions alone. Returns false if some are missing. */
+/* Looks up the driver's functions, without choosing a GPU. Returns false if some are missing. */
 bool driver_memory_find(struct driver_memory *driver);
 
-/* Finds the functions, for memory of this GPU. shared: other libraries may import the memory. */
+/* Looks up the driver's functions and prepares them for allocating memory of GPU number `ordinal`. shared: true if
+ * other libraries may import the memory. */
 void driver_memory_open(struct driver_memory *driver, int ordinal, bool shared);
-/* Rounds bytes up to the size that is really allocated. */
+/* Returns `bytes` rounded up to a multiple of the granularity: the size of an allocation. */
 size_t driver_memory_round(const struct driver_memory *driver, size_t bytes);
-/* Makes memory. bytes: rounded by driver_memory_round. *share: a file descriptor that others import, which
- * driver_memory_drop closes; -1: none. Returns NULL if this system has no such memory, or none left. */
+/* Allocates device memory and maps it. bytes: rounded by driver_memory_round. *share: a file descriptor for other
+ * libraries, which driver_memory_drop closes; -1: none. Returns NULL if this system cannot allocate such memory, or has
+ * none left. */
 void *driver_memory_make(const struct driver_memory *driver, size_t bytes, int *share);
+/* Unmaps memory of driver_memory_make, and closes the descriptor `share` unless it is -1. bytes: the same as there. */
 void driver_memory_drop(const struct driver_memory *driver, void *memory, size_t bytes, int share);
 
 #endif

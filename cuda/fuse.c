@@ -4,11 +4,12 @@
 
 #include "cuda/ways/way.h"
 
-enum { LAUNCHES_MAX = 2 }; /* largest number of launches into which one sequence of ops is fused */
+enum { LAUNCHES_MAX = 2 }; /* largest number of launches that replace one sequence of ops */
 
 /* --- operands --- */
 
-/* True if the kernels of rows.h can read the tensor: it has FP16 channels, which can be read 16 bytes at a time. */
+/* Returns true if the kernels of rows.h (several ops of a transformer in one launch) can read the tensor: it is FP16,
+ * and its number of channels, its pitch and its offset are multiples of 8. */
 static bool has_rows(const struct cuda_program *program, struct tensor t) {
   return tensor_exists(t) && t.offset % 8 == 0 && t.pitch % 8 == 0 && t.c % 8 == 0 &&
          element_is(tensor_element(program, t), DTYPE_F16);
@@ -19,12 +20,14 @@ static bool is_same(struct tensor a, struct tensor b) {
          a.w == b.w;
 }
 
-/* True if no op after number `last` reads the tensor, so that a launch of all ops up to there need not store it. */
+/* Returns true if no op after op number `last` reads the tensor, so that a launch for all ops up to `last` need not
+ * store it. */
 static bool is_inner(const struct cuda_program *program, struct tensor t, int last) {
   return t.space == TENSOR_TEMPORARY && program->base.plan->temporaries[t.index].last <= last;
 }
 
-/* The arguments of address(), which looks up a tensor's device address. A failure sets ok to false and fills err. */
+/* Arguments of address(), which returns a tensor's device address. If an address cannot be found, `ok` becomes false
+ * and err is set. */
 struct addresses {
   struct cuda_device *device;
   const struct cuda_program *program;
@@ -48,9 +51,10 @@ static struct row_norm row_norm(struct addresses *a, const struct prologue *p) {
   return (struct row_norm){address(a, p->gamma, ROLE_VECTOR), address(a, p->beta, ROLE_VECTOR), p->eps};
 }
 
-/* --- linear layers of a transformer block --- */
+/* --- fusing the linear layers of a transformer block --- */
 
-/* True if the op is a linear layer from c to `columns` channels that first applies this kind of norm to its input. */
+/* Returns true if the op is a linear layer to `columns` channels with this norm before and this activation after it,
+ * whose tensors the kernels of rows.h can read. */
 static bool is_linear(const struct cuda_program *program, const struct op *op, enum norm_kind norm, int columns,
                       enum activation act) {
   const struct op_linear *o = &op->linear;
@@ -89,7 +93,8 @@ static int match_enter(const struct cuda_device *device, const struct cuda_progr
   return row_enter_supported(&device->queue, &args) ? 2 : 0;
 }
 
-/* Makes a separate launch of the group norm, for pictures that are too large to be read by every thread block. */
+/* Returns a launch that does a group norm before the fused launch. It is used for large pictures: within the fused
+ * launch every thread block would have to read the whole picture. */
 static struct launch norm_ahead(const struct addresses *a, struct row_enter *args) {
   const struct cuda_program *program = a->program;
   struct launch launch = {.kind = LAUNCH_NORM};
@@ -211,9 +216,9 @@ static int prepare_leave(struct addresses *a, const struct op *op, struct launch
   return 1;
 }
 
-/* --- an autoencoder's block --- */
+/* --- fusing the three convolutions of an autoencoder's block --- */
 
-/* True for a 3x3 convolution with ReLU that keeps the number of channels. */
+/* Returns true for a 3x3 convolution with ReLU that has as many output channels as input channels. */
 static bool is_block_conv(const struct cuda_program *program, const struct op *op) {
   const struct op_conv *o = &op->conv;
   return op->type == OP_CONV && o->weight.h == 3 && o->stride == 1 && o->pad == 1 && !o->upsample && !o->pad_end_only &&
@@ -253,7 +258,7 @@ static int prepare_block(struct addresses *a, const struct op *op, struct launch
   return 1;
 }
 
-/* --- a convolution with its norm --- */
+/* --- fusing a group norm with the convolution after it --- */
 
 static struct norm_conv_args shape_norm_conv(const struct op *op) {
   const struct op_conv *o = &op->conv;
@@ -299,10 +304,11 @@ static int prepare_norm_conv(struct addresses *a, const struct op *op, struct la
 /* --- patterns --- */
 
 static const struct pattern {
-  /* Returns how many of the next ops are one launch; 0: none. left: the number of ops to look at. Depends on shapes
-   * alone. */
+  /* A pattern is a sequence of ops that one launch can do. match: returns how many ops, from `op` on, the pattern
+   * replaces; 0: it does not fit. left: number of ops that it may replace at most. The result depends on shapes and
+   * operands alone. */
   int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
-  /* Fills in the launches and returns their number. */
+  /* Makes the launches for the ops that `match` has counted, and returns the number of launches. */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
 } patterns[] = {
     {match_norm_conv, prepare_norm_conv}, {match_block, prepare_block}, {match_enter, prepare_enter},
@@ -315,7 +321,8 @@ static int limit_to(int limit, int index, int first, int end) {
   return next < limit ? next : limit;
 }
 
-/* Returns the op before which a launch must end: the loop and regions begin and end between launches. */
+/* Returns the number of the op before which a fused sequence must end. The loop and the regions of the plan (ops that a
+ * run may skip) must begin and end between two launches, not within one. */
 static int find_limit(const struct plan *plan, int index) {
   int limit = limit_to(plan->op_count, index, plan->loop.first, plan->loop.end);
   for (int i = 0; i < plan->region_count; i++) {
@@ -331,7 +338,7 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
   if (!program->fused)
     return error_set(err, STATUS_FAILED, "out of memory");
-  /* the fused kernels need compute capability 9.0 */
+  /* the fused kernels need compute capability 9.0; tests may also switch them off */
   bool able = device->product.encode_tiled && !device->forced && !device->apart;
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;

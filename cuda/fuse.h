@@ -1,7 +1,7 @@
-/* Finds ops that one launch can do together. A plan's ops are searched once, before memory is laid out: tensors between
- * such ops need no memory, and tensors that they read must stay valid until the last of them.
- *
- * A pattern depends on shapes and operands, not on models. Ops that match no pattern are prepared one by one. */
+/* Finds sequences of ops that one launch can do together. A plan is searched once, before its memory is laid out, for
+ * two reasons: a tensor that only ops of one sequence use needs no memory, and a tensor that a sequence reads must stay
+ * valid until the sequence's last op. Patterns look at shapes and operands, not at models. Ops that match no pattern
+ * are prepared one by one. */
 #ifndef CUDA_FUSE_H
 #define CUDA_FUSE_H
 
@@ -9,8 +9,9 @@
 
 /* Searches the plan's ops for sequences that one launch can do, and stores them in program->fused. */
 int fusions_find(const struct cuda_device *device, struct cuda_program *program, struct error *err);
-/* Prolongs the lifetimes of temporaries that a fused sequence uses: those that it reads last until its last op, and
- * those that it writes begin with its first op. lifetimes: a copy of plan->temporaries, which is changed. */
+/* Prolongs the lifetimes of temporaries that a fused sequence uses: a temporary that it reads stays valid until its
+ * last op, and one that it writes exists from its first op on. lifetimes: a copy of plan->temporaries, which this
+ * function changes. */
 void fusions_lifetimes(const struct cuda_program *program, struct temporary *lifetimes);
 /* Appends the launches of the sequence that begins with op number `index` to program->launches. */
 int fused_prepare(struct cuda_device *device, struct cuda_program *program, int index, struct error *err);

@@ -11,7 +11,7 @@
 
 /* --- choice --- */
 
-/* Parses a name: "cuda" is GPU 0, "cuda:N" GPU N. */
+/* Reads the number of a GPU from a device's name: "cuda" is GPU 0, "cuda:N" GPU N. */
 static int parse_ordinal(const char *name, int count, int *ordinal, struct error *err) {
   char *end;
   *ordinal = 0;
@@ -33,7 +33,8 @@ static int say_no_driver(struct error *err) {
   return error_mark_absent(err);
 }
 
-/* Counts the GPUs. If cudaGetDeviceCount fails in any way, there is no usable GPU, and it has not set its output. */
+/* Stores the number of GPUs. Fails if cudaGetDeviceCount fails or finds none, because no GPU is usable then, whatever
+ * the reason. */
 static int count_gpus(int *count, struct error *err) {
   cudaError_t status = cudaGetDeviceCount(count);
   int driver = 0, runtime = 0;
@@ -53,7 +54,8 @@ static int count_gpus(int *count, struct error *err) {
                      "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
                      driver % 1000 / 10, runtime / 1000);
   error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
-  return error_mark_lost(err); /* CUDA looks for GPUs only once in a process */
+  /* CUDA looks for GPUs only once in a process, so another attempt in this process would find none either */
+  return error_mark_lost(err);
 }
 
 int gpus_choose(const char *name, int *ordinal, struct error *err) {
@@ -73,12 +75,12 @@ bool gpus_serves(const struct cudaDeviceProp *properties) {
 
 /* --- memory --- */
 
-/* Makes the GPU current. CUDA has a current GPU for each thread. */
+/* Makes the GPU current for the calling thread, which CUDA's calls then use. */
 static cudaError_t enter(const struct gpu *gpu) {
   return cudaSetDevice(gpu->id.ordinal);
 }
 
-/* Clears the error of a failed call, so that no later call reports it. */
+/* Returns true if a CUDA call succeeded. Clears the error of a failed one, so that no later call reports it. */
 static bool succeeded(cudaError_t status) {
   return cuda_check(status, "", NULL) == 0;
 }
@@ -132,7 +134,8 @@ static void free_fence(const struct gpu *gpu, void *fence) {
 
 static const char downloading[] = "bringing a picture to the host";
 
-/* Copies planes. target: a frame of the same format and size, in page-locked memory. */
+/* Copies the planes of a frame's picture from the device to the planes of `target`, a frame of the same format and size
+ * in page-locked memory. */
 static int copy_planes(cudaStream_t stream, const struct frame *frame, const struct frame *target, struct error *err) {
   const struct picture *picture = frame->picture;
   if (picture->fence && cuda_check(cudaStreamWaitEvent(stream, picture->fence, 0), downloading, err) < 0)
@@ -147,7 +150,8 @@ static int copy_planes(cudaStream_t stream, const struct frame *frame, const str
   return cuda_check(cudaStreamSynchronize(stream), downloading, err);
 }
 
-/* Downloads by way of page-locked memory that is allocated for this purpose. */
+/* Copies the pixels of a frame's picture from the device to the frame's own planes, which are not page-locked: by way
+ * of page-locked memory, which is allocated for this copy. */
 static int download_through(const struct gpu *gpu, cudaStream_t stream, const struct frame *frame, struct error *err) {
   struct frame between = *frame;
   size_t bytes = frame_lay_out(&between, NULL);
@@ -174,7 +178,7 @@ static int download(const struct gpu *gpu, const struct frame *frame, struct err
   return status;
 }
 
-/* --- for OpenGL --- */
+/* --- copies of frames for OpenGL, in device memory that it imports --- */
 
 static const char sharing[] = "bringing a frame to OpenGL";
 
@@ -251,17 +255,19 @@ static int fill_share(const struct gpu *gpu, struct gpu_share *share, const stru
     return -1;
   int status = copy_to_share(shared, frame, err);
   if (status < 0)
-    succeeded(cudaStreamSynchronize(shared->stream)); /* a copy of one plane may still be running */
+    /* the caller may reuse the frame after a failure, so wait: copies of other planes may still be under way */
+    succeeded(cudaStreamSynchronize(shared->stream));
   return status;
 }
 
-/* --- memory that other libraries can import --- */
+/* --- the functions of unet/base/gpu.h for a CUDA GPU --- */
 
 static void *context(const struct gpu *gpu) {
   int (*get_current)(void **) = NULL;
   enum cudaDriverEntryPointQueryResult found;
   void *now = NULL;
-  if (!succeeded(enter(gpu)) || !succeeded(cudaFree(NULL)) /* creates the context */ ||
+  /* cudaFree(NULL) frees nothing, but creates the GPU's context */
+  if (!succeeded(enter(gpu)) || !succeeded(cudaFree(NULL)) ||
       !succeeded(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 12000, cudaEnableDefault,
                                                   &found)) ||
       found != cudaDriverEntryPointSuccess || get_current(&now))

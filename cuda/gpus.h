@@ -1,4 +1,5 @@
-/* The GPUs of this machine, and the functions of unet/base/gpu.h for them. They need no engine. */
+/* The GPUs of this machine, and the functions of unet/base/gpu.h for them, which can be called before an engine is
+ * opened. */
 #ifndef CUDA_GPUS_H
 #define CUDA_GPUS_H
 
@@ -7,10 +8,12 @@
 #include "unet/base/error.h"
 #include "unet/base/gpu.h"
 
-/* Finds the GPU of this name: "cuda" is GPU 0, "cuda:N" GPU N. The error says why there is none. */
+/* Finds the GPU that a device's name selects: "cuda" is GPU 0, "cuda:N" GPU N. Stores CUDA's number of that GPU in
+ * *ordinal. If there is no such GPU, returns -1 with an error that says why. */
 int gpus_choose(const char *name, int *ordinal, struct error *err);
+/* Returns what identifies a GPU: its number and its UUID. */
 struct gpu_id gpus_id(const struct cudaDeviceProp *properties, int ordinal);
-/* True if this program has kernels for such a GPU. */
+/* Returns true if this program has kernels for a GPU with these properties. */
 bool gpus_serves(const struct cudaDeviceProp *properties);
 
 #endif

@@ -14,18 +14,19 @@
 #include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
 
-/* Seconds that may be spent on timing candidates while frames run. The picture goes on, but a user waits for another
- * size or step count. The remaining candidates are timed when the shape is prepared again. */
+/* Most seconds that are spent on timing implementations of convolutions and linear layers while frames run. Frames go
+ * on meanwhile, but the user waits for another size or step count. Products that were not timed are timed when the same
+ * shape is prepared again. */
 static const double tune_running_s = 0.5;
 
-/* True if the temporary is written in a region that runs in parallel to other ops, so that its memory is in the second
- * lane. */
+/* Returns true if the temporary is written in a region that runs in parallel to other ops. Such temporaries are laid
+ * out in lane 1, the working memory of kernels that run at the same time as those of lane 0. */
 static bool is_parallel(const struct plan *plan, int temporary) {
   return plan_is_parallel(plan, plan->temporaries[temporary].first);
 }
 
-/* Returns the last op until which a parallel region's temporary must keep its memory. Temporaries that are read after
- * the region must not be overwritten by other regions that may run at the same time. */
+/* Returns the number of the last op until which a temporary that a parallel region writes must keep its memory. If the
+ * temporary is read after its region, no other region that may run at the same time may overwrite it meanwhile. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;
@@ -35,7 +36,9 @@ static int find_last(const struct plan *plan, const struct temporary *t) {
   return last;
 }
 
-/* Lays out the temporaries of one lane, with the lifetimes that the launches need. Returns their bytes. */
+/* Chooses the offsets of the temporaries in one lane (working memory of kernels that run one after the other). A fused
+ * launch prolongs the lifetimes of its temporaries. Returns how many bytes the temporaries take; SIZE_MAX: out of
+ * memory. */
 static size_t lay_out_lane(const struct cuda_program *program, const struct plan *plan, int lane, size_t *offset) {
   struct plan seen = *plan;
   size_t bytes = (size_t)plan->temporary_count * sizeof *plan->temporaries;
@@ -68,7 +71,7 @@ static size_t lay_out(const struct cuda_program *program, const struct plan *pla
   return failed ? SIZE_MAX : first + second;
 }
 
-/* Opens a second lane if ops may run in parallel to others. */
+/* Allocates the second lane (working memory of kernels) if the plan has ops that run in parallel to others. */
 static int lanes_open(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                       struct error *err) {
   program->lanes = 1;
@@ -104,7 +107,7 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
     program->scratch_at[j] = program->scratch_bytes;
     program->scratch_bytes += (most[j] + 255) / 256 * 256;
   }
-  program->arena_bytes += 256; /* 256 more, so that it is not 0, and still a multiple of 256 */
+  program->arena_bytes += 256; /* 256 more bytes, because the size must not be 0; it must also stay a multiple of 256 */
   program->scratch_bytes += 256;
   size_t bytes = program->arena_bytes + (size_t)program->lanes * program->scratch_bytes;
   if (arena_take(&device->arena, &program->working, bytes, own_memory, err) < 0)
@@ -114,8 +117,9 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   return 0;
 }
 
-/* Returns the time until which candidates may be timed. They are timed for programs that run every frame. When only
- * sizes are wanted, earlier choices are used and none is timed: the time has already passed. */
+/* Returns the time, in seconds of CLOCK_MONOTONIC, until which implementations of products may be timed. 0: fixed rules
+ * choose them, because the program does not run in every frame. A time that has passed already: earlier choices are
+ * used and nothing is timed, because the caller wants to know only the sizes of memory. */
 static double choose_tune_until(const struct cuda_device *device, const struct cuda_program *program) {
   const double passed = 1e-9;
   if (!program->has_output && !device->tune_always)
@@ -135,8 +139,8 @@ static void output_find(struct cuda_program *program, const struct plan *plan, e
   }
 }
 
-/* Translate regions from numbers of ops to numbers of launches: those that begin at op number `op`, which comes next,
- * and those that end before it. */
+/* Record at which launches the plan's regions (ops that a run may skip) begin and end. The launches of op number `op`
+ * are made next: regions_begin is for regions that begin at this op, regions_end for those that end before it. */
 static void regions_begin(struct cuda_program *program, const struct plan *plan, int op) {
   for (int i = 0; i < plan->region_count; i++) {
     struct plan_region *region = &program->regions[i];
@@ -187,7 +191,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   return 0;
 }
 
-/* True if the plan reads a weight that is in two sets. */
+/* Returns true if the plan reads a weight that the device has in two sets. */
 static bool reads_adapted(const struct plan *plan) {
   for (int i = 0; i < plan->op_count; i++) {
     struct tensor list[OPERANDS_MAX];
@@ -199,7 +203,8 @@ static bool reads_adapted(const struct plan *plan) {
   return false;
 }
 
-/* Creates the launches again for the other set of weights, with the same choices of implementations. */
+/* Makes the program's launches a second time, with addresses in the second set of weights and the same
+ * implementations. */
 static int other_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                         struct error *err) {
   if (!device->merge || !reads_adapted(plan))
@@ -231,11 +236,13 @@ static int graphs_create_without(struct cuda_device *device, const struct cuda_p
   return 0;
 }
 
-/* True if there should be a graph for this set of controls and styles that a run leaves out. A node that is not entered
- * takes about 10 us, an op that adds nothing 1.5 us, so runs have graphs without those that they do not need. If there
- * would be more than eight sets, only three kinds get a graph: leave out nothing, all but one, or all. Each of these
- * exists with and without the bank and motion, so that regions of these two need no node (recording.c); the bank never
- * runs without motion if the plan has both. */
+/* Returns true if a graph is made for runs that leave out the parts of the plan whose bits are set in `without`
+ * (IDLE_CONTROL and others in run.h). may: the bits of all parts that runs of the plan may leave out. Graphs without
+ * unneeded ops are worth their memory, because a conditional node that is skipped takes about 10 us and an op that adds
+ * nothing 1.5 us. If the plan has more than three controls, where all style pictures count as one control, graphs for
+ * all combinations would be too many. Then a graph leaves out either none of the controls, or all of them, or all but
+ * one. Each graph exists with and without the ops of the bank (keys and values of earlier frames) and of motion, which
+ * then need no conditional node (recording.c). A run never uses the bank without motion if the plan has both. */
 static bool deserves_graph(unsigned without, unsigned may) {
   const unsigned memory = IDLE_BANK | IDLE_MOTION, others = may & ~memory;
   int left = __builtin_popcount(others & ~without);
@@ -260,8 +267,8 @@ static void graphs_destroy(const struct graphs *graphs) {
         cudaGraphExecDestroy(graphs->without[without][part]);
 }
 
-/* Waits for the work that the preparation has started. The program can then run or be freed, and the trials' memory is
- * freed. */
+/* Waits until the device has done all work that preparing a program has enqueued, so that the program can run or be
+ * freed. Also frees the memory for timing trials. */
 static int preparing_settle(struct cuda_device *device, struct error *err) {
   struct preparing *p = &device->preparing;
   cudaError_t trials = cudaStreamSynchronize(p->queue.stream),
@@ -291,7 +298,7 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
   return preparing_settle(device, err);
 }
 
-/* Frees a program. No run uses it any more. */
+/* Frees a program, which no run may be using any more. */
 static void program_free(struct cuda_device *device, struct cuda_program *program) {
   graphs_destroy(&program->graphs);
   graphs_destroy(&program->other_graphs);

@@ -1,4 +1,4 @@
-/* The device's functions for programs, behind the interface of unet/plan/device.h. graph.c prepares and releases
+/* The CUDA device's functions for programs, which implement those of unet/plan/device.h: graph.c prepares and releases
  * programs, runs.c runs them, and profile.c measures them (program_profile). */
 #ifndef CUDA_GRAPH_H
 #define CUDA_GRAPH_H

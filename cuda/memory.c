@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small allocations share chunks. From LARGE_BYTES on an allocation has memory of its own, because many models have
- * matrices of just a quarter of a chunk: of these only three would fit a chunk that also holds vectors. The unused rest
- * of a chunk is less than LARGE_BYTES. */
+/* Allocations share chunks of device memory: each goes into the first chunk that has room for it. If none has, an
+ * allocation of more than LARGE_BYTES gets a chunk of exactly its size, and a smaller one opens a chunk of CHUNK_BYTES.
+ * Large ones open no such chunk, because many models have matrices of exactly a quarter of it, and only three of those
+ * would fit beside vectors. A new chunk of CHUNK_BYTES is opened only if all others have less than LARGE_BYTES left. */
 enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, ALIGN = 256 };
 static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
-/* True for errors that CUDA then returns to all calls of the process. The last one is returned to a process that begins
- * to use CUDA after such an error. */
+/* Returns true for errors after which every later CUDA call of this process fails. cudaErrorDevicesUnavailable is what
+ * a new process gets while the GPU is in that state. */
 static bool lasts(cudaError_t status) {
   static const cudaError_t lasting[] = {
       cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,       cudaErrorAssert,
@@ -62,7 +63,7 @@ int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, str
                    what, (double)bytes / 1e6, (double)taken / 1e6);
 }
 
-/* The stream has only the pool's own work, so this waits for no kernel. */
+/* Allocates memory from the pool. The call waits for the pool's own stream, but no kernel runs on that stream. */
 static cudaError_t allocate(const struct cuda_device *device, void **pointer, size_t bytes) {
   if (!device->pool)
     return cudaMalloc(pointer, bytes);
@@ -105,7 +106,8 @@ int cuda_pool_open(struct cuda_device *device, struct error *err) {
     cudaGetLastError();
     return 0;
   }
-  /* Free memory is given back by cuda_pool_trim, not in the middle of a run. */
+  /* The pool keeps freed memory until cuda_pool_trim returns it to the GPU, because returning it at once could happen
+   * in the middle of a run and delay it. */
   if (cuda_check(cudaMemPoolCreate(&device->pool, &kind), "memory", err) < 0)
     return -1;
   return cuda_check(cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &all), "memory", err);
@@ -157,7 +159,8 @@ int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t s
 
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
   size_t size = round_up(bytes);
-  struct chunk *chunk = find_room(device, size); /* any chunk: the room that matrices leave is used for vectors */
+  /* all chunks are searched, so that vectors fill what matrices leave free */
+  struct chunk *chunk = find_room(device, size);
   if (!chunk)
     chunk = add_chunk(device, size > LARGE_BYTES ? size : CHUNK_BYTES, what, err);
   if (!chunk)
@@ -194,10 +197,10 @@ void cuda_memory_free(struct cuda_device *device) {
     cudaMemPoolDestroy(device->pool);
 }
 
-/* --- checkpoint to device --- */
+/* --- host data and weights of the checkpoint to the device --- */
 
 static int staging_open(struct staging *staging, struct error *err) {
-  for (int i = 0; i < 2; i++) { /* an earlier attempt may have created some of them */
+  for (int i = 0; i < 2; i++) { /* buffers and events that an earlier call has created before it failed are kept */
     if (!staging->buffer[i] &&
         cuda_check(cudaHostAlloc(&staging->buffer[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0)
       return -1;
@@ -208,13 +211,15 @@ static int staging_open(struct staging *staging, struct error *err) {
   return 0;
 }
 
-/* Returns the next buffer when its last copy is done; NULL with err set on failure. */
+/* Switches to the other one of the two staging buffers, waits until its last copy to the device is done, and returns
+ * it; NULL with err set on failure. */
 static void *next_buffer(struct staging *staging, const char *doing, struct error *err) {
   int turn = staging->turn ^= 1;
   return cuda_check(cudaEventSynchronize(staging->free[turn]), doing, err) < 0 ? NULL : staging->buffer[turn];
 }
 
-/* Copies the buffer to target, or, with convert, to the memory from which it is converted. */
+/* Starts to copy the present staging buffer to `target`. With `convert`, copies it to device memory (staging->arrived)
+ * instead, from which a kernel writes the converted values to convert->target. */
 static int send_buffer(struct staging *staging, void *target, size_t bytes, struct convert_args *convert,
                        const char *doing, struct error *err) {
   const struct launch_queue *queue = &staging->queue;
@@ -231,7 +236,8 @@ static int send_buffer(struct staging *staging, void *target, size_t bytes, stru
   return cuda_check(cudaEventRecord(staging->free[staging->turn], queue->stream), doing, err);
 }
 
-/* Loads the rows of one tensor of the checkpoint, by way of the two staging buffers in turn. */
+/* Loads those rows of a weight that are in one tensor of the checkpoint's file (`part`), through the two staging
+ * buffers in turn. */
 static int load_part(struct cuda_device *device, const struct resource *r, const struct weight_part *part, void *target,
                      struct element element, struct error *err) {
   struct staging *staging = &device->loads;
@@ -241,7 +247,7 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total, row_bytes = row * dtype_size(part->dtype);
   size_t most = STAGING_BYTES / row_bytes, rows = (size_t)part->rows;
-  /* the conversion divides by the scale */
+  /* the kernel divides values by the scale, so 2^-exponent here multiplies them by 2^exponent */
   struct element raised = {element.type, element.scale * ldexpf(1, -part->exponent)};
   if (most < 1)
     return error_set(err, STATUS_MODEL, "%s: rows of %zu bytes are not supported", r->name, row_bytes);
@@ -277,8 +283,8 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
   return 0;
 }
 
-/* Returns the type of the checkpoint's values: FP16 to the bit where both the file and the device have that, else
- * FP32. */
+/* Returns the type in which the checkpoint's own values of a weight are kept: FP16 if both the file and the device have
+ * FP16, so that they are equal to the bit; else FP32. */
 static struct element base_element(const struct resource *r, struct element element) {
   for (int i = 0; i < r->part_count; i++)
     if (r->parts[i].dtype != DTYPE_F16)
@@ -286,7 +292,7 @@ static struct element base_element(const struct resource *r, struct element elem
   return element;
 }
 
-/* Loads a second copy of a weight, with the checkpoint's own values, from which changes by adapters are computed. */
+/* Loads the checkpoint's own values of a weight a second time, from which adapters' changes are computed. */
 static int load_base(struct cuda_device *device, int index, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];
@@ -310,14 +316,15 @@ static int load_base(struct cuda_device *device, int index, struct error *err) {
   return 0;
 }
 
-/* Matrices, tables and states are FP16. Vectors, and tensors that demand precision, are FP32. */
+/* Matrices, tables and states are FP16. Vectors, and tensors with the demand ELEMENT_PRECISE, are FP32. */
 struct element resource_element(const struct resource *r, enum role role) {
   bool vector = r->kind == RESOURCE_WEIGHT && r->n == 1 && r->h == 1 && r->w == 1;
   bool precise = role == ROLE_VECTOR || (role == ROLE_ANY && (vector || r->demand == ELEMENT_PRECISE));
   return element_of(precise ? DTYPE_F32 : DTYPE_F16);
 }
 
-/* Makes the second copy of a weight that adapters add to, and loads the checkpoint's values. */
+/* If adapters change the weight and the device has two sets of weights, allocates its copy in the second set and loads
+ * the checkpoint's own values. */
 static int double_up(struct cuda_device *device, int index, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];
@@ -364,7 +371,7 @@ struct resource_memory *resource_base(struct cuda_device *device, int index, str
   return memory && load_base(device, index, err) == 0 ? memory : NULL;
 }
 
-/* --- FP32 on the host to and from the device --- */
+/* --- copying bytes, and FP32 values that are converted, between host and device --- */
 
 int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err) {

@@ -1,9 +1,11 @@
-/* Turns the ops of motion, and of the canvas that follows it, into launches. */
+/* Turns the ops that measure motion, and those of the canvas (a plane on which the scene stands still while the camera
+ * moves), into launches. */
 #ifndef CUDA_OPS_MOTION_H
 #define CUDA_OPS_MOTION_H
 
 #include "cuda/preparation.h"
 
+/* Each turns the op with its name into launches: prepare_match an OP_MATCH. */
 int prepare_canvas_place(struct preparation *p);
 int prepare_canvas_draw(struct preparation *p);
 int prepare_canvas_noise(struct preparation *p);
@@ -12,7 +14,7 @@ int prepare_match(struct preparation *p);
 int prepare_fit(struct preparation *p);
 int prepare_flow(struct preparation *p);
 
-/* Returns the bytes of scratch that an op of motion needs; 0 for other ops. */
+/* Returns how many bytes of scratch memory an op that measures motion needs; 0 for other ops. */
 size_t motion_scratch(const struct op *op);
 
 #endif

@@ -9,25 +9,26 @@
 
 static const char pictures[] = "the pictures", copying[] = "bringing a picture to the host";
 
-/* Data that all pictures of a device share. It is freed when the device is closed and the last picture is gone. */
+/* The data that all pictures of a device share. They are freed when the device is closed and the last picture is
+ * gone. */
 struct picture_home {
   int ordinal;
-  cudaStream_t stream; /* for copies that a reader of a picture waits for */
+  cudaStream_t stream; /* CUDA stream on which pictures are copied to the host if a reader asks for that */
   struct driver_memory driver;
   pthread_mutex_t lock;
-  /* Protected by lock: */
-  struct cuda_device *device; /* NULL: the device is closed */
+  /* The following fields are protected by `lock`. */
+  struct cuda_device *device; /* the device, whose counters are updated; NULL: it was closed */
   int holders;
 };
 
 struct cuda_picture {
   struct picture base;
   struct picture_home *home;
-  void *memory; /* device memory */
+  void *memory; /* device memory with the picture's planes */
   size_t bytes; /* size of `memory` in bytes */
-  size_t used;  /* bytes that the present run writes, from the beginning of memory on */
-  bool mapped;  /* true: from the driver's functions; false: from cudaMalloc */
-  /* Held by the thread that copies the picture to the host, so that no other one copies it, too. */
+  size_t used;  /* number of bytes, from the beginning of `memory`, that the last run writes */
+  bool mapped;  /* true: `memory` was allocated by the driver's functions (driver_memory.h); false: by cudaMalloc */
+  /* Held by a thread while it copies the picture to the host, so that no other thread copies it as well. */
   pthread_mutex_t lock;
   atomic_bool copied;
 };
@@ -36,7 +37,7 @@ static struct cuda_picture *cuda_picture(struct picture *picture) {
   return (struct cuda_picture *)picture;
 }
 
-/* --- the home --- */
+/* --- the data that all pictures share --- */
 
 static void home_leave(struct picture_home *home) {
   pthread_mutex_lock(&home->lock);
@@ -74,7 +75,8 @@ void pictures_close(struct cuda_device *device) {
   home_leave(home);
 }
 
-/* Updates the device's counters, if it is still open: bytes freed, and bytes copied to the host. */
+/* Updates the device's counters, unless it was closed. freed: bytes of device memory that were freed; copied: bytes
+ * that were copied to the host. */
 static void tell_device(struct picture_home *home, size_t freed, size_t copied) {
   pthread_mutex_lock(&home->lock);
   struct cuda_device *device = home->device;
@@ -88,7 +90,7 @@ static void tell_device(struct picture_home *home, size_t freed, size_t copied) 
   pthread_mutex_unlock(&home->lock);
 }
 
-/* --- device memory --- */
+/* --- the device memory of a picture --- */
 
 static int make_memory(struct cuda_device *device, struct cuda_picture *picture, size_t wanted, struct error *err) {
   const struct driver_memory *driver = &picture->home->driver;
@@ -127,7 +129,7 @@ static void destroy(struct picture *base) {
   home_leave(picture->home);
 }
 
-/* Zeroes the memory, so that the padding of rows is never undefined. */
+/* Zeroes device memory and host memory, so that the padding of rows has defined values. */
 static int clear(const struct cuda_picture *picture, void *host, size_t bytes, struct error *err) {
   memset(host, 0, bytes);
   if (cuda_check(cudaMemsetAsync(picture->memory, 0, picture->bytes, picture->home->stream), pictures, err) < 0)
@@ -171,8 +173,8 @@ static int copy(struct cuda_picture *picture, struct error *err) {
   return 0;
 }
 
-/* Makes the picture readable in this kind of memory: copies it to the host if that is wanted and was not done yet. On
- * the device it is complete, because a picture is given out only after its run was collected. */
+/* Makes the picture readable in this kind of memory. In host memory, copies it unless that was done before. In device
+ * memory it is complete already, because a picture is given out only after its run has ended. */
 static int wait(struct picture *base, enum memory kind, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
   if (kind != MEMORY_HOST || picture->copied)

@@ -1,20 +1,22 @@
-/* What the preparation of all ops shares: the addresses of operands, and the list of launches. */
+/* Functions for those that turn ops into launches (ops.c and others): they look up the addresses of an op's operands,
+ * and append launches. */
 #ifndef CUDA_PREPARATION_H
 #define CUDA_PREPARATION_H
 
 #include "cuda/program.h"
 
-/* The arguments of prepare_conv, prepare_linear, ..., each of which turns one op into launches of kernels. */
+/* The arguments of the functions prepare_conv, prepare_linear and so on, each of which turns one op into launches. */
 struct preparation {
   struct cuda_device *device;
   struct cuda_program *program;
   const struct op *op;
   int index;
   struct error *err;
-  bool failed; /* true: an operand's address could not be found, and err is set */
+  bool failed; /* true: the address of an operand could not be found, and err is set */
 };
 
-/* Returns an operand's address, for kernels whose vectors are FP32 and all other operands FP16. */
+/* Returns an operand's device address, for kernels that take vectors (ROLE_VECTOR) in FP32 and all else in FP16. NULL:
+ * the op has no such operand, or p->failed is set. */
 static inline void *operand(struct preparation *p, struct tensor t, enum role role) {
   if (!tensor_exists(t))
     return NULL;
@@ -23,7 +25,7 @@ static inline void *operand(struct preparation *p, struct tensor t, enum role ro
   return data;
 }
 
-/* Returns an operand's address, for kernels that take FP32 or FP16. Stores the type in *type. */
+/* Returns an operand's device address, for kernels that take FP32 and FP16. Stores the operand's type in *type. */
 static inline void *operand_either(struct preparation *p, struct tensor t, enum dtype *type) {
   if (!tensor_exists(t))
     return NULL;
@@ -32,7 +34,7 @@ static inline void *operand_either(struct preparation *p, struct tensor t, enum 
   return data;
 }
 
-/* Returns the address of an operand that holds whole numbers. */
+/* Returns the device address of an operand whose elements are whole numbers (int32). */
 static inline void *operand_whole(struct preparation *p, struct tensor t) {
   void *data = tensor_data_as(p->device, p->program, t, DTYPE_I32, ROLE_ANY, p->err);
   p->failed = p->failed || !data;

@@ -1,17 +1,18 @@
-/* Measures the time of each launch in a frame. A launch is timed in its place: the time of a graph that ends with it,
- * minus the time of a graph that ends before it. The graphs need not begin at the frame's beginning. A few launches
- * ahead are enough for programmatic launch. An untimed graph before each timed one runs enough of the frame to fill the
- * cache as in a frame:
+/* Measures the time of each launch within a frame. That is the time of a graph that ends with the launch, minus the
+ * time of a graph that ends before it. Both graphs need not begin at the frame's beginning: a few launches before the
+ * timed one are enough for it to overlap with its predecessor (programmatic dependent launch) as in a frame. Before
+ * each timed graph, an untimed graph runs enough of the frame to fill the cache as in a frame:
  *
  *   launches of the frame   ... 41 42 43 44 45 46 47 48 ...
- *   untimed                 ...=====|
- *   timed, the base                 |==|
- *   timed, ends after 45            |=====|
- *   timed, ends after 46            |========|             46 takes the difference to the one above
+ *   untimed graph           ...=====|
+ *   first timed graph               |==|                   what the following two have in common
+ *   graph that ends with 45         |=====|
+ *   graph that ends with 46         |========|             launch 46 takes the difference to the graph above
  *
- * The parts that all graphs share (their start, the launches ahead, the end of the last) cancel in the difference, and
- * the times of short graphs vary less. The sweep over all graphs is repeated. A launch's time is the median of its
- * differences, each within one sweep, so that a clock rate that changes between sweeps does no harm. */
+ * What all timed graphs have in common (start, first launches, end of the last launch) cancels in the difference, and
+ * the times of such short graphs vary little. All graphs are timed one after the other, and this sweep is repeated. A
+ * launch's time is the mean of the middle half of its differences. Each difference is within one sweep, so that a clock
+ * rate that changes between sweeps does no harm. */
 #include "cuda/profile.h"
 
 #include <math.h>
@@ -26,40 +27,45 @@
 #include "cuda/timing.h"
 
 enum {
-  AHEAD = 2, /* launches in a timed graph before its block's first launch */
-  /* launches whose timed graphs begin at the same launch (the base); a few more where an op has several launches */
+  /* number of launches in a timed graph before the launches that it times, so that these overlap with their
+   * predecessors as in a frame */
+  AHEAD = 2,
+  /* number of launches in a block. All graphs that time launches of a block begin at the same launch. A block is a few
+   * launches longer if an op's launches would be divided. */
   BLOCK = 6,
   REPEATS_MIN = 8,
   REPEATS_MAX = 400,
-  FLUSHED_REPEATS = 8, /* repeats in one graph */
+  FLUSHED_REPEATS = 8, /* how often a graph repeats a launch, with the cache flushed before each repetition */
   FLUSHED_RUNS = 6,
 };
 
-/* This many times the size of the last cache level must be read until its old content is gone. */
+/* how many times the size of the last-level cache is read to replace its content */
 static const double cache_turns = 3;
 
-/* Highest rates that were measured: operations a second of a product of 8192 cubed (cuBLASLt), bytes a second of a copy
- * in device memory, and bytes a second of reads from the last cache level. */
+/* The highest rates that were measured on a kind of GPU: operations a second of a matrix product of size 8192
+ * (cuBLASLt), bytes a second of a copy in device memory, bytes a second of reads from the last-level cache. */
 static const struct {
-  const char *name; /* part of the GPU's name */
+  const char *name; /* text that the GPU's name contains */
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* Launches [first, end) of a run, which follow each other. Number 0 is launch_begin, and number i + 1 is launch i of
- * the program. */
+/* A range of a run's launches, first to end - 1. Number 0 is launch_begin; number i + 1 is launch i of the program's
+ * list. */
 struct range {
   int first, end;
 };
 
 struct recording {
   const struct cuda_program *program;
-  const bool *skipped;   /* for each launch: true if it is in a region that the run skips */
-  struct range parts[2]; /* recorded one after the other */
+  /* for each launch, numbered as in struct range: true if it is in a region that the run skips */
+  const bool *skipped;
+  struct range parts[2]; /* two ranges of launches, of which the graph consists, one after the other */
 };
 
-/* A timed graph. */
+/* A graph whose time is measured, with events recorded before and after it. */
 struct sample {
-  /* prime: the graph that runs untimed before `graph`, to fill the cache; for sample 0 both are the whole frame. */
+  /* prime: graph that runs untimed before `graph`, to fill the cache as in a frame. In sample 0 both are the whole
+   * frame. */
   cudaGraphExec_t prime, graph;
   cudaEvent_t begun, done;
 };
@@ -69,16 +75,18 @@ struct profiler {
   struct cuda_program *program;
   const struct plan *plan;
   int places;
-  double *bytes;           /* bytes that each launch reads and writes */
-  bool *skipped;           /* for each launch: true if it is in a region that the run skips */
-  cudaGraphExec_t *primes; /* owned: for each block of launches, the graph that runs untimed before its samples */
+  double *bytes; /* number of bytes that each launch reads and writes */
+  bool *skipped; /* for each launch: true if it is in a region that the run skips */
+  /* for each block of launches: the graph that runs untimed before the block's samples; owned */
+  cudaGraphExec_t *primes;
   int prime_count;
-  struct sample *samples; /* sample 0 is the whole frame */
+  /* samples[0] is the whole frame; the others are graphs that begin at a block and end with one of its launches */
+  struct sample *samples;
   int sample_count;
-  /* For each launch: index of the sample whose timed graph ends with it. The time of the sample before that is
-   * subtracted. */
+  /* For each launch: index of the sample whose timed graph ends with it. The launch's time is that of this sample minus
+   * that of the sample before. */
   int *sample_of;
-  double *times; /* microseconds of each sample in each sweep */
+  double *times; /* measured times, in microseconds: REPEATS_MAX places for each sample, one a sweep */
   double *differences;
   int repeats;
 };
@@ -102,8 +110,8 @@ static cudaGraphExec_t capture(const struct profiler *p, struct range first, str
   return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
-/* Captures launches before number `end`, enough of them to replace the cache's content. They may begin in the frame
- * before. */
+/* Captures launches that end before number `end` as a graph: as many as replace the content of the cache. If there are
+ * not enough in the frame, the graph begins with the last launches of a frame. */
 static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
   double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
   int first = end, before = p->places;
@@ -127,7 +135,7 @@ static int op_of(const struct profiler *p, int place) {
   return place ? p->program->launches.list[place - 1].op : -1;
 }
 
-/* Returns the number of the launch after a block of launches that begins at `first`. */
+/* Returns the number of the first launch after the block of launches that begins at number `first`. */
 static int block_end(const struct profiler *p, int first) {
   int end = first + 1;
   while (end < p->places && (end - first < BLOCK || op_of(p, end) == op_of(p, end - 1)))
@@ -190,7 +198,7 @@ static void profiler_close(struct profiler *p) {
   cudaStreamSynchronize(p->device->queue.stream);
   for (int i = 0; p->samples && i < p->sample_count; i++) {
     const struct sample *sample = &p->samples[i];
-    if (i > 0 && sample->graph) /* the first graph is owned by the program */
+    if (i > 0 && sample->graph) /* the graph of sample 0 belongs to the program */
       cudaGraphExecDestroy(sample->graph);
     if (sample->begun)
       cudaEventDestroy(sample->begun);
@@ -208,10 +216,10 @@ static void profiler_close(struct profiler *p) {
   free(p->differences);
 }
 
-/* --- times in the frame --- */
+/* --- times within the frame --- */
 
-/* Runs all samples once. It enqueues everything before it reads the first result, so that the GPU never waits for the
- * host. */
+/* Runs all samples once, and stores their times for sweep number `turn`. All of them are enqueued before the first time
+ * is read, so that the GPU never waits for the host. */
 static int sweep(struct profiler *p, int turn, struct error *err) {
   static const char doing[] = "profiling";
   cudaStream_t stream = p->device->queue.stream;
@@ -238,7 +246,8 @@ static int interrupted(const struct profile_request *request, struct error *err)
   return request->stop && request->stop() ? error_set(err, STATUS_INTERRUPTED, "interrupted: no profile") : 0;
 }
 
-/* Makes two sweeps first: one loads graphs and code, the second shows how long a sweep takes. */
+/* Runs all sweeps. Two more come first, whose times are not used: the first one loads graphs and code, the second one
+ * shows how long a sweep takes. */
 static int sweep_all(struct profiler *p, const struct profile_request *request, struct error *err) {
   double begin = 0;
   for (int i = 0; i < 2; i++) {
@@ -255,7 +264,9 @@ static int sweep_all(struct profiler *p, const struct profile_request *request, 
   return 0;
 }
 
-/* Returns how much longer sample `longer` takes than sample `shorter`; shorter -1: the whole time of `longer`. */
+/* Returns how many microseconds sample `longer` takes more than sample `shorter`: the mean of the middle half of the
+ * sweeps' differences. shorter -1: the whole time of `longer`. *spread (may be NULL): the standard error of the
+ * result. */
 static double difference(const struct profiler *p, int longer, int shorter, double *spread) {
   for (int i = 0; i < p->repeats; i++)
     p->differences[i] = p->times[(size_t)longer * REPEATS_MAX + (size_t)i] -
@@ -281,7 +292,7 @@ static void fill_row(const struct profiler *p, struct profile_row *row, int firs
   row->us = difference(p, p->sample_of[end - 1], p->sample_of[first] - 1, &row->spread_us);
 }
 
-/* --- times alone --- */
+/* --- times of each op alone --- */
 
 struct flushed {
   const struct launches *launches;
@@ -300,7 +311,8 @@ static cudaError_t record_flushed(struct cuda_device *device, const struct launc
   return status;
 }
 
-/* Returns microseconds of the fastest run, divided by the repeats in the graph; INFINITY after a failure. */
+/* Returns the microseconds of the launches of one op with an empty cache, from the fastest run of a graph that repeats
+ * them; INFINITY after a failure. */
 static double time_flushed(const struct profiler *p, const struct flushed *flushed) {
   const struct sample *events = &p->samples[0];
   cudaStream_t stream = p->device->queue.stream;
@@ -319,12 +331,12 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
   return best;
 }
 
-/* Times each op alone. zeros NULL: there is no memory to flush the cache with. */
+/* Times each op alone, with its data in the cache (warm) and with the cache flushed. zeros: device memory that is read
+ * to flush the cache; NULL: there is none, so only warm times are measured. */
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
-  /* launches_time sets it if another program ran during all readings. It is ignored, because only the user can have
-   * started the preparation of one now. */
+  /* set by launches_time if a run went on meanwhile; not used, because the user would have started that run */
   bool disturbed;
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {
@@ -360,9 +372,10 @@ static int measure_alone(const struct profiler *p, struct profile *profile, cons
   return status;
 }
 
-/* --- the whole profile --- */
+/* --- the profile as a whole --- */
 
-/* Runs two frames, so that both run buffers hold this run's parameters. */
+/* Runs the program twice, so that the buffers of both runs that may be in flight have these parameters: the timed
+ * graphs read them in turn. */
 static int run_twice(struct device *device, struct program *program, const struct run_params *params,
                      const struct frame *frames, struct error *err) {
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
@@ -378,7 +391,8 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
   roof->element = sizeof(half_t);
 }
 
-/* Names the ops whose time is included in an earlier op's. */
+/* Sets the text `way` of each op that is fused with an earlier op: the time of the fused launch is in the earlier op's
+ * row. */
 static void name_fused(const struct profiler *p, struct profile *profile) {
   for (int i = 0; i < p->plan->op_count; i++)
     for (int j = 1; j < p->program->fused[i].count; j++)
@@ -401,7 +415,8 @@ static int measure(struct profiler *p, const struct run_params *params, const st
     status = measure_alone(p, profile, request, err);
   }
   profiler_close(p);
-  /* Each graph that was launched has increased the run's number on the device. */
+  /* Each graph that begins with launch_begin has incremented the number of the next run on the device, which is set
+   * back here. */
   int restored = program_set_turn(p->device->queue.stream, p->program, "after the profile", status == 0 ? err : NULL);
   return restored < 0 ? -1 : status;
 }
@@ -410,7 +425,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
-  (void)pictures; /* each run takes pictures of its own */
+  (void)pictures; /* unused: each run writes to pictures of its own */
   if (!p.program->graphs.without[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)

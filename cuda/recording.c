@@ -1,11 +1,12 @@
-/* Records a run's launches. A loop's launches are captured once, as the body of a node that the GPU repeats: fifty
- * iterations are prepared as fast as one, and a run is still one launch. Regions are bodies of nodes that the GPU
- * enters or skips. The device reads the conditions itself, in one small launch for all regions of a stretch. */
+/* Enqueues or captures a run's launches. A loop's launches are captured once, as the body of a node that the GPU
+ * repeats, so fifty iterations are prepared as fast as one, and a run is still one launch of a graph. Regions (ops that
+ * a run may skip) are bodies of conditional nodes. The GPU itself evaluates their conditions, by one small kernel for
+ * all regions in a range of launches. */
 #include "cuda/recording.h"
 
 #include <stdlib.h>
 
-/* Before CUDA 13 the functions with edge data had other names. */
+/* CUDA 12 has other names for the functions that take edge data (the kinds of dependencies between nodes). */
 #if CUDART_VERSION < 13000
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
@@ -14,7 +15,8 @@
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #endif
 
-/* Creates the handle of a conditional node in the graph being captured. Each run begins with the value `first`. */
+/* Creates the handle of a conditional node in the graph that is being captured. first: its value at the beginning of
+ * each launch of the graph. */
 static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphConditionalHandle *handle) {
   enum cudaStreamCaptureStatus capturing;
   cudaGraph_t graph;
@@ -28,7 +30,8 @@ static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphCon
 
 enum { AFTER_MAX = 8 };
 
-/* Adds a conditional node after everything captured so far, and after the node `also` unless that is NULL. */
+/* Adds a conditional node that depends on everything captured so far, and on the node `also` unless that is NULL. What
+ * is captured next does not depend on it. */
 static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
                             cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
                             cudaGraph_t *body) {
@@ -57,7 +60,7 @@ static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeTy
   return status;
 }
 
-/* Adds a conditional node, and makes the next captured nodes depend on it. */
+/* Adds a conditional node on which all that is captured next depends. */
 static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
                                cudaGraphConditionalHandle handle, cudaGraph_t *body) {
   cudaGraphNode_t node;
@@ -89,7 +92,8 @@ static bool is_left_out(const struct recording *r, int launch) {
   return false;
 }
 
-/* Enqueues a launch. In a run without the bank, attention has its first segment alone. */
+/* Enqueues a launch. If the run leaves out the bank (keys and values of earlier frames), an attention's second segment
+ * of keys is left out. */
 static cudaError_t enqueue_one(const struct cuda_device *device, const struct launch_queue *queue,
                                const struct recording *r, const struct launch *launch) {
   bool off = r->without & IDLE_BANK || (r->params && !r->params->bank.frames);
@@ -101,7 +105,7 @@ static cudaError_t enqueue_one(const struct cuda_device *device, const struct la
   return launch_enqueue(device, queue, &alone);
 }
 
-/* Enqueues launches [first, end) except those left out. */
+/* Enqueues the launches with numbers first to end - 1, except those that the run leaves out. */
 static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct recording *r, int first, int end) {
   cudaError_t status = cudaSuccess;
@@ -114,12 +118,13 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions --- */
 
 struct region_nodes {
-  /* [0]: for launches that run in parallel to others; [1]: for the region's remaining launches */
+  /* handles of a region's conditions: [0] for its launches that run in parallel to others, [1] for its other
+   * launches */
   cudaGraphConditionalHandle handle[2];
   cudaGraphNode_t parallel;
 };
 
-/* A range of launches that contains regions, while it is recorded. */
+/* A range of launches that contains regions (ops that a run may skip), and what is known of it while it is recorded. */
 struct stretch {
   const struct cuda_device *device;
   const struct launch_queue *queue;
@@ -127,11 +132,12 @@ struct stretch {
   const struct plan_region *regions;
   int count;
   struct region_nodes *nodes;
-  /* The last node of the parallel parts, which run one after the other. NULL: none yet. */
+  /* The node of the last parallel part of a region that was captured. Parallel parts run one after the other, so the
+   * next one depends on it. NULL: none was captured yet. */
   cudaGraphNode_t last;
 };
 
-/* Captures the launch of the kernel that decides, for each conditional node, if its body runs. */
+/* Captures the kernel that decides whether the body of each conditional node in the range runs. */
 static cudaError_t decide(const struct stretch *s) {
   struct decisions decisions = {0};
   cudaError_t status = cudaSuccess;
@@ -158,7 +164,7 @@ static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int f
   return status == cudaSuccess ? end_body(inside.stream, enqueue(s->device, &inside, s->r, first, end)) : status;
 }
 
-/* Captures the part of a region that runs in parallel to the launches captured next. */
+/* Captures the part of region number i that runs in parallel to the launches captured next. */
 static cudaError_t capture_parallel(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;
@@ -168,7 +174,8 @@ static cudaError_t capture_parallel(struct stretch *s, int i) {
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
 }
 
-/* Captures launches [first, end), which belong to no region, with the parallel parts that begin among them. */
+/* Captures launches first to end - 1, which are outside of regions. Before each launch, captures the parallel parts of
+ * regions that may run beside it. */
 static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {
@@ -181,7 +188,7 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Captures the launches of a region that do not run in parallel to others. */
+/* Captures the launches of region number i that do not run in parallel to others. */
 static cudaError_t capture_region(const struct stretch *s, int i) {
   const struct plan_region *region = &s->regions[i];
   struct region_nodes *nodes = &s->nodes[i];
@@ -210,7 +217,7 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Enqueues launches [first, end) without conditional nodes: the host decides which regions run. */
+/* Enqueues launches first to end - 1 one by one. The host decides which regions run, from the run's parameters. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
@@ -222,14 +229,16 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
   return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
 }
 
-/* True if the GPU decides by a node if this region runs. There is a graph with and one without the bank and motion
- * (deserves_graph), so their launches need no node, unless they run in parallel to others. */
+/* Returns true if the host does not know at capture whether this region (ops that a run may skip) runs. Graphs are
+ * captured both with and without the bank's and the motion's regions (deserves_graph), so those need no conditional
+ * node, unless they run in parallel to other launches. */
 static bool needs_decision(const struct cuda_device *device, const struct plan_region *region) {
   bool memory = region->when.kind == REGION_MOTION || region->when.kind == REGION_BANK;
   return !device->use_graph || !memory || region->parallel_end;
 }
 
-/* Records launches [first, end). Each region lies wholly inside or outside this range. */
+/* Captures launches first to end - 1 in a graph, or enqueues them. A region lies either completely inside this range or
+ * outside. */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
   const struct plan_region *all = r->program->regions;
@@ -255,7 +264,8 @@ static cudaError_t launch_iteration(const struct cuda_device *device, const stru
   return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
 }
 
-/* Captures the loop. The body sets its handle to repeat or to end. */
+/* Captures the plan's loop as one node. The last kernel of its body sets the node's handle so that the loop is repeated
+ * or ends. */
 static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
                                 const struct recording *r) {
   cudaGraphConditionalHandle again;
@@ -283,7 +293,7 @@ static cudaError_t launch_loop(const struct cuda_device *device, const struct la
   return status;
 }
 
-/* Returns the number of launches before a part, in a program without loop and regions. */
+/* Returns the number of the first launch of a part of the run, in a program without loop and regions. */
 static int part_begin(const struct recording *r, int part) {
   return r->launches->count * part / r->program->base.parts;
 }

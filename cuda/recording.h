@@ -1,20 +1,21 @@
-/* Puts a program's launches on a stream, to run them or to capture them. */
+/* Enqueues a program's launches on a stream: to run them, or to capture them in a graph. */
 #ifndef CUDA_RECORDING_H
 #define CUDA_RECORDING_H
 
 #include "cuda/program.h"
 
-/* The launches of one part of a run, with the weights of one set. record_part puts
- * them on a stream. */
+/* The launches that record_part enqueues: those of one part of a run, with one set of weights. */
 struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
-  unsigned without; /* bits (IDLE_CONTROL and others in run.h) of the controls and styles that are left out */
-  const struct run_params *params; /* parameters that decide about regions if there is no graph */
+  unsigned without; /* bits (IDLE_CONTROL and others in run.h) of the parts of the plan that are left out */
+  /* parameters of the run, from which the host decides which regions run; used only if no graph is captured */
+  const struct run_params *params;
 };
 
-/* Records one part; opaque is a struct recording. The first part begins a run, the last one ends it. */
+/* Enqueues the launches of one part of a run; opaque is a struct recording. Part 0 begins with launch_begin, the last
+ * part ends with launch_end. */
 cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque);
 
 #endif

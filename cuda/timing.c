@@ -11,13 +11,13 @@ double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* Limits in seconds. A first run may include loading code, which takes less than loading_s: launches whose first run is
- * slower than twice the best time so far, plus loading_s, are not timed further. Launches of at least long_s are timed
- * one by one, until they have taken enough_s together; shorter ones in a graph of repeats. If the best time so far is
- * below short_s, that graph is run without a first run. */
+/* Limits in seconds. The first run of launches may include loading their code, which takes less than loading_s.
+ * Launches whose first run takes more than twice the best time of other candidates, plus loading_s, are not timed
+ * further. Launches of at least long_s are timed one by one, until they have taken enough_s together; shorter ones in a
+ * graph that repeats them. If the best time is below short_s, there is no first run before that graph. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
-/* The launches to time, the queue on which they run, and the events before and after them. */
+/* Launches whose time is measured, the queue on which they run, and the events before and after them. */
 struct stopwatch {
   struct cuda_device *device;
   const struct launch_queue *queue;
@@ -25,7 +25,7 @@ struct stopwatch {
   cudaEvent_t start, stop;
 };
 
-/* A measured time; seconds are negative after a failure. disturbed: a run of some program went on at the same time, so
+/* A measured time, negative after a failure. disturbed: true if a run of some program was executed at the same time, so
  * that the time may be too long. */
 struct reading {
   double seconds;
@@ -34,8 +34,8 @@ struct reading {
 
 static const struct reading failure = {-1, false};
 
-/* Returns the better reading: the faster undisturbed one, or else the faster one. A disturbance makes a run slower,
- * never faster. */
+/* Returns the better of two readings: an undisturbed one, or else the faster one, because a disturbance makes a run
+ * slower, never faster. */
 static struct reading better(struct reading a, struct reading b) {
   if (a.disturbed != b.disturbed)
     return a.disturbed ? b : a;
@@ -44,7 +44,7 @@ static struct reading better(struct reading a, struct reading b) {
 
 static const struct reading none = {INFINITY, true};
 
-/* --- one reading --- */
+/* --- one measurement --- */
 
 static cudaError_t record_repeats(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct launches *launches = opaque;
@@ -54,7 +54,7 @@ static cudaError_t record_repeats(struct cuda_device *device, const struct launc
   return status;
 }
 
-/* Times the graph once; if it is NULL, the launches one by one. */
+/* Measures once how long the graph takes; if it is NULL, how long the launches take, enqueued one by one. */
 static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph) {
   cudaStream_t stream = w->queue->stream;
   float milliseconds;
@@ -71,13 +71,13 @@ static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph
   return (struct reading){(double)milliseconds * 1e-3, busy || w->device->runs != runs};
 }
 
-/* --- the best of several readings --- */
+/* --- the best of several measurements --- */
 
 static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
     struct reading reading = time_once(w, NULL);
-    if (reading.seconds < long_s) /* the first reading included loading code; or it failed */
+    if (reading.seconds < long_s) /* the first measurement was slow only because it loaded code, or this one failed */
       return reading;
     best = better(best, reading);
     spent += reading.seconds;
@@ -85,13 +85,14 @@ static struct reading time_long(const struct stopwatch *w) {
   return best;
 }
 
-/* Times replays of a graph, in which the launches follow each other without gaps. */
+/* Measures how long the launches take in a graph that repeats them, in which they follow each other without gaps. */
 static struct reading time_graph(const struct stopwatch *w) {
   struct reading best = none;
   cudaGraphExec_t graph = graph_capture(w->device, w->queue, record_repeats, w->launches, NULL);
   if (!graph)
     return failure;
-  /* The first replay loads the graph, and perhaps code. Readings are repeated while all of them were disturbed. */
+  /* The first launch of the graph, which loads the graph and perhaps code, does not count. If all measurements were
+   * disturbed, more are taken. */
   for (int i = 0; i < RUNS || (best.disturbed && i < DISTURBED_RUNS); i++) {
     struct reading reading = time_once(w, graph);
     if (reading.seconds < 0) {

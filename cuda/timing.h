@@ -4,12 +4,12 @@
 
 #include "cuda/launches.h"
 
-double clock_seconds(void); /* seconds of CLOCK_MONOTONIC */
+double clock_seconds(void); /* returns the time of CLOCK_MONOTONIC in seconds */
 
-/* Returns the seconds that the launches take on the device: in a captured graph, or one by one if they take at least a
- * millisecond. Negative: they failed. least: the shortest time so far, or INFINITY; launches whose first run is far
- * slower are not run again. *disturbed: a program of the device ran during each reading, although more readings were
- * taken. */
+/* Returns how many seconds the launches take on the device: in a captured graph, or one by one if they take a
+ * millisecond or more. Negative: they failed. least: the shortest time of other candidates, or INFINITY; launches whose
+ * first run is far slower are not run again. *disturbed: true if a run of some program went on during every
+ * measurement, so that the time may be too long. */
 double launches_time(struct cuda_device *device, const struct launch_queue *queue, const struct launches *launches,
                      double least, bool *disturbed);
 

@@ -6,37 +6,38 @@
 #include "cuda/check.h"
 
 enum {
-  /* number of tiles of weights that the first slices of background work calculate, until the time of one was
-   * measured */
+  /* number of tiles of weights in a slice of background work until the first slice was timed */
   FIRST_TILES = 2048,
-  FORM_ELEMENTS = 1 << 24 /* largest number of elements that a slice of background work copies into other layouts */
+  FORM_ELEMENTS = 1 << 24 /* largest number of values that a slice of background work copies to other layouts */
 };
-/* Milliseconds that a slice of background work should take. A frame may lose 0.3 ms to it, and some tiles take longer
- * than those that were timed. */
+/* Milliseconds that a slice of background work should take. A frame may lose 0.3 ms to it; less is planned, because
+ * some tiles take longer than those that were timed. */
 static const float slice_ms = 0.18f;
 
 static const char doing[] = "changing weights";
 
 struct merge {
   const struct weight_change *changes;
-  int count; /* number of changes; 0: none is under way */
+  int count; /* number of changes that the merge in progress makes; 0: no merge is in progress */
   struct blends blends;
-  struct blend_args args; /* arguments of launch_blend for the tiles of all changes */
-  unsigned tiles;         /* number of the tiles in `args` that are calculated already */
-  /* Number of entries in derived[the set that is changed] that were looked at, and made anew if their weight has
-   * changed. */
+  struct blend_args args; /* arguments of launch_blend for all tiles of all changes */
+  unsigned tiles;         /* number of the tiles in `args` that were already given to the GPU */
+  /* number of entries of derived[!device->set] (copies of weights in other layouts) that were already looked at. Those
+   * of changed weights are made again. */
   int forms;
-  bool sent;     /* true: the copy of args.overflow to `finding` was enqueued */
+  bool sent;     /* true: the copy of *args.overflow to *finding was enqueued */
   bool *changed; /* for each resource: true if one of the changes is to this weight */
+  /* device memory of list_bytes bytes with the lists of weights and terms; NULL: none was needed yet */
   void *lists;
   size_t list_bytes;
-  /* Page-locked copy of *args.overflow: 0, or 1 + the number of a weight with a value that is not finite. */
+  /* page-locked copy of *args.overflow: 0, or 1 + the number of a changed weight that has a value which is not
+   * finite */
   int *finding;
   cudaEvent_t begun, ended, found;
-  /* true: the events begun and ended enclose a slice of background work of timed_tiles tiles, whose time was not read
+  /* true: the events begun and ended enclose a slice of background work, timed_tiles tiles, whose time was not read
    * yet */
   bool timing;
-  unsigned timed_tiles, slice;
+  unsigned timed_tiles, slice; /* slice: number of tiles in the next slice of background work */
 };
 
 int merge_open(struct cuda_device *device, struct error *err) {
@@ -92,8 +93,8 @@ static int add_change(struct cuda_device *device, const struct weight_change *ch
   return blends_add(&device->merge->blends, device, change, (char *)resource_data(memory, !device->set) + at, err);
 }
 
-/* Makes room for the lists. It waits for the kernels that read the old lists before it frees them, because the pool's
- * stream is not ordered with other streams. */
+/* Makes room in device memory for the lists of weights and terms. Before the old lists are freed, it waits for kernels
+ * that read them, because the pool's stream is not ordered with other streams. */
 static int reserve_lists(struct cuda_device *device, struct error *err) {
   struct merge *m = device->merge;
   size_t bytes = blends_bytes(&m->blends);
@@ -110,8 +111,8 @@ static int reserve_lists(struct cuda_device *device, struct error *err) {
   return 0;
 }
 
-/* Begins the changes. The first slices wait for loaded weights and for the lists, which are sent after earlier changes
- * have read theirs. */
+/* Begins a merge: makes the compute stream wait until all weights are loaded and the lists of weights and terms have
+ * arrived on the device. The lists are sent only when earlier merges no longer read the old ones. */
 static int start(struct cuda_device *device, struct error *err) {
   struct merge *m = device->merge;
   cudaStream_t loads = device->loads.queue.stream;
@@ -144,7 +145,7 @@ int merges_begin(struct device *base, const struct weight_change *changes, int c
   return -1;
 }
 
-/* Reads the time of a finished slice of background work, and chooses the number of tiles of the next ones. */
+/* Reads the time of a finished slice of background work, and computes from it how many tiles the next slices have. */
 static void look_at_clock(struct merge *m) {
   float ms;
   if (!m->timing || cudaEventElapsedTime(&ms, m->begun, m->ended) != cudaSuccess) {
@@ -165,7 +166,8 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   unsigned left = m->args.tiles - m->tiles;
   args.first = m->tiles;
   args.tiles = all || left < m->slice ? left : m->slice;
-  bool timing = !m->timing && !all && args.tiles == m->slice; /* the time of few tiles is no measure for many */
+  /* only full slices are timed, because the time of a few tiles says little about many */
+  bool timing = !m->timing && !all && args.tiles == m->slice;
   if ((timing && cuda_check(cudaEventRecord(m->begun, stream), doing, err) < 0) ||
       cuda_check(launch_blend(&device->queue, &args), doing, err) < 0 ||
       (timing && cuda_check(cudaEventRecord(m->ended, stream), doing, err) < 0))
@@ -178,8 +180,8 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   return 0;
 }
 
-/* Makes the copies of changed weights in other layouts again, each for the whole weight. Copies that a preparation has
- * added meanwhile are in the table, too. */
+/* Makes the copies of changed weights in other layouts again, always of a whole weight. The table also has copies that
+ * were added while the merge went on. */
 static int make_forms(struct cuda_device *device, bool all, struct error *err) {
   struct merge *m = device->merge;
   const struct derived_table *table = &device->derived[!device->set];
@@ -207,8 +209,8 @@ static int send_finding(struct cuda_device *device, struct error *err) {
   return cuda_check(cudaEventRecord(m->found, device->queue.stream), doing, err);
 }
 
-/* Reads whether the kernels have found a value that is not finite. Returns 0 if not, -1 with an error if so, and 1 if
- * their result has not arrived yet. wait: waits until it has. */
+/* Asks if the kernels have calculated a value that is not finite. Returns 0 if not, -1 with an error if so, and 1 if
+ * their report has not arrived yet. wait: true to wait for the report. */
 static int look_at_finding(struct cuda_device *device, bool wait, struct error *err) {
   struct merge *m = device->merge;
   cudaError_t status = wait ? cudaEventSynchronize(m->found) : cudaEventQuery(m->found);

@@ -1,15 +1,19 @@
-/* Weights that adapters change without a pause: each is in two sets. Runs read one set, while changes are calculated
- * into the other, a slice of them between two runs. Then runs read that set, and nothing has to be copied. A program
- * that reads such weights has separate launches for each set. */
+/* Changes weights for adapters without a pause. Weights that adapters change are in two sets. Runs read one set, while
+ * a merge calculates the changed weights into the other one, a slice of them between two runs. When the other set is
+ * complete, runs read that one, so nothing has to be copied. A program that reads such weights has separate launches
+ * for each set. */
 #ifndef CUDA_WEIGHT_MERGES_H
 #define CUDA_WEIGHT_MERGES_H
 
 #include "cuda/cuda_device.h"
 
+/* Makes device->merge, so that weights that adapters change are in two sets from now on. */
 int merge_open(struct cuda_device *device, struct error *err);
-void merge_close(struct cuda_device *device); /* does nothing if the device has one set */
+/* frees the memory of merges; does nothing if the device has only one set of weights */
+void merge_close(struct cuda_device *device);
 
-/* The CUDA device's part of device_merge_begin, device_merge_go_on and device_merge_show (unet/plan/device.h). */
+/* Do the work of device_merge_begin, device_merge_go_on and device_merge_show (unet/plan/device.h) for the CUDA
+ * device. */
 int merges_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
 int merges_go_on(struct device *device, bool all, struct error *err);
 void merges_show(struct device *device);

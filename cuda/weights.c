@@ -1,4 +1,5 @@
-/* Makes copies of weights in the layouts that some kernels need (forms), and changes weights (device_update). */
+/* Makes copies of weights in the layouts that some kernels need (forms), and changes weights while frames run
+ * (weights_update). */
 #include "blends.h"
 #include "check.h"
 #include "cuda_device.h"
@@ -6,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- other forms --- */
+/* --- copies of weights in other layouts --- */
 
-/* A layout for copies of weights whose rows follow from the weight's rows in order, so that some rows can be made
- * alone. */
+/* A layout in which rows of a weight can be copied alone, because the copy has them in the same order as the weight. */
 struct cuda_form {
   struct form form;
-  /* Returns the bytes that `elements` elements of the resource take in this layout. */
+  /* Returns how many bytes `elements` elements of the resource, a whole number of rows, take in this layout. */
   size_t (*bytes)(const struct resource *r, size_t elements);
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
@@ -69,13 +69,13 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Returns 0 or 1: the table with the copies of a resource in other layouts, for this set of weights. Weights that are
- * in one set alone use the first table. */
+/* Returns which table (0 or 1) of device->derived has the copies of a resource in other layouts, for this set of
+ * weights. Those of weights that are in one set only are in table 0. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
 
-/* Returns the copy of a resource in another layout. The first call makes it, from the values after the last change. */
+/* Returns the copy of a resource in another layout. The first call makes it, from the resource's present values. */
 static half_t *derive(struct cuda_device *device, int index, int set, const struct cuda_form *form, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   set = table_of(device, index, set);
@@ -112,23 +112,24 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
 
 /* --- changes --- */
 
-/* An update. Changed rows and their other forms are made in a shadow buffer, on the stream of loads, in parallel to
- * frames. Then one kernel between two runs copies all of them to their places. Weights that a preparation was loading
- * have arrived by then. */
+/* An update: changes of weights that take effect together. Changed rows, and their copies in other layouts, are made in
+ * a shadow buffer, on the stream on which weights are loaded, while frames run. Then one kernel between two runs copies
+ * all of them to their places. By then, weights that were being loaded for a new program have arrived. */
 struct update {
   const struct weight_change *changes;
   int count;
-  /* For each change: a segment with the changed rows, then one for each copy in another layout; source is an offset in
-   * the shadow buffer. */
+  /* What is copied to its place: for each change a segment with the changed rows, then a segment for each copy of these
+   * rows in another layout. Their sources are offsets in the shadow buffer. */
   struct segment *segments;
   int segment_count;
-  /* Bytes of the shadow buffer: the segments' data, then the list of segments, then the lists of blends. */
+  /* number of bytes that the update needs in the shadow buffer: for the data of the segments, the list of segments, and
+   * the lists of weights and terms that adapters change */
   size_t bytes;
   size_t list_at, blends_at;
   struct blends blends;
 };
 
-static const float f16_limit = 65520; /* values from here on round to infinity */
+static const float f16_limit = 65520; /* smallest FP32 value that becomes infinity in FP16 */
 
 static int check_f16(const struct resource *r, const struct weight_change *change, struct error *err) {
   size_t row = resource_row_elements(r);
@@ -172,8 +173,8 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   return 0;
 }
 
-/* Adds segments that copy the changes to the second set of weights, from the same places in the shadow buffer. first:
- * the change's first segment for the first set. */
+/* Adds segments that copy the same changed rows to the second set of weights, from the same places in the shadow
+ * buffer. first: the change's first segment for the first set. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -218,8 +219,8 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Enlarges the shadow buffer (device memory in which changed rows are prepared, before one launch copies all of them to
- * their places). It is kept for further changes. */
+/* Enlarges the shadow buffer if it has less than `bytes` bytes. (It is device memory in which changed rows are
+ * prepared, before one launch copies all of them to their places.) It is kept for later changes. */
 static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error *err) {
   if (bytes <= device->shadow_bytes)
     return 0;
@@ -233,8 +234,8 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-/* Sends the changed rows to the shadow buffer. Each change has one segment of rows, followed by one for each copy in
- * another layout. */
+/* Copies the changed rows from the host to the shadow buffer. Blended changes are left out, because the device
+ * calculates them. */
 static int fill_rows(struct cuda_device *device, const struct update *update, struct error *err) {
   const struct segment *segment = update->segments;
   for (int i = 0; i < update->count; i++) {
@@ -249,8 +250,8 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* Makes the copies in other layouts of the rows in the shadow buffer. Returns the segment after the change's last
- * one. */
+/* Makes the copies of a change's rows in other layouts, in the shadow buffer. segment: the change's first segment.
+ * Returns the segment after the change's last one; NULL with err set on failure. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -280,9 +281,9 @@ static int fill_shadow(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Copies the changes to their places. Products and norms may read weights before they wait for the preceding kernel in
- * the stream (mainloop_sm90.cuh, norm.cuh). The copy is done by then, because each run begins with a kernel that reads
- * no weights and waits for the copy (launch_begin). */
+/* Enqueues the copy of all changes from the shadow buffer to their places. Products and norms may read weights before
+ * they wait for the preceding kernel in the stream (mainloop_sm90.cuh, norm.cuh). That is safe: each run begins with a
+ * kernel that reads no weights and waits for this copy (launch_begin). */
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;

@@ -8,7 +8,8 @@
 
 #if HAVE_CUDA
 extern const struct device_impl cuda_device_impl;
-/* for other names than "cuda..." it finds the first GPU */
+/* Stores the GPU that "cuda" or "cuda:N" names in *gpu; for any other name, the first GPU. Returns false if there is
+ * none. */
 bool cuda_find_gpu(const char *device_name, struct gpu *gpu);
 #endif
 
@@ -21,7 +22,7 @@ static const struct device_impl *const impls[] = {
 };
 enum { IMPLS = sizeof impls / sizeof impls[0] };
 
-/* True if the name selects this device: "cuda" and "cuda:1" both select "cuda". */
+/* Returns true if the user's choice `wanted` means the device called `name`: "cuda" and "cuda:1" both mean "cuda". */
 static bool names_device(const char *wanted, const char *name) {
   size_t length = strlen(name);
   return !strncmp(wanted, name, length) && (wanted[length] == 0 || wanted[length] == ':');

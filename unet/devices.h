@@ -1,12 +1,13 @@
-/* The list of devices, and the choice between them. No other file knows the devices by name. */
+/* The list of the devices that can run plans (cpu, cuda), and the choice between them. No other file knows them by
+ * name. */
 #ifndef UNET_DEVICES_H
 #define UNET_DEVICES_H
 
 #include "unet/plan/device.h"
 
-/* Opens the device options->name. If the user named a device and it cannot be opened, this fails. "auto" tries cuda and
- * then cpu, and logs one line with the reason if a device cannot be used. resources (borrowed) are those of the plans
- * for this device. */
+/* Opens the device that options->name names; fails if that cannot be opened. "auto" tries cuda and then cpu, and logs
+ * one line with the reason for each device that it cannot use. resources (borrowed): the weights and states of the
+ * plans that this device will run. */
 int device_open(struct device **device, struct resources *resources, const struct device_options *options,
                 struct error *err);
 

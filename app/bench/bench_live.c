@@ -1,4 +1,4 @@
-/* bench --live: measures the frames of a source as a user sees them in the window. */
+/* bench --live: opens the live window and measures when it shows which frame of a source, as a user would see it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +8,13 @@
 #include "app/run/setup.h"
 #include "app/window/window.h"
 
-/* Defaults: seconds to measure (if neither --frames nor --duration is given), frames of --warmup, and --input-fps. */
+/* Defaults of --live: seconds to measure if neither --frames nor --duration is given (live_seconds), number of frames
+ * for --warmup (LIVE_WARMUP), frame rate for --input-fps (LIVE_FPS). */
 static const double live_seconds = 10;
 enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 
-/* Makes the test pattern, which contains a marker by which its frames are recognised, the window's source. It has the
- * picture's size, so that the window scales neither of them. */
+/* Makes the test pattern the window's source. The pattern contains a marker by which its frames are recognised. It has
+ * the size of the engine's pictures, so that neither is scaled. */
 static void show_pattern(const struct bench *bench, char *source, size_t size, struct options *show,
                          struct source_info *info) {
   const struct options *options = bench->options;
@@ -25,7 +26,8 @@ static void show_pattern(const struct bench *bench, char *source, size_t size, s
   show->input = source;
 }
 
-/* Fills the options with which the window is opened, and the rate and size of the source that it shows. */
+/* Fills in *show, the options with which the window is opened, and *info with the rate and size of the source that it
+ * shows. Returns 0, or -1 with err. */
 static int show_options(const struct bench *bench, char *source, size_t size, struct options *show,
                         struct source_info *info, struct error *err) {
   const struct options *options = bench->options;
@@ -167,7 +169,8 @@ static int try_window(struct error *err) {
   return status;
 }
 
-/* Reads the clip's frame rate and length. From them a frame's number is computed, also when the clip is repeated. */
+/* Reads the frame rate and length of the clip that --live shows, from which a frame's number is computed when the clip
+ * is repeated. Returns 0, or -1 with err. */
 static int look_at_clip(struct bench *bench, struct error *err) {
   struct source *source;
   struct source_info *clip = &bench->clip;

@@ -1,4 +1,5 @@
-/* bench --steadiness: runs clips of known motion and real ones through the engine, and has the outputs judged. */
+/* bench --steadiness: runs the engine on drawn clips whose motion is known and on real clips, and measures how steady
+ * the outputs are. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,17 +13,18 @@
 #include "app/platform/paths.h"
 #include "app/run/setup.h"
 
-/* How many frames of a real clip are used: the default, and the largest value of --frames, because all of them are kept
- * in memory. */
+/* CLIP_FRAMES: how many frames of a real clip are used by default. CLIP_FRAMES_MAX: the largest value of --frames,
+ * because all frames are kept in memory. */
 enum { CLIP_FRAMES = 24, CLIP_FRAMES_MAX = 1000 };
 
 /* --- frames --- */
 
-/* The frames of one clip, which this struct owns: inputs, outputs of the engine, and outputs of the engine for each
- * input alone. Arrays with `count` elements. */
+/* The frames of one clip, which this struct owns: inputs, outputs of the engine, and what the engine makes of each
+ * input alone, without earlier frames. Each array has `count` elements. */
 struct sequence {
   int count;
-  struct raster *input, *output, *alone; /* [count] */
+  /* [count] each: inputs, outputs for them in order, and outputs for each input alone */
+  struct raster *input, *output, *alone;
 };
 
 static void free_rasters(struct raster **rasters, int count) {
@@ -39,7 +41,8 @@ static void sequence_free(struct sequence *sequence) {
   *sequence = (struct sequence){0};
 }
 
-/* Allocates arrays for `most` frames; count is 0. The caller frees the sequence, also after a failure. */
+/* Allocates arrays for `most` frames; count is 0. The caller frees the sequence, also after a failure. Returns 0, or -1
+ * with err. */
 static int sequence_open(struct sequence *sequence, int most, struct error *err) {
   *sequence = (struct sequence){.input = calloc((size_t)most, sizeof(struct raster)),
                                 .output = calloc((size_t)most, sizeof(struct raster)),
@@ -49,7 +52,8 @@ static int sequence_open(struct sequence *sequence, int most, struct error *err)
   return error_set(err, STATUS_FAILED, "no memory for %d frames", most);
 }
 
-/* Appends a frame whose rasters are black. The arrays must have room for it. */
+/* Appends a frame to the sequence; its pictures (input, output, alone) are black. The arrays must have room for the
+ * frame. Returns 0, or -1 with err. */
 static int sequence_add(struct sequence *sequence, const struct engine_shape *shape, struct error *err) {
   int at = sequence->count++;
   return raster_make(&sequence->input[at], shape->width, shape->height, err) ||
@@ -59,7 +63,7 @@ static int sequence_add(struct sequence *sequence, const struct engine_shape *sh
              : 0;
 }
 
-/* Makes a sequence of black frames. The caller frees it, also after a failure. */
+/* Makes a sequence of black frames. The caller frees it, also after a failure. Returns 0, or -1 with err. */
 static int sequence_make(struct sequence *sequence, int count, const struct engine_shape *shape, struct error *err) {
   int status = sequence_open(sequence, count, err);
   for (int i = 0; i < count && !status; i++)
@@ -71,16 +75,17 @@ static struct steadiness_frames frames_of(const struct sequence *sequence) {
   return (struct steadiness_frames){sequence->input, sequence->output, sequence->alone, sequence->count};
 }
 
-/* --- the engine --- */
+/* --- running the engine on frames: in order, and each alone --- */
 
-/* What all measurements of steadiness share: the pictures' shape, and a buffer for the engine's input. */
+/* Data that all measurements of how steady outputs are share: the pictures' shape, and a buffer for the engine's
+ * input. */
 struct trial {
   struct bench *bench;
   struct engine_shape shape;
-  uint8_t *pixels; /* the input as RGBA */
+  uint8_t *pixels; /* buffer for one input frame as RGBA, which the engine reads */
 };
 
-/* Runs the engine on one frame. at: the frame's number in the clip, from 0. */
+/* Runs the engine on one frame. at: the frame's number in the clip, from 0. Returns 0, or -1 with err. */
 static int run_frame(struct trial *trial, struct prepared *prepared, const struct raster *input, int at,
                      struct raster *output, struct error *err) {
   const struct frame frame = {.format = PIXEL_RGBA,
@@ -106,8 +111,9 @@ static int run_frame(struct trial *trial, struct prepared *prepared, const struc
   return status;
 }
 
-/* Runs the engine on frames in order, with a newly prepared handle. All that the engine keeps from frame to frame
- * belongs to the handle, so earlier clips have no influence. */
+/* Runs the engine on frames in order, with a newly prepared handle (struct prepared: size and step count). All that the
+ * engine keeps from frame to frame belongs to the handle, so earlier clips have no influence. Returns 0, or -1 with
+ * err. */
 static int run_frames(struct trial *trial, const struct raster *input, struct raster *output, int count,
                       struct error *err) {
   struct prepared *prepared;
@@ -124,8 +130,8 @@ static bool same_pixels(const struct raster *a, const struct raster *b) {
   return !memcmp(a->rgb, b->rgb, (size_t)a->width * a->height * 3 * sizeof *a->rgb);
 }
 
-/* Runs the engine on each frame with a newly prepared handle, so that no earlier frame has an influence. If a frame
- * equals the one before, that output is copied. */
+/* Runs the engine on each frame with a newly prepared handle (struct prepared) for each, so that no earlier frame has
+ * an influence. If a frame equals the one before, the output for that one is copied. Returns 0, or -1 with err. */
 static int run_alone(struct trial *trial, struct sequence *sequence, struct error *err) {
   for (int i = 0; i < sequence->count; i++) {
     struct raster *alone = &sequence->alone[i];
@@ -137,8 +143,9 @@ static int run_alone(struct trial *trial, struct sequence *sequence, struct erro
   return 0;
 }
 
-/* Draws the frames of a known motion and runs the engine on them. alone: also runs it on each frame with a handle of
- * its own. The caller frees the sequence, also after a failure. */
+/* Draws the frames of a clip with known motion from the still picture, and runs the engine on them in order. alone: the
+ * engine is also run on each frame by itself, without earlier frames. The caller frees the sequence, also after a
+ * failure. Returns 0, or -1 with err. */
 static int run_motion(struct trial *trial, enum motion motion, const struct raster *still, bool alone,
                       struct sequence *sequence, struct error *err) {
   log_line(&trial->bench->log, LOG_INFO, "--steadiness: %s", motion_name(motion));
@@ -152,7 +159,7 @@ static int run_motion(struct trial *trial, enum motion motion, const struct rast
              : 0;
 }
 
-/* --- known motion --- */
+/* --- clips that are drawn with known motion --- */
 
 static int measure_motion(struct trial *trial, enum motion motion, const struct raster *still,
                           struct steadiness_clip *clip, struct error *err) {
@@ -194,8 +201,9 @@ static int measure_cut(struct trial *trial, const struct raster *still, struct s
   return status;
 }
 
-/* Measures a part of the picture that moves over the rest: the changes along its motion, and how long the outputs still
- * show it where it has left. */
+/* Measures the outputs for a clip in which a part of the picture moves over the rest (MOTION_CUT_OUT): the outputs'
+ * changes along the motion, and for how long they still show the part at places that it has left. Returns 0, or -1 with
+ * err. */
 static int measure_cut_out(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
                            struct error *err) {
   struct sequence cut_out, ground = {0};
@@ -214,7 +222,8 @@ static int measure_cut_out(struct trial *trial, const struct raster *still, stru
 
 /* --- reading the user's clip --- */
 
-/* Scales a frame until it covers the raster's size, and copies the middle of it. */
+/* Scales a frame so that it covers the raster's area, and copies the middle of the result into the raster. Returns 0,
+ * or -1 with err. */
 static int fit(struct cover_pixels *scaler, const struct frame *frame, struct raster *to, struct error *err) {
   struct frame fitted;
   uint8_t *black = calloc((size_t)to->width * to->height, 4);
@@ -238,7 +247,8 @@ static int fit(struct cover_pixels *scaler, const struct frame *frame, struct ra
   return status;
 }
 
-/* Stores the clip's first frame as the still picture from which clips of known motion are drawn. */
+/* Stores the clip's first frame as the still picture from which clips with known motion are drawn. Returns 0, or -1
+ * with err. */
 static int take_still(struct trial *trial, struct cover_pixels *scaler, const struct frame *frame, struct raster *still,
                       struct error *err) {
   int margin = motion_margin(trial->shape.width, trial->shape.height);
@@ -262,7 +272,8 @@ static int read_frame(struct trial *trial, struct source *source, struct cover_p
   return got;
 }
 
-/* Reads frames until the source ends, at most `most`. */
+/* Reads frames from the source into *sequence until the source ends, at most `most` frames. Returns 0, or -1 with err,
+ * also if there is no frame. */
 static int read_frames(struct trial *trial, struct source *source, int most, struct sequence *sequence,
                        struct raster *still, struct error *err) {
   struct cover_pixels scaler = {0};
@@ -273,7 +284,8 @@ static int read_frames(struct trial *trial, struct source *source, int most, str
   return got < 0 ? -1 : sequence->count ? 0 : error_set(err, STATUS_INPUT, "the clip has no frame");
 }
 
-/* The caller frees sequence and still, also after a failure. */
+/* Reads the frames of the clip at path into *sequence, and its first frame into *still. The caller frees both, also
+ * after a failure. Returns 0, or -1 with err. */
 static int read_clip(struct trial *trial, const char *path, struct sequence *sequence, struct raster *still,
                      struct steadiness_clip *clip, struct error *err) {
   struct source *source;
@@ -294,8 +306,8 @@ static int read_clip(struct trial *trial, const char *path, struct sequence *seq
   return status;
 }
 
-/* Measures the changes along the motion that FFmpeg estimates. If it cannot be estimated, the figure stays NAN and a
- * warning is logged. */
+/* Measures the outputs' changes along the motion that FFmpeg estimates. If the motion cannot be estimated, clip->warp
+ * stays NAN and a warning is logged. Returns 0, or -1 with err. */
 static int measure_warp(struct trial *trial, const struct steadiness_frames *frames, struct steadiness_clip *clip,
                         struct error *err) {
   struct estimated_flow flow;
@@ -346,7 +358,7 @@ static int measure_clip(struct trial *trial, const char *path, struct steadiness
   return status;
 }
 
-/* --- the command --- */
+/* --- measuring all clips: the entry of the command --- */
 
 /* Returns the path of clip `number` of the command line, from 0. If no clip is given, it is the sample clip, whose path
  * is written to `path`. NULL with err set: the sample clip is not installed. */

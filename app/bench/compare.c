@@ -14,14 +14,14 @@
 
 enum { BYTES_MAX = 64 << 20 };
 
-/* A change is marked in the table if it is larger than this many times its expected spread. About one in several
- * hundred rows is marked by chance. */
+/* The table marks a row whose time has changed by more than this many times the expected spread. By chance this happens
+ * in about one of several hundred rows. */
 static const double marked = 3;
 
-/* Times of two processes of the same program differ more than those of two repetitions in one process, probably
- * because their memory has other addresses. This is added to the expected spread: so many microseconds per op, and
- * this share of any time. (Measured on an H200 with 664 ops in two processes: with it, no op differed by more than
- * three spreads.) */
+/* Times of two processes of the same program differ more than those of two repetitions in one process, probably because
+ * their memory has other addresses. Therefore the expected spread of a difference is increased by process_us
+ * microseconds per op, and by process_share of any time. (Measured on an H200 with 664 ops in two processes: with these
+ * additions, no op differed by more than three spreads.) */
 static const double process_us = 0.15, process_share = 0.0015;
 
 struct compare {
@@ -29,7 +29,7 @@ struct compare {
   cJSON *json;
 };
 
-/* --- reading --- */
+/* --- reading the earlier report --- */
 
 static char *read_text(const char *path, const atomic_bool *stop, const struct log *log, struct error *err) {
   FILE *file = platform_open_text(path, stop, log);
@@ -93,7 +93,7 @@ void compare_close(struct compare **compare) {
   *compare = NULL;
 }
 
-/* --- rows --- */
+/* --- comparing the two reports row by row --- */
 
 static double number(const cJSON *object, const char *name) {
   const cJSON *item = cJSON_GetObjectItem(object, name);
@@ -105,8 +105,8 @@ static const char *string(const cJSON *object, const char *name) {
   return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* Returns the row of this name. Ops of several steps have the same name: occurrence 0 is the first of them, 1 the next.
- * NULL: there are not so many. */
+/* Returns the row with this name. Ops of different steps of the sampler have the same name: occurrence 0 is the first
+ * of them, 1 the next. NULL: there is no such row. */
 static const cJSON *find(const cJSON *rows, const char *name, int occurrence) {
   const cJSON *row;
   cJSON_ArrayForEach(row, rows) if (!strcmp(string(row, "name"), name) && !occurrence--) return row;

@@ -9,15 +9,15 @@
 #include "app/source/ffmpeg_libraries.h"
 #include "app/source/ffmpeg_util.h"
 
-/* Width and height of a block and the longest motion that is searched, in pixels; and the deviation in pixels of the
- * Gaussian blur that removes noise before. */
+/* BLOCK: width and height of a block of pixels. SEARCH: the longest motion that is searched, in pixels. blur:
+ * deviation, in pixels, of the Gaussian blur that first removes noise. */
 enum { BLOCK = 16, SEARCH = 15 };
 static const double blur = 1.5;
 
 struct estimator {
   struct ffmpeg_filters filters;
   AVFilterGraph *graph;
-  AVFilterContext *source, *sink; /* owned by graph */
+  AVFilterContext *source, *sink; /* the filters at both ends of the graph; the graph owns them */
   int width, height;
 };
 
@@ -67,7 +67,9 @@ static void take_vectors(const AVFrame *estimated, int source, struct blocks *bl
   }
 }
 
-/* Sends the denoised luminance of a picture to the filter. at: the picture's number. luma: a buffer for it. */
+/* Sends the luminance of a picture to the filter mestimate, after a blur has removed most of the picture's noise. at:
+ * the picture's number, from 0, which becomes its pts. luma: a buffer of width * height values for the luminance.
+ * Returns a negative error code of FFmpeg on failure. */
 static int send(struct estimator *estimator, const struct raster *picture, int at, float *luma) {
   AVFrame *frame = av_frame_alloc();
   struct error err;
@@ -88,8 +90,9 @@ static int send(struct estimator *estimator, const struct raster *picture, int a
   return code;
 }
 
-/* Stores the motions that the filter has finished, beginning at picture *taken, and updates *taken. One picture is
- * always missing, because each needs the next one. */
+/* Stores the motions of the pictures that mestimate has finished. *taken: the number of pictures whose motions are
+ * stored; the function raises it. The newest picture is never finished, because mestimate needs the next one for it.
+ * Returns 0, or a negative error code of FFmpeg. */
 static int receive(struct estimator *estimator, struct estimated_flow *flow, int *taken) {
   AVFrame *frame = av_frame_alloc();
   int code = frame ? 0 : AVERROR(ENOMEM);
@@ -105,8 +108,8 @@ static int receive(struct estimator *estimator, struct estimated_flow *flow, int
   return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
 }
 
-/* Sends all pictures to the filter, and the last one a second time, because the filter finishes a picture only when the
- * next one comes. */
+/* Sends all pictures to the filter mestimate, and the last one a second time, because mestimate finishes a picture only
+ * when the next one comes. Returns 0, or a negative error code of FFmpeg. */
 static int estimate(struct estimator *estimator, const struct raster *frames, struct estimated_flow *flow) {
   int taken = 0, code = 0;
   float *luma = malloc((size_t)estimator->width * estimator->height * sizeof *luma);

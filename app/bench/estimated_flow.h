@@ -1,5 +1,5 @@
 /* Estimates the motion in a real clip, block by block, with FFmpeg's filter mestimate. The engine uses no part of that
- * filter, so that its own errors of motion do not affect how it is judged. */
+ * filter, so that errors of the engine in measuring motion do not affect how the engine is judged. */
 #ifndef APP_BENCH_ESTIMATED_FLOW_H
 #define APP_BENCH_ESTIMATED_FLOW_H
 
@@ -7,14 +7,15 @@
 
 /* The motion between the frames of a clip. */
 struct estimated_flow {
-  int count;            /* frames */
-  struct blocks *back;  /* [count] from each frame to the one before it; back[0] is empty */
-  struct blocks *forth; /* [count] from each frame to the one after it; the last one is empty */
+  int count;            /* number of frames of the clip */
+  struct blocks *back;  /* [count] motions from each frame to the one before it; back[0] is empty */
+  struct blocks *forth; /* [count] motions from each frame to the one after it; the last entry is empty */
 };
 
-/* Estimates the motion of frames of one size. Fails if FFmpeg's libavfilter or its filter is not there. The caller
- * frees the flow with estimated_flow_free. */
+/* Estimates the motion between frames that all have the same size. Fails if FFmpeg's libavfilter or the filter
+ * mestimate is missing. The caller frees the flow with estimated_flow_free. Returns 0, or -1 with err. */
 int estimated_flow_find(struct estimated_flow *flow, const struct raster *frames, int count, struct error *err);
-void estimated_flow_free(struct estimated_flow *flow); /* leaves zeros; accepts zeros */
+/* frees the arrays and zeroes the struct; accepts a zeroed struct */
+void estimated_flow_free(struct estimated_flow *flow);
 
 #endif

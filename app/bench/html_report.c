@@ -1,5 +1,5 @@
-/* Writes the HTML page: tables, and plots as inline SVG. Each bar has a title with its figures, which browsers show
- * under the pointer; the tables contain the same figures. */
+/* Writes the HTML page of a report: tables, and plots as inline SVG. Each bar of a plot has a title with its numbers,
+ * which browsers show under the pointer; the tables contain the same numbers. */
 #include "app/bench/html_report.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void write_head(const struct report *report, FILE *out) {
   fprintf(out, "<br>reverie %s, %.1f GFLOP a frame</p>\n", REVERIE_VERSION, report->prepared.flops * 1e-9);
 }
 
-/* --- frame rates --- */
+/* --- the table of frame rates --- */
 
 static void write_rates(const struct report *report, FILE *out) {
   fputs("<h2>Frame times</h2>\n<table><tr><th></th><th>frames</th><th>fps</th><th>median ms</th><th>p95</th>"
@@ -52,7 +52,7 @@ static void write_rates(const struct report *report, FILE *out) {
     fprintf(out, "<p>%.3f J a frame of the whole GPU.</p>\n", report->joules);
 }
 
-/* --- profile --- */
+/* --- times of the network's ops (--profile) --- */
 
 static void write_bar(const struct profile_total *t, int y, double scale, FILE *out) {
   double floor = fmin(fmax(t->floor_us, 0), fmax(t->us, 0)) * scale, all = fmax(t->us, 0) * scale;
@@ -83,8 +83,8 @@ static void write_totals(const struct profile *profile, enum profile_grouping gr
   free(totals.list);
 }
 
-/* Draws the ops of a frame as bars from left to right. The width of a bar is the op's time. The green part of its
- * height is the share of that time that the op would need at the device's peak rates (its floor). */
+/* Draws the ops of a frame as bars from left to right. The width of a bar is the op's time. The green part of the bar's
+ * height is the share of that time that the op would need at the device's peak rates. */
 static void write_strip(const struct profile *profile, FILE *out) {
   double sum = profile_sum_us(profile), x = 0;
   fprintf(out,
@@ -136,10 +136,10 @@ static void write_profile(const struct profile *profile, FILE *out) {
   write_rows(profile, out);
 }
 
-/* --- sweep --- */
+/* --- the plot of several sizes, step counts or batches (--sweep) --- */
 
-/* Returns the x position of a row. It is the number of frames in a batch sweep, where a frame's flops are always the
- * same, and otherwise the flops of a frame. */
+/* Returns the x value of a row in the plot of a sweep (measurements over a range of settings). In a sweep of batches,
+ * where a frame's flops are always the same, this is the number of frames, and otherwise the flops of a frame. */
 static double along_x(const struct sweep *sweep, int i) {
   const struct sweep_row *row = &sweep->rows[i], *last = &sweep->rows[sweep->count - 1];
   double share = sweep->by == SWEEP_BATCH ? (double)row->batch / last->batch : row->flops / last->flops;

@@ -1,10 +1,10 @@
-/* Writes text into an HTML page. Every file that writes a part of the page uses it. */
+/* Writes text into an HTML page; used by every file that writes a part of the page. */
 #ifndef APP_BENCH_HTML_TEXT_H
 #define APP_BENCH_HTML_TEXT_H
 
 #include <stdio.h>
 
-/* Writes words with those characters escaped that have a meaning in HTML, such as < and &. */
+/* Writes words to the page. Characters that have a meaning in HTML, such as < and &, are escaped. */
 void html_text(const char *words, FILE *out);
 
 #endif

@@ -3,17 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* For judge_still: deviation in pixels of the blur that removes the sensor's noise, the largest change of the blurred
- * luminance (grey levels) of a pixel that stands still, and the distance in pixels within which nothing else may move.
- * Noise of deviation 4 leaves a deviation of 0.7 in the difference of two blurred pictures, so that it nearly never
- * reaches 2. */
+/* Constants of judge_still. still_blur: deviation in pixels of the blur that removes the sensor's noise. still_change:
+ * the largest change of the blurred luminance (grey levels) of a pixel that stands still. STILL_REACH: the distance in
+ * pixels within which nothing else may move. Noise of deviation 4 leaves a deviation of 0.7 in the difference of two
+ * blurred pictures, so that this difference nearly never reaches 2. */
 static const double still_blur = 2.5, still_change = 2;
 enum { STILL_REACH = 4 };
 
-/* For judge_flow: deviation of the blur in pixels; the estimated motion of a block is used if it lowers the block's
- * difference to flow_part of that without motion, and by flow_gain grey levels; if a difference of more than
- * flow_unexplained remains, neither is used; flow_agreement: how far the motions in both directions may differ, in
- * pixels. */
+/* Constants of judge_flow. flow_blur: deviation of the blur in pixels. The estimated motion of a block is used if it
+ * lowers the block's difference to flow_part of the difference without motion, and by at least flow_gain grey levels.
+ * If a difference of more than flow_unexplained grey levels remains, the block is not judged. flow_agreement: how far
+ * the motions in both directions may differ, in pixels. */
 static const double flow_blur = 1.5, flow_part = 0.75, flow_gain = 0.8, flow_unexplained = 3, flow_agreement = 1;
 
 static const double seen_share = 0.05;
@@ -70,8 +70,8 @@ void judge_change(struct judged *judged, const struct raster *now, const struct 
   }
 }
 
-/* Computes the blurred luminance of both pictures, in one allocation that begins at *now_luma and that the caller
- * frees. */
+/* Computes the blurred luminances of both pictures. Both arrays are in one allocation, which begins at *now_luma and
+ * which the caller frees. Returns 0, or -1 with err and nothing to free. */
 static int denoise_both(const struct raster *now, const struct raster *before, double deviation, float **now_luma,
                         float **before_luma, struct error *err) {
   size_t count = (size_t)now->width * now->height;
@@ -86,7 +86,7 @@ static int denoise_both(const struct raster *now, const struct raster *before, d
   return -1;
 }
 
-/* Sets origins->seen to false for all pixels within STILL_REACH of (x, y), which moves. */
+/* Sets origins->seen to false for all pixels within STILL_REACH of the moving pixel (x, y). */
 static void spread_motion(struct origins *origins, int x, int y) {
   for (int j = y - STILL_REACH; j <= y + STILL_REACH; j++)
     for (int i = x - STILL_REACH; i <= x + STILL_REACH; i++)
@@ -108,15 +108,15 @@ int judge_still(struct origins *origins, const struct raster *now, const struct 
   return 0;
 }
 
-/* The luminances of two pictures; the motion leads from a block of `from` to its place in `to`. */
+/* The luminances of two pictures. The motion leads from a block of `from` to its position in `to`. */
 struct lumas {
   const float *from, *to;
   int width, height;
 };
 
-/* Stores the motion of a block: the estimated one, (0, 0) if that explains the difference of the pictures nearly as
- * well, or NANs if neither does. Pixels whose place lies outside the other picture do not count; if these are more than
- * half, the estimate is not used. */
+/* Stores the motion of a block: the estimated one, or (0, 0) if standing still explains the difference of the pictures
+ * nearly as well, or NANs if neither explains it. Pixels whose position in the other picture lies outside that picture
+ * do not count; if more than half of the block's pixels are outside, the estimate is not used. */
 static void choose_motion(const struct lumas *lumas, int x0, int y0, int size, const float moved[2], float to[2]) {
   double still = 0, moving = 0;
   int count = 0, width = lumas->width, dx = (int)lrintf(moved[0]), dy = (int)lrintf(moved[1]);
@@ -143,8 +143,8 @@ static void choose_motions(const struct lumas *lumas, const struct blocks *block
     }
 }
 
-/* Returns the motion of the block to which pixel (x, y) belongs; pixels beyond the last block belong to it. NULL: the
- * pixel lies outside the picture, or there are no blocks. */
+/* Returns the motion of the block to which pixel (x, y) belongs; pixels to the right of or below all blocks belong to
+ * the nearest one. NULL: the pixel lies outside the picture, or there are no blocks. */
 static const float *motion_at(const struct blocks *blocks, const float *motion, const struct origins *size, int x,
                               int y) {
   if (x < 0 || y < 0 || x >= size->width || y >= size->height || blocks->columns < 1 || blocks->rows < 1)

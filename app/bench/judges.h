@@ -15,19 +15,19 @@
 /* For each pixel of a picture, the place in an earlier picture where the same part of the scene was. */
 struct origins {
   int width, height;
-  float *xy; /* x and y in the earlier picture, [height][width][2] */
-  /* [height][width]; false: the pixel has no place in the earlier picture (it was covered, for example), and is not
-   * judged */
+  float *xy; /* coordinates x and y in the earlier picture, [height][width][2] */
+  /* [height][width]; false: the earlier picture does not show what is at this pixel (it was covered, for example), so
+   * the pixel is not judged */
   bool *seen;
 };
 
-/* Allocates origins in which each pixel's place is its own and no pixel is seen. The caller frees them with
- * origins_free. */
+/* Allocates origins in which each pixel came from its own position and no pixel is seen. The caller frees them with
+ * origins_free. Returns 0, or -1 with err. */
 int origins_make(struct origins *origins, int width, int height, struct error *err);
-void origins_free(struct origins *origins); /* leaves zeros; accepts zeros */
+void origins_free(struct origins *origins); /* frees the arrays and zeroes the struct; accepts a zeroed struct */
 /* Returns the fraction of pixels whose `seen` is true, 0 to 1. */
 double origins_share(const struct origins *origins);
-/* Sets `seen` to false for the pixels within this distance of an edge. */
+/* Sets `seen` to false for all pixels within `border` pixels of an edge of the picture. */
 void origins_leave_border(struct origins *origins, int border);
 
 /* A sum of values and their number, from which judged_mean computes the mean. Initialise with zeros. */
@@ -37,13 +37,14 @@ struct judged {
 /* Returns the mean; NAN: there are no values. */
 double judged_mean(const struct judged *judged);
 
-/* Adds the change of each seen pixel, in grey levels: the absolute difference to its origin, averaged over red, green
- * and blue. */
+/* Adds to *judged the change of each seen pixel, in grey levels: the absolute difference to the pixel that it came
+ * from, averaged over red, green and blue. */
 void judge_change(struct judged *judged, const struct raster *now, const struct raster *before,
                   const struct origins *origins);
 
 /* Sets `seen` for each pixel that stands still in the input: its blurred luminance, and that of all pixels around it
- * which a network uses, changes by less than about one grey level from `before` to `now`. */
+ * within a network's reach, changes by less than about one grey level from `before` to `now`. Returns 0, or -1 with
+ * err. */
 int judge_still(struct origins *origins, const struct raster *now, const struct raster *before, struct error *err);
 
 /* Motion of square blocks of size * size pixels: the block at (x * size, y * size) of a picture was at (x * size + dx,
@@ -53,10 +54,10 @@ struct blocks {
   float *dxdy; /* [rows][columns][2] */
 };
 
-/* Turns an estimated motion into origins. back leads from `now` to `before`, forth from `before` to `now`. Because
- * estimates follow the sensor's noise where nothing moves, a block is taken to stand still unless its motion lowers the
- * difference of the denoised pictures clearly. A pixel is seen if both directions agree to one pixel, and if the motion
- * explains the pictures at all. */
+/* Turns an estimated motion into origins (where each pixel came from). back: motion from `now` to `before`; forth: from
+ * `before` to `now`. Because estimates follow the sensor's noise where nothing moves, a block is taken to stand still
+ * unless its motion lowers the difference of the denoised pictures clearly. A pixel is seen if both directions agree to
+ * one pixel, and if the motion explains the pictures at all. Returns 0, or -1 with err. */
 int judge_flow(struct origins *origins, const struct raster *now, const struct raster *before,
                const struct blocks *back, const struct blocks *forth, struct error *err);
 
@@ -64,24 +65,24 @@ int judge_flow(struct origins *origins, const struct raster *now, const struct r
  * right and lower neighbour. */
 double judge_energy(const struct raster *raster);
 
-/* Sums from which ghost_share computes how much of an old picture is still visible in another one. Initialise with
- * zeros. */
+/* Sums over pixels, from which ghost_share computes how much of an old picture is still visible in a newer one.
+ * Initialise with zeros. */
 struct ghost {
   double dot, norm;
 };
-/* The three pictures that judge_ghost compares, all of the same moment except `old`. */
+/* The three pictures that judge_ghost compares. `output` and `unaffected` are of the same moment, `old` is earlier. */
 struct ghost_pictures {
-  const struct raster *output;     /* the engine's output, which is judged */
+  const struct raster *output;     /* the output of the engine that is to be judged */
   const struct raster *unaffected; /* what the output would be if the old picture had never been an input */
   const struct raster *old;        /* an earlier output, which should not be visible any more */
 };
-/* Adds to the sums the pixels for which `where` is true; where NULL: all pixels. */
+/* Adds to the sums of *ghost the pixels for which `where` is true. where NULL: all pixels are added. */
 void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, const bool *where);
-/* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and the
- * share itself if it is a mixture of both. NAN: `old` and `unaffected` are equal, so that nothing can be said. */
+/* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and s if it
+ * is a mixture with a share s of `old`. NAN: `old` and `unaffected` are equal, so that nothing can be said. */
 double ghost_share(const struct ghost *ghost);
 /* Returns for how many frames an old picture stays visible, with a share of at least 0.05. after: for each of `count`
- * frames in order, the sums of judge_ghost; the first frame is the first one in which the old picture should not be
+ * frames in order, the sums of judge_ghost; element 0 is for the first frame in which the old picture should not be
  * visible. */
 int judge_lag(const struct ghost *after, int count);
 

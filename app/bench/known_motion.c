@@ -18,7 +18,7 @@ int motion_margin(int width, int height) {
   return PAN_X * MIDDLE + longer / 32;
 }
 
-/* Maps a pixel of a frame to its place in the still picture (without the margin): centre + linear * (pixel - centre) +
+/* Maps a pixel of a frame to a position in the still picture (without the margin): centre + linear * (pixel - centre) +
  * offset. Shifts are whole pixels, so that panned frames need no interpolation. */
 struct view {
   double linear[2][2], offset[2];
@@ -52,20 +52,21 @@ static void to_pixel(const struct view *view, int width, int height, const doubl
   pixel[1] = centre[1] + (l[0][0] * y - l[1][0] * x) / determinant;
 }
 
-/* True if the ellipse that is cut out of the still picture (MOTION_CUT_OUT) covers the pixel in frame number `at`. */
+/* Returns true if the ellipse that is cut out of the still picture (MOTION_CUT_OUT) covers the pixel in frame number
+ * `at`. */
 static bool covered(int at, int x, int y, int width, int height) {
   double dx = x - (width / 2 + CUT_OUT_X * (at - MIDDLE)), dy = y - (height / 2 + CUT_OUT_Y * (at - MIDDLE));
   return pow(dx / (width / 5.0), 2) + pow(dy / (height / 4.0), 2) <= 1;
 }
 
-/* Copies a pixel of the still picture rotated by 180 degrees, which differs from the still picture nearly
- * everywhere. */
+/* Copies a pixel of the still picture rotated by 180 degrees, which differs nearly everywhere from the still picture
+ * itself. */
 static void turned_pixel(const struct raster *still, int x, int y, float rgb[3]) {
   raster_sample(still, still->width - 1 - x, still->height - 1 - y, rgb);
 }
 
-/* Returns a pseudo-random number, about normally distributed with deviation 1, that depends only on the arguments. It
- * is the sum of twelve uniform ones. */
+/* Returns a pseudo-random number, about normally distributed with deviation 1, that depends only on the arguments. The
+ * number is a sum of twelve uniform ones. */
 static double noise(uint32_t at, uint32_t x, uint32_t y, uint32_t channel) {
   uint32_t state = at * 2654435761u ^ x * 2246822519u ^ y * 3266489917u ^ channel * 668265263u;
   double sum = -6;

@@ -18,7 +18,7 @@ double profile_sum_us(const struct profile *profile) {
   return sum;
 }
 
-/* --- totals --- */
+/* --- summing over groups of ops --- */
 
 const char *profile_grouping_title(enum profile_grouping grouping) {
   static const char *const titles[GROUPINGS] = {"by part", "by kind", "by kind and level (pixels or rows)",
@@ -73,7 +73,7 @@ int profile_totals(const struct profile *profile, enum profile_grouping grouping
   return totals->list ? 0 : -1;
 }
 
-/* --- table --- */
+/* --- printing as a table --- */
 
 static void print_number(FILE *out, int width, int digits, double value) {
   if (value != 0)
@@ -148,7 +148,7 @@ void profile_table(const struct profile *profile, FILE *out) {
         out);
 }
 
-/* --- JSON --- */
+/* --- printing as JSON --- */
 
 static cJSON *row_json(const struct profile_row *row) {
   cJSON *to = cJSON_CreateObject();

@@ -1,4 +1,4 @@
-/* Prints a profile as a table and as JSON, with its totals. */
+/* Prints a profile (the times of a frame's ops and launches) as a table and as JSON, together with sums over groups. */
 #ifndef APP_BENCH_PROFILE_REPORT_H
 #define APP_BENCH_PROFILE_REPORT_H
 
@@ -8,7 +8,9 @@
 
 #include "unet/engine.h"
 
-/* Sums for one frame over a group of ops, or of a library's launches. */
+/* Sums for one frame over a group of ops (operations of the network), or over the launches (kernels and library
+ * functions) of one library. floor_us: microseconds that the device would need at its peak rates; us: measured
+ * microseconds. */
 struct profile_total {
   char group[64];
   int ops, launches;
@@ -16,26 +18,30 @@ struct profile_total {
 };
 
 enum profile_grouping {
-  BY_PART,   /* "unet" */
-  BY_KIND,   /* "unet conv3x3" */
-  BY_LEVEL,  /* "unet conv3x3 4096" */
-  BY_LAUNCH, /* "cudnn": launches by the library that makes them; only launches and us are filled */
+  BY_PART,  /* one group for each part of the model, such as "unet" */
+  BY_KIND,  /* one group for each part and kind of op, such as "unet conv3x3" */
+  BY_LEVEL, /* groups such as "unet conv3x3 4096", where the number is the pixels of the op's result */
+  /* groups such as "cudnn": launches by the library that makes them; of profile_total only launches and us are
+   * filled */
+  BY_LAUNCH,
   GROUPINGS
 };
 
 struct profile_totals {
-  struct profile_total *list; /* in the order of first appearance */
+  struct profile_total *list; /* the groups' sums, in the order of first appearance */
   int count;
 };
 
-/* Returns the heading of a grouping, a string constant. */
+/* Returns the heading that reports print for a grouping, a string constant. */
 const char *profile_grouping_title(enum profile_grouping grouping);
-/* Fills totals; the caller frees totals->list. -1: out of memory, and there is nothing to free. */
+/* Fills *totals with the sums for each group. The caller frees totals->list. Returns 0, or -1: out of memory, and there
+ * is nothing to free. */
 int profile_totals(const struct profile *profile, enum profile_grouping grouping, struct profile_totals *totals);
-/* Returns how many microseconds of a frame the profile's ops take together. */
+/* Returns how many microseconds all ops of the profile take together in one frame. */
 double profile_sum_us(const struct profile *profile);
 
-/* Print the ops, and their totals by each grouping, as a table, and add them to a JSON object. */
+/* profile_table prints the profile's ops, and their sums for each grouping, as a table; profile_json adds the same to a
+ * JSON object. */
 void profile_table(const struct profile *profile, FILE *out);
 void profile_json(const struct profile *profile, cJSON *to);
 

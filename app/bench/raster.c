@@ -23,7 +23,8 @@ static int clamp(int value, int most) {
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* Computes the weights of the four pixels at -1, 0, 1 and 2 for a place at distance `at` (0 to 1) from pixel 0. */
+/* Computes the weights by which Catmull-Rom interpolation multiplies the four pixels at -1, 0, 1 and 2, for a position
+ * at distance `at` (0 to 1) from pixel 0. */
 static void catmull_rom(double at, double weight[4]) {
   double at2 = at * at, at3 = at2 * at;
   weight[0] = (-at3 + 2 * at2 - at) / 2;
@@ -85,7 +86,8 @@ static float luminance(const float *rgb) {
   return 0.2126f * rgb[0] + 0.7152f * rgb[1] + 0.0722f * rgb[2];
 }
 
-/* Computes a Gaussian's weights for the distances 0 to *reach. Their sum over both sides is 1. */
+/* Computes a Gaussian's weights for the distances 0 to *reach in pixels. The sum of the weights over both sides is
+ * 1. */
 static void gaussian(double deviation, float weight[REACH_MAX + 1], int *reach) {
   double sum = 0;
   *reach = clamp((int)ceil(3 * deviation), REACH_MAX);
@@ -95,7 +97,8 @@ static void gaussian(double deviation, float weight[REACH_MAX + 1], int *reach) 
     weight[i] /= (float)sum;
 }
 
-/* Blurs `count` values that lie `step` floats apart. Beyond the ends, the first and last values are repeated. */
+/* Blurs a line of `count` values that lie `step` floats apart. Beyond the ends, the first and last values are
+ * repeated. */
 static void blur_line(const float *from, float *to, int count, ptrdiff_t step, const float *weight, int reach) {
   for (int i = 0; i < count; i++) {
     float sum = weight[0] * from[i * step];

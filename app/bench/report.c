@@ -15,7 +15,8 @@ static double megabytes(size_t bytes) {
   return (double)bytes * 1e-6;
 }
 
-/* Returns by how many percent the engine's frame takes longer in the window than alone_ms. */
+/* Returns by how many percent a frame of the engine takes longer in the window than with the engine running alone
+ * (alone_ms). */
 static double slower_by(const struct report_live *live, double alone_ms) {
   return alone_ms > 0 ? (live->engine_ms / alone_ms - 1) * 100 : 0;
 }
@@ -35,7 +36,8 @@ static void print_rows(const struct report *report, FILE *out) {
   fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
           report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
           engine->device_allocations);
-  /* a device with frames in flight works by itself: printed are the host's calls that it needs for a frame */
+  /* A device that can have several runs in flight starts the next one without waiting for the host (a GPU does); only
+   * for such a device are the host's calls for a frame printed */
   if (engine->depth > 1)
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);

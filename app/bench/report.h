@@ -1,4 +1,4 @@
-/* The figures of bench, and their output as a table and as JSON. */
+/* The results of the command bench, and functions that print them as a table and as JSON. */
 #ifndef APP_BENCH_REPORT_H
 #define APP_BENCH_REPORT_H
 
@@ -14,73 +14,91 @@
 
 struct report_row {
   const char *name, *meaning;
-  double fps; /* frames per second of wall time */
+  double fps; /* frame rate that follows from the clock, in frames per second */
   struct stats_summary times;
 };
 
 enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2 };
 
-/* How long the picture takes to show a change of a control: the number of pictures presented since the change, up to
- * and including the first one that shows it. */
+/* How soon the picture shows a change of a control (prompt or strength): the number of pictures presented since the
+ * change, up to and including the first one that shows it; median and largest number. */
 struct report_change {
   const char *name;
-  long count; /* number of times that the control was changed */
+  long count; /* number of changes of the control `name` that were measured */
   double median_frames, most_frames;
 };
 
-/* The figures of bench --live that are not in rows. */
+/* Results of bench --live other than the timings, which are in report_row: dropped and missed pictures, the deadline,
+ * processor time. */
 struct report_live {
   bool measured;
   double source_fps, shown_fps;
-  /* time from capture to presentation after which a picture is missed: the source's frame interval, the time of
-   * "compute only", and 1 ms */
+  /* time in ms from capture to presentation after which a picture counts as missed: the sum of the source's frame
+   * interval, the median time of the row "compute only", and 1 ms */
   double deadline_ms;
   long presented, missed, dropped, repeated, unread;
-  struct late_picture late[LATE_PICTURES_MAX]; /* the first missed pictures */
-  /* numbers of missed pictures, by the stage with the longest delay: before the engine, in the engine, after it */
+  struct late_picture late[LATE_PICTURES_MAX]; /* the first of the missed pictures (presented after deadline_ms) */
+  /* numbers of missed pictures, by where the longest delay was: before the engine, in the engine, after it */
   long missed_by[3];
-  double spare_ms; /* time left before the deadline for the median picture */
-  long woken_late; /* how often a thread that does nothing but wake at the frame rate woke later than spare_ms */
+  double spare_ms; /* time in ms left before the deadline for the median picture */
+  /* number of wake-ups that came later than spare_ms, of a thread that does nothing but wake at the frame rate */
+  long woken_late;
   /* true: the presented image was read back from the screen; false: the drawn image was read before it was presented */
   bool is_front;
-  double engine_cpu_us, window_cpu_us; /* processor time of the two threads per picture */
-  double engine_bytes, window_bytes;   /* bytes of pixels copied by the host, or between host and device, per picture */
-  long shared, uploaded;        /* pictures that the window read from GPU memory; pictures that were uploaded to it */
-  double engine_ms, compute_ms; /* median times of a frame: in the window, and with the engine alone */
-  double paced_ms;              /* median time with the engine alone, at the window's frame rate */
+  /* processor time per picture in microseconds: engine_cpu_us of the engine's thread, window_cpu_us of the window's
+   * thread */
+  double engine_cpu_us, window_cpu_us;
+  /* bytes of pixels per picture that were copied by the host, or between host and device: engine_bytes for the engine,
+   * window_bytes for the window */
+  double engine_bytes, window_bytes;
+  /* shared: number of pictures that the window read from GPU memory; uploaded: number that were uploaded to it */
+  long shared, uploaded;
+  /* engine_ms: median time of a frame in ms with the engine running for the window; compute_ms: with the engine running
+   * alone */
+  double engine_ms, compute_ms;
+  /* median time of a frame in ms with the engine running alone, at the window's frame rate */
+  double paced_ms;
   struct report_change change[REPORT_CHANGES_MAX];
-  /* Scheduling of the two threads at the start, and how many threads lost it because they ran too long without
-   * a pause. */
+  /* engine_urgency, window_urgency: priority of the engine's thread and of the window's thread at the start; demoted:
+   * number of threads that lost their real-time priority because they ran too long without a pause */
   enum urgency engine_urgency, window_urgency;
   int demoted;
-  int awake; /* number of processors that --awake kept from sleeping */
+  int awake; /* number of processor cores that --awake keeps from sleeping */
 };
 
 struct report {
   struct engine_info engine;
   struct prepared_info prepared;
-  double first_frame_ms; /* time from the start of the process to the first picture */
-  /* number of the device's kernel or graph launches, waits and allocations per frame */
+  double first_frame_ms; /* time in ms from the start of the process to the first picture */
+  /* per frame, numbers of the device's launches (of kernels or graphs), of waits for the device, and of memory
+   * allocations */
   double launches, waits, allocations;
-  /* bytes of pixels per frame: copied to the device, copied from it, and copied by the processor on the way */
+  /* bytes of pixels per frame: up, copied to the device; down, copied from the device; staged, copied by the processor
+   * on the way */
   double up, down, staged;
   double joules;      /* energy that the device used per frame, in joules; 0: unknown */
-  size_t peak_bytes;  /* highest memory use of the process */
+  size_t peak_bytes;  /* largest memory use of the process, in bytes */
   const char *source; /* description of the pattern or clip that was rendered */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
   struct report_live live;
-  struct sweep sweep;           /* no rows: not measured */
-  struct steadiness steadiness; /* no clips: not measured. The owner of the report frees `clips` */
-  struct profile profile;       /* no rows: not measured. The owner of the report frees it */
+  /* the times of a frame for several sizes, step counts or batches (--sweep); if it has no rows, these were not
+   * measured */
+  struct sweep sweep;
+  /* how steady pictures are (--steadiness); if it has no clips, this was not measured. The owner of the report frees
+   * `clips` */
+  struct steadiness steadiness;
+  /* the times of the network's ops (--profile); if it has no rows, these were not measured. The owner of the report
+   * frees it */
+  struct profile profile;
 };
 
-/* Prints the report as a table for people. */
+/* Prints the report as a table for users. */
 void report_table(const struct report *report, FILE *out);
-/* Writes text and a newline to path ("-" means standard output), and frees text. text NULL is an error: out of
- * memory. */
+/* Writes text and a newline to path ("-" means standard output), and frees text. Returns 0, or -1 with err; text NULL
+ * fails with "out of memory". */
 int report_write(const char *path, char *text, struct error *err);
-/* Writes the report as JSON. path "-" means standard output. */
+/* Writes the report as JSON. path "-" means standard output. Returns 0, or -1 with err. */
 int report_json(const struct report *report, const char *path, struct error *err);
 
 #endif

@@ -16,7 +16,7 @@ double steadiness_detail(const struct steadiness_frames *frames) {
   return alone > 0 ? output / alone : NAN;
 }
 
-/* Sums of the changes of outputs and inputs over several pairs of frames. */
+/* Sums of the outputs' changes and of the inputs' changes over several pairs of frames. */
 struct changes {
   struct judged output, input;
   double share;
@@ -70,8 +70,8 @@ void steadiness_after_cut(struct steadiness_lag *lag, const struct raster *outpu
   *lag = lag_of(after);
 }
 
-/* Computes what output `now` would be if the cut-out had appeared only in this frame: the output for the ground without
- * cut-out, plus the difference that the cut-out makes in a frame computed alone. */
+/* Computes what output number `now` would be if the cut-out ellipse had appeared only in this frame: the output for the
+ * background without the ellipse, plus the ellipse's effect in a frame that is computed alone. */
 static void without_past(struct raster *to, const struct steadiness_frames *cut_out,
                          const struct steadiness_frames *ground, int now) {
   size_t count = (size_t)to->width * to->height * 3;

@@ -12,11 +12,13 @@ static const char meaning[] =
     "seen: pixels that were compared    detail: gradient energy over that of each frame made alone; less is blurred\n"
     "pan, zoom, turn and cut-out move the clip's first frame exactly; under noise it stands still\n";
 
-/* One line of the table: the changes from frame to frame, and further figures. */
+/* A line of the table: the changes from frame to frame of one clip, and two further results. */
 struct row {
   const char *name;
   struct steadiness_change step;
-  double ends, detail; /* the figures of these names in `meaning`; NAN: the line has no such figure */
+  /* ends: change of the outputs from the first to the last frame; detail: their gradient energy over that of frames
+   * computed alone; NAN: not measured for this line */
+  double ends, detail;
 };
 
 static void fill_rows(const struct steadiness_clip *clip, struct row rows[ROWS]) {
@@ -77,7 +79,7 @@ void steadiness_table(const struct steadiness *steadiness, FILE *out) {
   fputs(meaning, out);
 }
 
-/* --- JSON --- */
+/* --- printing as JSON --- */
 
 static void add_number(cJSON *to, const char *name, double number) {
   cJSON_AddItemToObject(to, name, isnan(number) ? cJSON_CreateNull() : cJSON_CreateNumber(number));
@@ -120,7 +122,7 @@ void steadiness_json(const struct steadiness *steadiness, cJSON *clips) {
   }
 }
 
-/* --- HTML --- */
+/* --- printing as HTML --- */
 
 static void html_cell(double number, FILE *out) {
   if (isnan(number))
@@ -147,7 +149,7 @@ static void html_table(const struct row rows[ROWS], FILE *out) {
   fputs("</table>\n", out);
 }
 
-/* Draws a bar as long as the outputs' change; its green part is as long as the inputs' change. */
+/* Draws a bar whose length is the outputs' change; the length of its green part is the inputs' change. */
 static void html_bar(const struct row *row, int y, double scale, FILE *out) {
   double all = isnan(row->step.output) ? 0 : row->step.output * scale;
   double input = isnan(row->step.input) ? 0 : fmin(row->step.input * scale, all);

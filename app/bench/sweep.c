@@ -8,8 +8,8 @@ enum { SIDES = sizeof sides / sizeof *sides, COUNTS = sizeof counts / sizeof *co
 static const double row_seconds = 1;
 enum { FRAMES_MIN = 5, FRAMES_MAX = 500 };
 
-/* Runs the engine once, and returns the milliseconds per frame on the device's clock, or on the host's if the device
- * has none. Negative: it failed, with err set. */
+/* Runs the engine once, and returns the milliseconds per frame by the device's clock, or by the host's if the device
+ * has none. Negative: the run failed, with err set. */
 static double once(struct engine *engine, const struct engine_request *frame, int batch, struct error *err) {
   struct engine_result result = {.left = 1};
   if (engine_submit(engine, frame, err))
@@ -69,8 +69,8 @@ static int rows_of(enum sweep_by by) {
   return by == SWEEP_SIZE ? SIDES : by == SWEEP_STEPS ? COUNTS : BATCH_MAX;
 }
 
-/* Measures row after row. A row that the model or the device's memory does not allow ends the sweep without an error,
- * unless it is the first. */
+/* Measures the rows of the sweep one after another. A row that the model or the device's memory does not allow ends the
+ * sweep without an error, unless it is the first row. Returns 0, or -1 with err. */
 static int try_rows(struct sweep *sweep, struct engine *engine, const struct engine_shape *like,
                     const struct sweep_request *request, struct error *err) {
   struct engine_info info;

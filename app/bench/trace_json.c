@@ -24,7 +24,8 @@ static void add_names(cJSON *events) {
   }
 }
 
-/* Appends the spans as events. Times are in microseconds since the begin of the first span. */
+/* Appends the spans of time in which a part of the program worked on a frame, as events in Chrome's format. Times are
+ * in microseconds since the beginning of the first span. */
 static void add_spans(cJSON *events, const struct trace *trace) {
   int count = trace_count(trace);
   int64_t first = count ? trace->spans[0].begin_ns : 0;

@@ -1,7 +1,7 @@
-/* Alerts tell the person who runs a show that something is lost (the source, a receiver) or that something other than
- * new pictures is shown (freeze, blackout), for as long as that lasts. The window's thread raises and ends them; a
- * struct alerts is a plain value, and other threads get copies. The window, the figures for remote programs and the web
- * page show the same alerts. There is at most one alert of each kind. */
+/* Alerts tell the operator that something is lost (the source, a receiver) or that something other than new pictures is
+ * shown (freeze, blackout), for as long as that lasts. The window's thread raises and ends them; a struct alerts is a
+ * plain value, and other threads get copies. The window, remote programs and the web page show the same alerts. There
+ * is at most one alert of each kind. */
 #ifndef APP_CONTROL_ALERTS_H
 #define APP_CONTROL_ALERTS_H
 
@@ -9,11 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kinds, the most important one first. Alerts are drawn and listed in this order. */
+/* The kinds of alerts, the most important one first. Alerts are drawn and listed in this order. */
 enum alert_kind {
-  ALERT_SOURCE, /* no frames come from the source */
-  ALERT_ENGINE, /* the engine is gone, or it has not finished a frame for too long */
-  /* after a change of size, model or step count the first new picture is not finished; the last old one is shown */
+  ALERT_SOURCE, /* no frames arrive from the source */
+  ALERT_ENGINE, /* the engine has failed or ended, or has not finished a frame for too long */
+  /* after a change of size, model or step count the first new picture is not finished yet, and the last old one is
+   * shown */
   ALERT_PICTURE,
   ALERT_DISPLAY, /* the display on which the output window was shown is disconnected */
   ALERT_BLACKOUT,
@@ -21,10 +22,10 @@ enum alert_kind {
   ALERT_BYPASS,
   ALERT_PAUSE,
   ALERT_RECORDING,  /* a recording ended because of an error */
-  ALERT_SENDING,    /* the receiver of a stream is gone */
-  ALERT_SOUND,      /* the sound that modulates parameters (--sound) is gone, or the source has none */
-  ALERT_MICROPHONE, /* the sound that recordings contain (--record-sound) is gone */
-  ALERT_CONTROL,    /* the control source (--control-source) fails */
+  ALERT_SENDING,    /* the receiver of a stream no longer answers */
+  ALERT_SOUND,      /* the sound input that changes parameters (--sound) is lost, or the source has no sound */
+  ALERT_MICROPHONE, /* the sound input for recordings (--record-sound) is lost */
+  ALERT_CONTROL,    /* the control source (--control-source, frames from which control maps are made) fails */
   ALERT_LATE,       /* most pictures take longer than the budget allows */
   ALERTS
 };
@@ -34,32 +35,34 @@ enum { ALERT_WORDS_MAX = 40, ALERT_REASON_MAX = 240 };
 struct alert {
   bool holds;
   char words[ALERT_WORDS_MAX];   /* short text for the screen, for example "source lost" */
-  char reason[ALERT_REASON_MAX]; /* explanation that follows the words; "": there is none */
+  char reason[ALERT_REASON_MAX]; /* explanation that is shown after the words; "": there is none */
   int64_t since_ns;              /* time at which the alert was raised, on the clock of platform_now_ns */
   int64_t since_s;               /* time at which the alert was raised, in seconds of Unix time */
-  int64_t until_s;               /* when the alert will end by itself, in Unix time; 0: it ends only with its cause */
+  /* when the alert will end by itself, in seconds of Unix time; 0: it ends only with its cause */
+  int64_t until_s;
 };
 
-/* Initialise with zeros: no alert. */
+/* The alert of each kind; entry[kind].holds: true: it is raised. Initialise with zeros: no alert. */
 struct alerts {
   struct alert entry[ALERTS];
 };
 
-/* Raises an alert. If it holds already, its words and reason are replaced and the time of its beginning stays. reason:
- * NULL or "" if there is none. */
+/* Raises an alert. If the alert is raised already, its words and reason are replaced, and the time of its beginning is
+ * kept. reason: NULL or "" if there is none. */
 void alerts_raise(struct alerts *alerts, enum alert_kind kind, int64_t now_ns, const char *words, const char *reason);
-/* Ends an alert, if it holds. */
+/* Ends an alert. Does nothing if the alert is not raised. */
 void alerts_end(struct alerts *alerts, enum alert_kind kind);
-/* Sets when an alert will end by itself, in seconds from now. It has no effect if the alert does not hold. */
+/* Sets in how many seconds from now an alert will end by itself. Does nothing if the alert is not raised. */
 void alerts_last(struct alerts *alerts, enum alert_kind kind, double seconds);
-/* True if the same kinds of alerts hold in both, with the same words, reasons, beginnings and ends. */
+/* Returns true if the same kinds of alerts are raised in a and b, with the same words, reasons, beginnings and ends. */
 bool alerts_equal(const struct alerts *a, const struct alerts *b);
-/* Returns the number of alerts that hold. */
+/* Returns the number of alerts that are raised. */
 int alerts_count(const struct alerts *alerts);
-/* Returns the name of a kind for remote programs, a string constant such as "source" or "blackout". */
+/* Returns the name of a kind of alert, by which remote programs refer to it: a string constant such as "source" or
+ * "blackout". */
 const char *alert_name(enum alert_kind kind);
-/* Appends the alerts that hold to the string in text, separated by commas: "source lost: nothing came for 2 s,
- * blackout". size: bytes that text has room for, including what it contains already. */
+/* Appends the raised alerts to the string in text, separated by commas: "source lost: nothing came for 2 s, blackout".
+ * size: number of bytes that text has room for, including the present content. */
 void alerts_describe(const struct alerts *alerts, char *text, size_t size);
 
 #endif

@@ -12,7 +12,8 @@ static void drop(struct history *history, int i) {
   history->count--;
 }
 
-/* Appends a copy of the line to the list. Returns false if the line is empty or memory is short. */
+/* Appends a copy of the line to the list. Removes an equal line and, if the list is full, the oldest one. Returns
+ * false, and changes nothing, if the line is empty or memory is short. */
 static bool remember(struct history *history, const char *line) {
   char *own = *line ? strdup(line) : NULL;
   if (!own)
@@ -26,8 +27,8 @@ static bool remember(struct history *history, const char *line) {
   return true;
 }
 
-/* Reads the file's lines into the list. A line that is longer than LINE_EDIT_MAX or has no newline at its end is left
- * out. */
+/* Reads the file's lines into the list. A line is left out if it is longer than LINE_EDIT_MAX, has no newline at its
+ * end, or contains control characters or bytes that are not UTF-8. */
 static void read_lines(struct history *history, FILE *file) {
   char line[LINE_EDIT_MAX + 1];
   bool whole = true;
@@ -43,8 +44,8 @@ static void read_lines(struct history *history, FILE *file) {
   }
 }
 
-/* Writes all lines of the list to a temporary file, and renames that to the history's path. The file therefore never
- * has more than HISTORY_MAX lines. */
+/* Writes all lines of the list, which are at most HISTORY_MAX, to a temporary file, and renames that file to the
+ * history's path. If writing fails, the old file stays as it is. */
 static void save(const struct history *history) {
   char *temporary = *history->path ? platform_temporary_name(history->path) : NULL;
   FILE *file = temporary ? platform_create(temporary) : NULL;

@@ -7,21 +7,22 @@
 
 enum { HISTORY_MAX = 200, HISTORY_PATH_MAX = 4096 };
 
-/* Initialise with zeros to start without a file. */
+/* A list of typed lines, and the position of the user in it. Initialise with zeros to start without a file. */
 struct history {
-  char path[HISTORY_PATH_MAX]; /* "": no file */
+  char path[HISTORY_PATH_MAX]; /* path of the file; "": lines are kept in memory only */
   char *line[HISTORY_MAX];
   int count;
-  int at; /* index of the line that is shown in the edit field; equal to count: the user's new line is shown */
+  int at; /* index of the line that is shown in the edit field; if equal to count, the user's new line is shown */
   char typed[LINE_EDIT_MAX]; /* the user's unfinished line, kept while an older line is shown */
 };
 
-/* Reads the file. Lines that are too long or not UTF-8 are left out. path NULL: lines are kept in memory only. */
+/* Reads the file at path into the history. Lines that are too long or not UTF-8 are left out. path NULL: lines are kept
+ * in memory only. */
 void history_open(struct history *history, const char *path);
 void history_close(struct history *history);
 
-/* Adds an entered line as the newest one, in memory and in the file. If the history has an equal line, that one is
- * removed. An empty line is ignored. */
+/* Adds a line that the user has entered as the newest one, in memory and in the file. If the history has an equal line,
+ * the old one is removed. An empty line is ignored. */
 void history_add(struct history *history, const char *line);
 
 /* history_begin is called when the user begins a new line. history_step replaces the text in edit by the next older

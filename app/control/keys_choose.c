@@ -39,8 +39,8 @@ void run_lora_weight(struct live_state *state, const struct command_call *call) 
   tell_lora(state, index, call->now_ns);
 }
 
-/* Returns the number of the control that the control keys change, from 1. All controls share these keys; further keys
- * select the control and which of its values is changed. Returns 0 after a notice if there is no control. */
+/* Returns the number of the control that the control keys change, from 1. All controls share these keys; other keys
+ * select the control, and which of its values these keys change. Returns 0 after a notice if there is no control. */
 static int chosen_control(struct live_state *state, int64_t now_ns) {
   if (state->settings.values.control[0])
     return state->control ? state->control : 1;
@@ -119,9 +119,10 @@ void run_show(struct live_state *state, const struct command_call *call) {
     live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BOTH ? " beside the picture" : "");
 }
 
-/* Returns the index of the choice to use next: the one after the present one, or the first if the present text is the
- * last choice or none of them. *last stores the step that was made. If the engine refused that choice, so that the old
- * one is in use again, the refused choice is skipped; otherwise the key would try it for ever. */
+/* Returns the index of the choice that a key selects next: the one after the present choice, or the first one if the
+ * parameter's present text is the last choice or none of them. Stores in *last from which choice to which one this step
+ * leads. A choice that the engine has refused in the last step, so that the old one is in use again, is skipped;
+ * otherwise the key would try it for ever. */
 static int choose_next(const struct live_state *state, enum parameter id, int index,
                        const struct parameter_choices *choices, struct last_choice *last) {
   const char *text = parameters_text(&state->settings.values, id, index);
@@ -157,7 +158,7 @@ void run_next_model(struct live_state *state, const struct command_call *call) {
   set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
 }
 
-/* Selects the next VAE among those of --vae and the model's own. */
+/* Selects the next VAE among those that --vae lists and the model's own. */
 void run_next_vae(struct live_state *state, const struct command_call *call) {
   struct parameter_choices vaes = {.text = {PARAMETER_VAE_OWN}, .count = 1};
   for (int i = 0; state->vaes && i < state->vaes->count && vaes.count < CHOICES_MAX; i++)
@@ -179,8 +180,8 @@ static bool is_elsewhere(const struct parameters *values, enum parameter id, int
   return false;
 }
 
-/* Returns the next of `files` that no other instance of the parameter (LoRA or style) uses; NULL: every file is in
- * use. */
+/* Returns the next of `files` that no other instance of the parameter (lora or style) uses; NULL: there is no such file
+ * but the present one. */
 static const char *next_file(const struct live_state *state, enum parameter id, int index,
                              const struct parameter_choices *files, struct last_choice *last) {
   const struct parameters *values = &state->settings.values;

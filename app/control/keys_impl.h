@@ -1,5 +1,5 @@
-/* The commands in keys_choose.c (selection of models, LoRAs, controls, VAEs and styles), for the table in keys.c. Each
- * has the type of command_entry.run: it changes the state and may show a notice. */
+/* The functions in keys_choose.c that run commands for selecting models, LoRAs, controls, VAEs and styles; the table in
+ * keys.c refers to them. Each has the type of command_entry.run: it changes the state and may show a notice. */
 #ifndef APP_CONTROL_KEYS_IMPL_H
 #define APP_CONTROL_KEYS_IMPL_H
 

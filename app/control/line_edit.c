@@ -38,8 +38,8 @@ static size_t step_left(const struct line_edit *edit) {
   return before;
 }
 
-/* Returns the byte offset at which the word before the cursor begins: it goes back over spaces, and then over other
- * characters up to a space. */
+/* Returns the byte offset at which the word before the cursor begins. The search goes back over spaces, and then over
+ * other characters up to a space. */
 static size_t word_left(const struct line_edit *edit) {
   size_t at = edit->cursor;
   while (at && edit->text[at - 1] == ' ')
@@ -60,8 +60,8 @@ void line_edit_begin(struct line_edit *edit, const char *text) {
   line_edit_insert(edit, text);
 }
 
-/* Copies the character at the beginning of text to out, as a space if it is a control character or line end. Returns
- * the number of bytes that it has in text. */
+/* Copies the character at the beginning of text to out; a control character or line end becomes a space. Returns the
+ * number of bytes that the character has in text. */
 static size_t clean_character(const char *text, char out[4]) {
   utf8proc_int32_t character;
   size_t bytes = read_character(text, strnlen(text, 4), &character);
@@ -170,7 +170,7 @@ int line_edit_columns(const char *text, size_t length) {
 
 size_t line_edit_scroll(const struct line_edit *edit, int columns) {
   size_t from = 0;
-  /* one column is needed for the cursor */
+  /* one column is kept free for the cursor */
   int room = columns - 1 - line_edit_columns(edit->composed, strlen(edit->composed));
   while (from < edit->cursor && line_edit_columns(edit->text + from, edit->cursor - from) > room)
     from = grapheme_end(edit->text, edit->length, from);

@@ -72,7 +72,8 @@ static bool same_size(const struct parameter_size *a, const struct parameter_siz
   return a->width == b->width && a->height == b->height;
 }
 
-/* Records the present size as the one that was asked for, unless it was set by keys (sizes.now). */
+/* Stores the present size in sizes.asked, the size that the user asked for, unless keys have made it (sizes.now): then
+ * it is only a step from the size asked for. */
 static void follow_asked(struct live_state *state) {
   struct size_steps *sizes = &state->sizes;
   const struct parameter_size *now = &state->settings.values.size;
@@ -81,8 +82,9 @@ static void follow_asked(struct live_state *state) {
   sizes->now = *now;
 }
 
-/* Finds the allowed size nearest to this longest side. The allowed sizes lie about `step` pixels apart and include the
- * size that was asked for, so that repeated steps reach each size once. Returns false if there is no allowed size. */
+/* Finds the allowed size whose longest side is nearest to `longest`. The allowed sizes lie about `step` pixels apart
+ * and include the size that the user asked for, so that repeated steps reach each size once. Returns false if there is
+ * no allowed size. */
 static bool find_stop(const struct live_state *state, double longest, double step, struct parameter_size *stop) {
   const struct parameter_size *asked = &state->sizes.asked;
   const double reach = 0.375;

@@ -26,8 +26,8 @@ static void edit_filter(struct panel *panel) {
   open_line(panel, panel->list.filter);
 }
 
-/* Returns the number of the prompt that is edited: the one that was added to the blend last, or else the one that is
- * shown alone. */
+/* Returns the number of the prompt that the user edits: the one that was added to the blend last, or the one that is
+ * shown alone if there is no blend. */
 static int prompt_in_use(const struct live_state *state) {
   const struct parameters *values = &state->settings.values;
   return state->share && values->blend[state->share - 1] > 0 ? state->share : (int)values->shown_prompt;
@@ -49,13 +49,14 @@ static void close_line(struct panel *panel) {
   line_edit_begin(&panel->line, "");
 }
 
-/* Updates the list's rows before a key acts on them, because several keys may come between two drawn frames. */
+/* Updates the rows of the parameter list before the list handles a key, because several keys may come between two drawn
+ * frames. */
 static void update_rows(struct panel *panel, const struct live_state *state) {
   parameter_list_update(&panel->list, &state->settings.values, panel->list.seen);
 }
 
-/* Applies the filter text to the list while the user types it. If the chosen row disappears, the first remaining row is
- * chosen. */
+/* Applies the filter text to the list of parameters while the user types that text. If the chosen row disappears, the
+ * first remaining row is chosen. */
 static void apply_filter(struct panel *panel, const struct live_state *state) {
   const struct list_row *row = parameter_list_chosen(&panel->list), before = row ? *row : (struct list_row){0};
   snprintf(panel->list.filter, sizeof panel->list.filter, "%.*s", (int)sizeof panel->list.filter - 1, panel->line.text);

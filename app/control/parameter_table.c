@@ -1,4 +1,4 @@
-/* Builds the array that parameter_row returns entries of, from the rows in parameter_table.h. */
+/* Defines the array of which parameter_row returns entries, from the rows in parameter_table.h. */
 #include "app/control/parameters_impl.h"
 #include "app/source/playlist.h"
 #include "unet/base/guidance.h"

@@ -7,9 +7,9 @@
 /* The table of parameters, indexed by enum parameter. */
 extern const struct parameter_row parameter_table[PARAMETERS];
 
-/* Returns -1 with err set if the parameter has no such instance. */
+/* Returns 0 if the parameter has the instance `index`, otherwise -1 with err set. */
 int parameter_check_index(enum parameter id, int index, struct error *err);
-/* True if the number is within the parameter's range and of its type, such as an integer for TYPE_WHOLE. */
+/* Returns true if the number is within the parameter's range and of its type, such as an integer for TYPE_WHOLE. */
 bool parameter_is_valid(const struct parameter_row *row, double number);
 /* Sets err to a message that names the parameter and the values that it accepts. given: the refused value as the user
  * wrote it. Returns -1. */

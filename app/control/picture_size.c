@@ -4,10 +4,9 @@
 
 enum { COARSE_GRID = 64, LARGE = 4 * COARSE_GRID };
 
-/* The cost of a size is the relative difference of its longer side from the target, plus off_shape times the difference
- * of the logarithms of the aspect ratios, plus cut_off if its shorter side is no multiple of wish->multiple, plus
- * off_grid if the size is large and its shorter side is no multiple of COARSE_GRID. The size with the lowest cost is
- * used. */
+/* The size with the lowest cost is used. The cost is the sum of: the relative difference of the size's longer side from
+ * the target; off_shape times the difference of the logarithms of the aspect ratios; cut_off if the shorter side is no
+ * multiple of wish->multiple; off_grid if the size is large and its shorter side is no multiple of COARSE_GRID. */
 static const double cut_off = 0.2, off_grid = 0.07, off_shape = 10;
 
 static bool is_grid_of_large(const struct picture_size_wish *wish, int longer) {

@@ -27,7 +27,8 @@ static void put(struct writer *to, const char *format, ...) {
   to->used += (size_t)length < WORDS_BYTES - to->used ? (size_t)length : WORDS_BYTES - to->used - 1;
 }
 
-/* Returns the sampler's name in other programs (AUTOMATIC1111's web UI); NULL: they have no such sampler. */
+/* Returns the name that other programs (AUTOMATIC1111's web UI) have for the sampler; NULL: they have no such
+ * sampler. */
 static const char *sampler_words(enum sampler sampler) {
   static const char *const words[SAMPLERS] = {[SAMPLER_EULER] = "Euler",
                                               [SAMPLER_DDIM] = "DDIM",
@@ -64,7 +65,9 @@ static void put_prompt(struct writer *to, const struct parameters *values) {
     put(to, "Negative prompt: %s\n", values->negative.words);
 }
 
-/* Appends "NAME: VALUE" for each further parameter whose value differs from the default. */
+/* Appends "NAME: VALUE" for each parameter whose value differs from its default. Left out are parameters that have an
+ * entry already, those with instances, those that do not change pictures, and values with a comma, quotation mark or
+ * line end, which would spoil the line. */
 static void put_others(struct writer *to, const struct parameters *values, const struct parameters *standard) {
   static const enum parameter said[] = {PARAMETER_MODEL,    PARAMETER_VAE,     PARAMETER_STEPS,
                                         PARAMETER_SAMPLER,  PARAMETER_SPACING, PARAMETER_GUIDANCE,

@@ -18,8 +18,8 @@ bool png_text_is(const char *path) {
   return is;
 }
 
-/* libpng calls this function when it fails. It stores the message, and jumps to the setjmp in the caller, because
- * libpng does not allow it to return. */
+/* libpng calls this function when an error occurs. The function stores the message, and jumps to the setjmp in the code
+ * that called libpng, because libpng does not allow it to return. */
 static void note_error(png_structp png, png_const_charp message) {
   error_set(png_get_error_ptr(png), STATUS_FAILED, "%s", message);
   png_longjmp(png, 1);
@@ -41,8 +41,8 @@ static int copy_text(png_structp png, png_infop info, const char *key, char **te
   return error_set(err, STATUS_USAGE, "a picture without a preset in it");
 }
 
-/* A function of its own, because after longjmp the local variables of the function that called setjmp are undefined if
- * they were changed. */
+/* Reads the text with this key from an open PNG file. This is a function of its own, because after libpng's longjmp the
+ * local variables of the function that called setjmp are undefined if they were changed. */
 static int read_from(png_structp png, png_infop info, FILE *file, const char *key, char **text, struct error *err) {
   if (setjmp(png_jmpbuf(png)))
     return -1;
@@ -97,7 +97,8 @@ int png_text_write(FILE *file, const struct frame *picture, const struct png_wor
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, note_error, note_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
   int status = info ? write_to(png, info, file, picture, list, used) : error_set(err, STATUS_FAILED, "no memory");
-  if (status && ferror(file)) /* libpng's message does not say that the file could not be read */
+  /* a failed write gets this message, because libpng's own does not say that the file could not be written */
+  if (status && ferror(file))
     error_set(err, STATUS_OUTPUT, "cannot be written: %s", strerror(errno));
   png_destroy_write_struct(&png, &info);
   return status;

@@ -1,11 +1,11 @@
-/* A script sets parameters at given times. It is lines of JSON:
+/* A script is a file that sets parameters at given times. It consists of lines of JSON:
  *
  *   {"time": 12.5, "parameter": "strength", "value": 0.8, "ease": "linear"}
  *
- * At this time in seconds the parameter has this value. "ease" tells how a number gets there from the parameter's entry
- * before, or from its value at the script's beginning: "step" (the default) changes it at that moment, "linear" evenly,
- * "smooth" slowly at both ends. Lines may be in any order; of two for the same moment the later line counts. Any
- * parameter that can change while frames run may be named. */
+ * "time" is in seconds: at this time the parameter has this value. "ease" tells how a number changes to this value from
+ * the value of the parameter's entry before, or from its value when the script begins: "step" (the default) changes it
+ * at that moment, "linear" evenly, "smooth" slowly at both ends. Lines may be in any order; of two for the same moment
+ * the later line counts. Any parameter that can change while frames run may be named. */
 #ifndef APP_CONTROL_SCRIPT_H
 #define APP_CONTROL_SCRIPT_H
 
@@ -19,37 +19,42 @@ enum { SCRIPT_ENTRIES_MAX = 100000, SCRIPT_LINE_MAX = 16384 };
 
 struct script;
 
-/* Reads a script, and checks the names, types and ranges. name: the file's name for messages, which also name the line.
- * The caller frees *script with script_free. Returns 0, or -1 with err set. */
+/* Reads a script (entries that set parameters at given times), and checks the names, types and ranges. name: the file's
+ * name for messages, which also name the line. The caller frees *script with script_free. Returns 0, or -1 with err
+ * set. */
 int script_read(struct script **script, FILE *file, const char *name, struct error *err);
-/* Opens the file and reads it as script_read does. If it is a pipe, the call waits until the writer has closed it, or
- * until *stop is true. The caller frees *script. log may be NULL. */
+/* Opens the file and reads it as script_read does. If the file is a pipe, the call waits until the writer has closed
+ * the pipe, or until *stop is true. The caller frees *script. log may be NULL. Returns 0, or -1 with err set. */
 int script_open(struct script **script, const char *path, const atomic_bool *stop, const struct log *log,
                 struct error *err);
-void script_free(struct script **script); /* stores NULL; takes NULL */
-/* The script changes certain parameters, which are numbered from 0. Stores the id and index of parameter `number`, and
- * in *last the time of its last entry in seconds. Returns false if there are not so many. */
+void script_free(struct script **script); /* frees the script; *script becomes NULL; does nothing if it is NULL */
+/* Describes parameter number `number`, from 0, of those that the script changes: stores its id and index, and in *last
+ * the time of its last entry in seconds. Returns false if the script changes fewer parameters. */
 bool script_track(const struct script *script, int number, enum parameter *id, int *index, double *last);
-double script_length(const struct script *script); /* Returns the time of the last entry, in seconds. */
+double script_length(const struct script *script); /* returns the time of the script's last entry, in seconds */
 
-/* Sets the values at time 0, from which eased entries start if their parameter has no earlier entry. */
+/* Tells the script which values parameters have at time 0. An entry that changes its parameter gradually starts from
+ * this value if the parameter has no earlier entry. */
 void script_begin(struct script *script, const struct parameters *values);
-/* Sets and marks the values that the script changes between two times in seconds: those of entries with before < time
- * <= now, and those that are being eased at time now. Other values stay. before < 0: includes entries at time 0. */
+/* Sets in *values, and marks as set, the values that the script changes between two times in seconds: those of entries
+ * with before < time <= now, and those that are changing gradually at time now. Other values are not touched. before <
+ * 0: entries at time 0 are included. */
 void script_apply(const struct script *script, double before, double now, struct parameters *values);
 
-/* --- recording --- */
+/* --- recording a script while the user changes values --- */
 
 struct script_recorder;
 
-/* Starts a recording into the file, which the recorder owns from now on, also if the call fails. The present values are
- * written as entries at time 0. The caller calls script_close in either case. Returns 0, or -1 with err set. */
+/* Starts to record changes of parameters to the file, which the recorder owns from now on, also if the call fails. The
+ * present values are written as entries at time 0, except those that decide which engine is opened or name files to be
+ * read. The caller calls script_close in either case. Returns 0, or -1 with err set. */
 int script_record(struct script_recorder **recorder, FILE *file, const struct parameters *values, struct error *err);
-/* Writes each value that has changed since it was last written, as an entry at time `now` (seconds since the recording
+/* Records each value that has changed since it was last written, as an entry at time `now` (seconds since the recording
  * started). seed-position is left out while seed-walk changes it. Returns 0, or -1 with err set if the file cannot be
- * written or has SCRIPT_ENTRIES_MAX lines; the lines written before stay. */
+ * written or has SCRIPT_ENTRIES_MAX lines; the lines written before remain. */
 int script_note(struct script_recorder *recorder, const struct parameters *values, double now, struct error *err);
-/* Closes the file. Stores NULL; takes NULL. Returns -1 if the last lines cannot be written. */
+/* Closes the recorded file. *recorder becomes NULL; does nothing if it is NULL. Returns 0, or -1 with err if the last
+ * lines cannot be written. */
 int script_close(struct script_recorder **recorder, struct error *err);
 
 #endif

@@ -15,7 +15,8 @@ static size_t word_length(const char *at) {
   return length;
 }
 
-/* Returns the first word of the text `at`, and its length in bytes, which is 0 if there is no further word. */
+/* Returns the first word of the text at or after `at`. *length gets its length in bytes; 0: there is no further
+ * word. */
 static const char *next_word(const char *at, size_t *length) {
   while (*at && !word_length(at))
     at++;
@@ -31,7 +32,7 @@ static bool has_word(const char *text, const char *word, size_t length) {
   return false;
 }
 
-/* True if text contains every word of `other`, in any order. `other` has at least one word. */
+/* Returns true if text contains every word of `other`, in any order. `other` has at least one word. */
 static bool has_words_of(const char *text, const char *other) {
   size_t length;
   const char *at = next_word(other, &length);
@@ -41,8 +42,8 @@ static bool has_words_of(const char *text, const char *other) {
   return all;
 }
 
-/* True if one of the first `count` prompts contains the words of the style: "oil" and "an oil painting" do so for "oil
- * painting". */
+/* Returns true if one of the first `count` prompts already asks for the style: it contains all words of the style, or
+ * the style contains all of its words. For the style "oil painting", the prompts "oil" and "an oil painting" do so. */
 static bool is_asked_for(const struct parameters *values, int count, const char *style) {
   for (int i = 1; i <= count; i++) {
     const char *prompt = parameters_text(values, PARAMETER_PROMPT, i);

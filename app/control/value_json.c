@@ -29,7 +29,9 @@ cJSON *value_to_json(const struct parameters *values, enum parameter id, int ind
   char text[VALUE_BYTES];
   switch (parameter_row(id)->type) {
   case TYPE_REAL:
-  case TYPE_WHOLE: /* cJSON prints a double with too few digits to read a large whole number back exactly */
+  /* the digits are printed here, because cJSON writes too few digits of a double to read a large whole number back
+   * exactly */
+  case TYPE_WHOLE:
     return cJSON_CreateRaw(parameters_print(values, id, index, text, sizeof text));
   case TYPE_SWITCH:
     return cJSON_CreateBool(parameters_number(values, id, index) > 0);

@@ -44,6 +44,7 @@ void errand_leave(struct errand *e, int64_t most_ns, void (*end)(void *opaque)) 
     errand_join(e);
     end(e->opaque);
   } else {
-    pthread_detach(thread); /* the thread may have freed the errand by now */
+    /* from here on this thread must not touch *e: the other thread calls end(), which may free the struct */
+    pthread_detach(thread);
   }
 }

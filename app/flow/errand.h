@@ -1,6 +1,6 @@
-/* An errand is work that runs once on a thread of its own, such as opening a model. The owner's thread starts it and
- * asks if it is finished, without waiting; all functions are called on that thread. A struct errand runs one piece of
- * work at a time. */
+/* An errand is a piece of work that runs once on a thread of its own, such as opening a model. The owner's thread
+ * starts the errand and asks if it is finished, without waiting; all functions are called on the owner's thread. A
+ * struct errand runs one piece of work at a time. */
 #ifndef APP_FLOW_ERRAND_H
 #define APP_FLOW_ERRAND_H
 
@@ -11,27 +11,28 @@
 
 #include "unet/base/error.h"
 
-/* Initialise with zeros. */
+/* The state of an errand (work on a thread of its own). Initialise with zeros. */
 struct errand {
   pthread_t thread;
-  bool busy; /* a thread was started and was not joined yet */
+  bool busy; /* true: a thread was started and not joined yet */
   enum { ERRAND_WORKS, ERRAND_DONE, ERRAND_LEFT } _Atomic state;
   void (*work)(void *opaque);
-  void (*end)(void *opaque); /* frees the work's data after errand_leave */
+  /* called once when the work is finished, if errand_leave was called; frees what the work uses */
+  void (*end)(void *opaque);
   void *opaque;
 };
 
-/* Starts work(opaque). Only allowed while not busy. `does` completes the error's sentence "the thread that ..." if no
- * thread can be started. Returns -1 then. */
+/* Starts work(opaque) on a new thread. Only allowed if no work is running. Returns 0, or -1 with err if no thread can
+ * be started; `does` completes the sentence "the thread that ..." in the message. */
 int errand_start(struct errand *errand, void (*work)(void *opaque), void *opaque, const char *does, struct error *err);
-/* True if work was started and is finished; errand_join is still to be called. */
+/* True if work was started and is finished; the caller must still call errand_join. */
 bool errand_is_done(const struct errand *errand);
-/* Waits until the work is finished and ends its thread; busy is false afterwards. Does nothing if no work was
+/* Waits until the work is finished and ends its thread; `busy` is false afterwards. Does nothing if no work was
  * started. */
 void errand_join(struct errand *errand);
-/* Waits at most most_ns for the work. If it is not finished by then, its thread continues without an owner. Either way
- * end(opaque) is called once when the work is finished, on this thread or on the work's: it frees everything that the
- * work uses, which may include the errand itself. Only allowed while busy. */
+/* Waits at most most_ns nanoseconds for the work. If the work is not finished by then, its thread continues without an
+ * owner. In both cases end(opaque) is called once when the work is finished, on this thread or on the work's; it frees
+ * everything that the work uses, which may include the errand itself. Only allowed while busy. */
 void errand_leave(struct errand *errand, int64_t most_ns, void (*end)(void *opaque));
 
 #endif

@@ -36,7 +36,8 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   mailbox->full = true;
   mailbox->undone = true;
   pthread_mutex_unlock(&mailbox->lock);
-  pthread_cond_signal(&mailbox->changed); /* signalled after unlocking, so that the woken thread finds the lock free */
+  /* the condition is signalled after unlocking, so that the woken thread finds the lock free */
+  pthread_cond_signal(&mailbox->changed);
   mail_release(&replaced);
 }
 
@@ -54,13 +55,14 @@ void mailbox_wake(struct mailbox *mailbox) {
   pthread_mutex_unlock(&mailbox->lock);
 }
 
-/* True if the reader's wait has to end: mailbox_wake was called, or, if or_mail is true, there is a frame or the
- * mailbox is closed. The caller holds the lock. */
+/* True if the reader's wait has to end: because mailbox_wake was called or, if or_mail is true, because a frame is
+ * there or the mailbox is closed. The caller holds the lock. */
 static bool is_through(const struct mailbox *mailbox, bool or_mail) {
   return mailbox->woken || (or_mail && (mailbox->full || mailbox->closed));
 }
 
-/* Waits until is_through returns true, at most wait_ms. The caller holds the lock, which is released while waiting. */
+/* Waits until is_through returns true, at most wait_ms. The caller holds the lock; this function releases the lock
+ * while it waits. */
 static void wait_for(struct mailbox *mailbox, bool or_mail, int wait_ms) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
   while (!is_through(mailbox, or_mail))

@@ -14,30 +14,43 @@ enum { MAILBOX_HOLDS = 2 };
 
 struct mail {
   struct frame frame;
-  /* the input from which `frame` was made, for the before/after view; without planes if that is not shown */
+  /* the source's frame from which `frame` was made, for showing both side by side; it has no planes if that is not
+   * asked for */
   struct frame input;
-  int64_t submitted_ns; /* time when the engine got the input (platform_now_ns); 0 if the frame is itself an input */
-  int64_t put_ns;       /* time of mailbox_put */
-  int64_t finished_ns;  /* time when the picture was finished */
-  double frame_ms;      /* the engine's time for this picture */
-  double device_ms;     /* how much of frame_ms the device worked, by its own clock; 0: it has no clock */
-  bool missed;          /* the picture was not finished within the budget, counted from when its input was available */
-  bool again;           /* the same input was used for an earlier picture, and only values have changed */
-  long applied;         /* how many changes of values the engine had received when it made this picture */
-  bool whole; /* the picture shows all of the `applied` changes; false while one of them still needs preparation */
+  /* time when the engine got the input (platform_now_ns); 0: the frame comes from the source and was not made by the
+   * engine */
+  int64_t submitted_ns;
+  int64_t put_ns;      /* time when mailbox_put was called (platform_now_ns) */
+  int64_t finished_ns; /* time when the picture was finished (platform_now_ns) */
+  double frame_ms;     /* the engine's time for this picture in ms */
+  /* ms within frame_ms in which the device worked, by the device's own clock; 0: the device has no clock */
+  double device_ms;
+  /* true: the picture took longer than the time budget, counted from the time when its input was available */
+  bool missed;
+  /* true: an earlier picture was made from the same input, and this picture was made because values (such as the
+   * prompt) have changed since */
+  bool again;
+  /* number of changes of values (such as the prompt) that the engine had received when it made this picture */
+  long applied;
+  /* true: the picture shows all of the `applied` changes; false: for one of them the engine is still preparing
+   * something */
+  bool whole;
 };
 
 struct mailbox {
-  struct mail taken; /* used only by the reader; mailbox_take replaces it under the lock */
+  /* the frame that mailbox_take returned last; only the reader's thread uses it without `lock`; mailbox_take replaces
+   * it, and mailbox_look reads it, under `lock` */
+  struct mail taken;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. */
-  struct mail newest; /* the frame that was not taken yet; zeros if full is false */
+  /* The following fields are protected by `lock`. */
+  struct mail newest; /* the newest frame, if the reader has not taken it yet; zeros if full is false */
   bool full, closed;
-  bool woken;  /* mailbox_wake was called, and the reader has not woken yet */
-  bool undone; /* the reader has not called mailbox_done for the newest frame */
+  bool woken;  /* true: mailbox_wake was called, and the reader's wait has not ended because of that yet */
+  bool undone; /* true: the reader has not called mailbox_done since the newest frame was put into the mailbox */
   pthread_cond_t done;
-  /* numbers of all frames that were put, and of those that were replaced before the reader took them */
+  /* put: number of all frames that were put into the mailbox; dropped: number of frames that were replaced before the
+   * reader took them */
   long put, dropped;
 };
 
@@ -45,38 +58,41 @@ struct mailbox_counts {
   long put, dropped;
 };
 
-void mail_release(struct mail *mail); /* releases both frames */
+void mail_release(struct mail *mail); /* releases the frame and its input */
 
 void mailbox_init(struct mailbox *mailbox);
-void mailbox_free(struct mailbox *mailbox); /* releases the frames that are left */
+void mailbox_free(struct mailbox *mailbox); /* releases the frames that are left in the mailbox */
 
-/* Writer: stores mail, replacing a frame that was not taken. The mailbox takes over its holds. */
+/* Called by the writer: stores mail in the mailbox, in place of a frame that was not taken. The mailbox takes over the
+ * references in *mail. */
 void mailbox_put(struct mailbox *mailbox, const struct mail *mail);
-/* Writer: no more frames will come. The newest can still be taken. */
+/* Called by the writer: tells the mailbox that no more frames will come. The newest frame can still be taken. */
 void mailbox_close(struct mailbox *mailbox);
 
-/* Reader: waits up to wait_ms for a frame. Returns 1 and *mail, which is valid until the next call that returns 1; 0 if
- * none came or mailbox_wake was called; -1 if the mailbox is closed and empty. */
+/* Called by the reader: waits up to wait_ms for a frame. Returns 1 and in *mail the frame, which is valid until the
+ * next call that returns 1; 0 if no frame came or mailbox_wake was called; -1 if the mailbox is closed and empty. */
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms);
 
-/* Any thread: gets a reference to the newest frame if the reader has not taken it yet, which the caller releases.
- * Returns false if there is none. */
+/* Called by any thread: gets a reference to the newest frame if the reader has not taken that frame yet. The caller
+ * releases the reference. Returns false if there is no such frame. */
 bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
-/* Any thread: gets a reference to the newest frame, even if the reader has taken it. Returns false if there was none
- * yet. */
+/* Called by any thread: gets a reference to the newest frame, even if the reader has taken that frame. The caller
+ * releases the reference. Returns false if there was no frame yet. */
 bool mailbox_look(struct mailbox *mailbox, struct frame *frame);
-/* Any thread: returns how many frames were put, and how many of them were replaced before they were taken. */
+/* Called by any thread: returns how many frames were put into the mailbox, and how many of them were replaced before
+ * they were taken. */
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 
-/* Any thread: ends the reader's wait at once; if it is not waiting, its next wait. */
+/* Called by any thread: ends the reader's wait at once. If the reader is not waiting, its next wait ends at once. */
 void mailbox_wake(struct mailbox *mailbox);
-/* Reader: waits until mailbox_wake is called, at most wait_ms. A new frame does not end this wait. */
+/* Called by the reader: waits until mailbox_wake is called, at most wait_ms. A new frame does not end this wait. */
 void mailbox_rest(struct mailbox *mailbox, int wait_ms);
 
-/* Reader: reports that its work with the frames taken so far is finished, which ends mailbox_wait_done. */
+/* Called by the reader: reports that its work with the frames taken so far is finished. That ends mailbox_wait_done,
+ * unless a newer frame is in the mailbox. */
 void mailbox_done(struct mailbox *mailbox);
-/* Writer: waits until the reader calls mailbox_done for the newest frame, or until until_ns (platform_now_ns). Returns
- * true if it had to wait. */
+/* Called by the writer: waits until the reader calls mailbox_done for the newest frame, or until the time until_ns
+ * (platform_now_ns). Returns true if it had to wait. */
 bool mailbox_wait_done(struct mailbox *mailbox, int64_t until_ns);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* The rate is computed from the stamps of the last second. If these are fewer than FEW, up to FEW stamps are used, none
- * of them older than longest_ns. */
+/* pace_rate computes the rate from the stamps (times of pictures) of the last second. If these are fewer than FEW, up
+ * to FEW stamps are used, none of them older than longest_ns. */
 enum { FEW = 3 };
 static const int64_t second_ns = 1000000000, longest_ns = 600 * (int64_t)1000000000;
 

@@ -7,22 +7,22 @@
 
 enum { PACE_STAMPS = 128 };
 
-/* A ring of the last stamps: times, each with the number of pictures until then. Initialise with zeros. Used by one
- * thread. */
+/* The last PACE_STAMPS stamps; a stamp is a time with the number of pictures until then. Initialise with zeros. Used by
+ * one thread. */
 struct pace {
   long stamps; /* number of stamps since the start; stamp i is at index i % PACE_STAMPS */
   struct {
     int64_t at_ns;
-    long total; /* number of pictures until that time */
+    long total; /* number of pictures until the time of the stamp */
   } stamp[PACE_STAMPS];
 };
 
-/* Adds a stamp if `total`, the number of all pictures so far, differs from that at the last call. */
+/* Adds a stamp for the time now_ns if `total`, the number of all pictures so far, has changed since the last stamp. */
 void pace_count(struct pace *pace, long total, int64_t now_ns);
 
-/* Returns pictures per second, over the last second or, if there were few, over the last few stamps. If the next
- * picture is later than this rate would mean, the rate is lowered. 0: unknown, because fewer than two stamps are of the
- * last ten minutes. */
+/* Returns the rate in pictures per second, over the last second or, if few pictures came in it, over the last few
+ * stamps. If no picture has come for more than a second, the result is at most one picture in that time. 0: unknown,
+ * because fewer than two stamps are of the last ten minutes. */
 double pace_rate(const struct pace *pace, int64_t now_ns);
 
 #endif

@@ -18,7 +18,8 @@ static int compare(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-/* Returns the smallest of the sorted values that is at least as large as a fraction q (0 to 1) of all values. */
+/* Returns the quantile q (0 to 1): the smallest value that is at least as large as a fraction q of all the sorted
+ * values. */
 static double quantile(const float *sorted, int count, double q) {
   int rank = (int)ceil(q * count);
   return count ? (double)sorted[rank < 1 ? 0 : rank - 1] : 0;

@@ -42,7 +42,8 @@ long stats_above(const struct stats *stats, double ms) {
   return above;
 }
 
-/* The largest relative error of a quantile: half the width of a bucket, which is 1/64 of an octave. */
+/* Largest relative error of a quantile: half the width of one bucket of the histogram; 64 buckets span a doubling of
+ * the time. */
 static const double bucket_error = 0.0055;
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary) {

@@ -1,11 +1,12 @@
-/* Statistics of frame times. All stamps come from one clock, platform_now_ns. */
+/* Statistics of frame times in milliseconds, which bench, render and the window's overlay print. */
 #ifndef APP_FLOW_STATS_H
 #define APP_FLOW_STATS_H
 
 #include <stdint.h>
 
-/* A histogram of times with logarithmic buckets, 64 for each octave, so that a quantile is exact to 1.1 %; minimum,
- * maximum and sum are exact. Its size does not depend on the number of samples. Initialise with zeros. */
+/* A histogram of times with logarithmic buckets, 64 for each doubling of the time, so that quantiles have errors of at
+ * most 0.55 %; minimum, maximum and sum are exact. The size of the struct does not depend on the number of samples.
+ * Initialise with zeros. */
 enum { STATS_BUCKETS = 64 * 40 };
 
 struct stats {
@@ -14,24 +15,26 @@ struct stats {
   uint32_t buckets[STATS_BUCKETS];
 };
 
-/* Adds a sample. */
+/* Adds a time in ms. */
 void stats_add(struct stats *stats, double ms);
-/* Returns the quantile for q in 0 to 1; 0 if there are no samples. */
+/* Returns the quantile q (0 to 1) of the times in ms; 0 if there are none. */
 double stats_quantile(const struct stats *stats, double q);
-/* Returns how many samples were longer than ms, except that samples in the same bucket as ms are not told apart. */
+/* Returns about how many of the added times were longer than ms: those in buckets of the histogram above the bucket
+ * that ms falls into. */
 long stats_above(const struct stats *stats, double ms);
 
-/* The figures that bench, render and the HUD print. */
+/* The statistics of times that bench, render and the window's overlay print. */
 struct stats_summary {
   long count;
   double mean_ms, median_ms, p95_ms, p99_ms, max_ms, min_ms;
-  double jitter_ms; /* p99 - median */
-  double spread_ms; /* about the standard error of the median */
+  double jitter_ms; /* p99_ms - median_ms */
+  double spread_ms; /* about the standard error of the median, in ms; at least the histogram's own error */
 };
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary);
 
-/* Returns how many decimals a time is printed with: 0 if it is a whole number of milliseconds, else 1. */
+/* Returns the number of decimals with which a time in ms is printed: 0 if it is a whole number of milliseconds, else
+ * 1. */
 int stats_decimals(double ms);
 
 #endif

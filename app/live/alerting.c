@@ -1,5 +1,5 @@
-/* Decides in each turn of the main thread which alerts the overlay shows. Every alert's cause is checked anew each
- * time, so that the alert lasts exactly as long as its cause. */
+/* Decides in each pass of the main thread's loop which alerts (messages that last as long as their cause) the overlay
+ * shows. Every cause is checked in every pass, so no alert outlasts its cause. */
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
@@ -33,8 +33,8 @@ static void follow_engine(struct live *live, int64_t now_ns) {
          live->stalled ? "the engine hangs" : "the engine failed", reason);
 }
 
-/* Updates the alert about the picture. The picture on screen may still have the size or model used before a change,
- * while the engine makes others. */
+/* Shows ALERT_PICTURE while the engine works for more than a second on the first picture with another handle (size,
+ * steps, model); until then the picture on screen is one from before the change. Otherwise ends it. */
 static void follow_picture(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX];
   bool waits = live->state.ready && live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
@@ -47,8 +47,8 @@ static void follow_display(struct live *live, int64_t now_ns) {
   follow(live, ALERT_DISPLAY, name != NULL, now_ns, "display gone", name);
 }
 
-/* Updates the alert about missing sound. There are three causes: the input whose sound moves values is gone, the source
- * has no sound, or the input for recordings is gone. */
+/* Updates the alerts about missing sound, which can have three causes: the sound input that changes parameters is lost,
+ * the source has no sound, or the sound input for recordings is lost. */
 static void follow_sounds(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX] = "";
   bool away = live->listener && listener_is_away(live->listener, reason);

@@ -1,8 +1,9 @@
-/* Opens and closes the clients: the IPC socket, the web page, OSC and MIDI, by which values can be set from outside. */
+/* Opens and closes the clients of the live window (IPC socket, web page, OSC and MIDI), through which values can be set
+ * from outside. */
 #include "app/live/live_impl.h"
 
-/* Longest wait in ms for a client's thread to end. The web page's thread may be waiting for a picture that a browser
- * asked for; if the GPU hangs, that picture never comes. */
+/* longest time in ms to wait for the end of a client's thread: the web page's thread may wait for a picture that a
+ * browser has asked for, and if the GPU hangs, that picture never comes */
 enum { CLIENT_WAIT_MS = 3000 };
 
 static int open_web(struct live *live, struct error *err) {
@@ -20,7 +21,7 @@ int live_open_clients(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct osc_params osc = {.listen = options->osc, .to = &options->osc_to, .hub = live->hub, .log = &live->log};
   const struct midi_params midi = {options->midi, live->hub, &live->log};
-  /* must be set before there are clients, because their threads read it */
+  /* state.midi is set before the clients exist, because their threads read it without a lock */
   live->state.midi = options->midi != NULL;
   int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;
   if (live_allow_failure(live, status, err) || live_allow_failure(live, open_web(live, err), err) ||

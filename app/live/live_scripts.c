@@ -1,4 +1,5 @@
-/* Plays a script (parameter values over time) and records one. Both begin when the engine is open. Main thread only. */
+/* Plays a script (parameter values over time) and records one. Playing and recording begin when the engine is open.
+ * Main thread only. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,8 +53,8 @@ static void play(struct live *live, int64_t now_ns) {
   live->script_s = seconds;
 }
 
-/* Records the values that somebody has set since the last pass of the loop. If writing fails, the recording ends, but
- * the show goes on. */
+/* Adds the values that somebody has set since the last pass of the main thread's loop to the recorded script. If its
+ * file cannot be written, recording ends, and the live window goes on. */
 static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;

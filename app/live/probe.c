@@ -1,4 +1,4 @@
-/* Measures the live window for bench --live (probe.h). It runs on the main thread, as a part of its loop. */
+/* Measures the live window for bench --live (probe.h). It runs on the main thread, as a part of that thread's loop. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,14 +7,15 @@
 
 enum {
   CHANGES = 8,
-  CHANGE_EVERY = 5, /* least number of pictures from one change to the next */
-  GIVE_UP = 100,    /* a change that no picture shows after this many pictures is given up */
+  CHANGE_EVERY = 5, /* least number of pictures between two changes of prompt or strength */
+  GIVE_UP = 100,    /* number of pictures after which the probe stops waiting for one that shows the last change */
   COLUMN_MAX = 16384,
 };
 
-/* --- changes --- */
+/* --- changing prompt and strength, and seeing the change in a picture --- */
 
-/* Sets a prompt that the engine has not encoded before, similar to the one in use: the text with a number appended. */
+/* Changes the prompt in use to a text that the engine has not encoded before: the prompt of the command line with a
+ * number appended. */
 static void change_prompt(struct live *live, long number) {
   struct parameters *values = &live->state.settings.values;
   int slot = (int)values->shown_prompt;
@@ -58,7 +59,7 @@ static void see_change(struct live *live, int64_t presented_ns) {
   stats_add(&probe->change[probe->changing].frames, (double)(probe->shown - probe->changed_at));
 }
 
-/* --- looking --- */
+/* --- reading from the window which frame is on screen --- */
 
 static bool read_marker(struct live *live, const struct present_view *view, bool front, struct marker *marker) {
   static const int rgba = 4;
@@ -77,11 +78,12 @@ static bool read_marker(struct live *live, const struct present_view *view, bool
   return height && marker_read(level, marker);
 }
 
-/* Returns true if the marker may be that of a frame with this timestamp, for a clip that is repeated. Timestamps go on
- * from round to round, but the markers' times and numbers begin again. The difference of both is the time when the
- * round began. If that is later than the current round's beginning by more than half a clip, a new round has begun.
- * Otherwise both must agree within half a frame, since containers round timestamps; if not, the marker belongs to
- * another frame. Adds the number of frames in earlier rounds to marker->number. */
+/* Returns true if the marker in the picture may belong to a frame with this timestamp, in a clip that is repeated. From
+ * one repetition to the next, timestamps go on increasing, but the times and numbers in the markers begin again.
+ * Timestamp minus marker time is the time when the repetition began. If this is later than the known beginning of the
+ * current repetition by more than half a clip, a new repetition has begun. Otherwise timestamp and marker must agree
+ * within half a frame, since containers round timestamps; if not, the marker belongs to another frame. Adds the number
+ * of frames in earlier repetitions to marker->number. */
 static bool is_in_round(struct live_probe *probe, double time_us, struct marker *marker) {
   double period_us = 1e6 / probe->fps, begun_us = time_us - (double)marker->time_us;
   double later_us = begun_us - probe->round.begun_us;
@@ -95,7 +97,8 @@ static bool is_in_round(struct live_probe *probe, double time_us, struct marker 
   return true;
 }
 
-/* Returns true if the marker is that of the frame from which the picture on screen was made. */
+/* Returns true if the marker, which was read from the window, is that of the frame from which the newest picture was
+ * made. */
 static bool belongs(struct live *live, struct marker *marker) {
   const struct frame *frame = &live->shown->frame;
   if (live->probe->clip_us > 0)
@@ -104,7 +107,7 @@ static bool belongs(struct live *live, struct marker *marker) {
 }
 
 /* Reads the marker of the picture on screen from the window's front buffer if the system permits that, and otherwise
- * from the back buffer. Returns false if it cannot be read, or is that of another frame. */
+ * from the back buffer. Returns false if the marker cannot be read or belongs to another frame. */
 static bool read_window(struct live *live, const struct present_view *view, struct marker *marker) {
   struct live_probe *probe = live->probe;
   if (probe->knows_side)
@@ -176,7 +179,7 @@ void live_probe_look(struct live *live, const struct present_view *view) {
   probe->own_cpu_ms += (double)(platform_thread_cpu_ns() - began_ns) * 1e-6;
 }
 
-/* --- the turn --- */
+/* --- what the probe does in each pass of the main thread's loop --- */
 
 static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
   return probe->measured || (probe->frames && probe->seen.presented >= probe->frames) ||
@@ -208,8 +211,10 @@ static void end_measuring(struct live *live) {
   pulse_stop(&live->probe->pulse, &live->probe->woken);
 }
 
-/* Once `warmup` pictures were shown, measures without changes for the duration that the caller wants. After that sends
- * changes of prompt and strength, each when a picture shows the one before, and then quits. */
+/* Called in each pass of the main thread's loop. First waits for `warmup` pictures, then measures for the requested
+ * time or number of pictures while all parameters stay unchanged. After that it sends changes of prompt and strength,
+ * one at a time: the next one follows when a picture has shown the last one and CHANGE_EVERY pictures have passed, or
+ * after GIVE_UP pictures. In the end it quits the program's loop. */
 void live_probe_turn(struct live *live, int64_t now_ns) {
   struct live_probe *probe = live->probe;
   if (!live->state.ready)

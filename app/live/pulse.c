@@ -15,7 +15,8 @@ struct pulse {
   struct stats late;
 };
 
-/* The thread's function. Wake-ups that were missed during a delay are skipped, so that each delay counts once. */
+/* The function of the thread that wakes up at equal intervals. Wake-ups that were missed during a delay are skipped, so
+ * that each delay counts once. */
 static void wake(void *opaque) {
   struct pulse *pulse = opaque;
   platform_be_urgent(pulse->urgent);

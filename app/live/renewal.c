@@ -37,7 +37,8 @@ static void leave(void *opaque) {
   live->present = renewal->present;
 }
 
-/* Uploads the current picture, input and source frame again, because the lost context's textures are gone. */
+/* Uploads the frozen picture and the current one again, because their textures were lost with the OpenGL context. Marks
+ * the input frame and the source's frame as not uploaded, so that the next pass of the loop uploads them. */
 static void upload_again(struct live *live) {
   struct present *present = live->present;
   if (live->held.plane[0]) {

@@ -1,5 +1,5 @@
-/* Statistics about the frames that were seen in the window, for bench --live: how many were shown, dropped or late, and
- * how long each stage took. */
+/* Statistics about the frames that bench --live saw in the window: how many were shown, dropped or late, and how long
+ * each stage from capture to screen took. */
 #ifndef APP_LIVE_SIGHTINGS_H
 #define APP_LIVE_SIGHTINGS_H
 
@@ -8,38 +8,42 @@
 
 /* A picture that was presented, with its times. Variables whose names end in _ns are times of platform_now_ns. */
 struct sighting {
-  bool read; /* the marker of the picture's frame was read from the window */
+  bool read; /* true: the marker of the picture's frame was read from the window */
   uint32_t number;
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
-  int64_t late_ns;  /* how late the source passed the frame on, if it is a file; 0: in time */
-  double frame_ms;  /* the engine's time for the frame, without waiting for the frame before it */
-  double device_ms; /* part of frame_ms in which the GPU worked, by the GPU's clock; 0: unknown */
+  int64_t late_ns;  /* ns by which the source, if it is a file, gave the frame later than it was due; 0: in time */
+  double frame_ms;  /* the engine's time in ms for the frame, not counting its wait for the frame before */
+  double device_ms; /* ms within frame_ms in which the GPU worked, by the GPU's clock; 0: unknown */
 };
 
-/* Stages in which a late frame may have lost the most time: waiting for the engine, in the engine, or from the engine
- * to the screen. */
+/* Stages in which a late frame may have lost time: waiting for the engine, in the engine, or from the engine to the
+ * screen. */
 enum miss_reason { MISS_WAITING, MISS_ENGINE, MISS_WINDOW, MISS_REASONS };
 
 enum { LATE_PICTURES_MAX = 64 };
 
-/* A picture that was late. at_s: seconds from the first picture until it was presented; then the ms that it spent
- * waiting for the engine, in the engine, and from the engine to the screen. */
+/* A picture that was presented after the deadline. at_s: time when it was presented, in seconds after the first
+ * picture. waiting_ms, engine_ms, window_ms: ms that its frame waited for the engine, was in the engine, and took from
+ * there to the screen. */
 struct late_picture {
   double at_s, waiting_ms, engine_ms, window_ms;
-  double handed_ms; /* ms by which a file's frame was passed on too late, before those stages */
-  /* Part of engine_ms in which the GPU worked, by the GPU's clock; 0: unknown. The rest is work of the processor,
-   * copies, and waiting for the GPU to begin. */
+  /* ms by which the source, if it is a file, gave the frame later than it was due; not part of waiting_ms */
+  double handed_ms;
+  /* Ms within engine_ms in which the GPU worked, by the GPU's clock; 0: unknown. The rest of engine_ms is work of the
+   * processor, copies, and waiting for the GPU to begin. */
   double device_ms;
 };
 
-/* Initialise with zeros, and set deadline_ms and engine_ms. */
+/* Counts and times of all frames that were seen in the window. Initialise with zeros, and set deadline_ms and
+ * engine_ms. */
 struct sightings {
   double deadline_ms; /* ms from capture within which a picture must be presented; 0: no limit */
-  double engine_ms;   /* usual ms of the engine for a frame; only a longer time counts as lost */
-  /* number of pictures presented, and of those whose marker could not be read */
+  /* usual time in ms of the engine for a frame; reason_of takes only what exceeds it as a delay */
+  double engine_ms;
+  /* presented: number of pictures that were presented; unread: number of those whose marker could not be read */
   long presented;
   long unread;
-  long repeated; /* number of pictures of frames that had been seen before */
+  long repeated; /* number of pictures whose frame, or a later one, had been seen in the window before */
   long dropped;  /* number of frames that were never seen, between the first and the last one seen */
   long missed;   /* number of pictures presented after the deadline */
   long missed_by[MISS_REASONS];
@@ -47,17 +51,17 @@ struct sightings {
   struct late_picture late[LATE_PICTURES_MAX];
   uint32_t newest;
   int64_t first_ns, last_ns;
-  struct stats handed;   /* ms by which a file's frame was passed on too late */
-  struct stats taken;    /* ms from capture until the frame was submitted to the engine */
-  struct stats finished; /* ms from submitting until the picture was finished */
-  struct stats shown;    /* ms from finishing until the picture was presented */
+  struct stats handed;   /* ms by which the source, if it is a file, gave a frame later than it was due */
+  struct stats taken;    /* ms from capture until the frame was given to the engine */
+  struct stats finished; /* ms from when the frame was given to the engine until the picture was finished */
+  struct stats shown;    /* ms from when the picture was finished until it was presented */
   struct stats latency;  /* ms from capture until the picture was presented */
-  struct stats frame;    /* the engine's time for the frame in ms */
+  struct stats frame;    /* the engine's time in ms for the frame of each picture */
 };
 
 /* Adds a presented picture to the statistics. */
 void sightings_add(struct sightings *sightings, const struct sighting *sighting);
-/* Returns the mean rate in pictures per second from the first to the last; 0: fewer than two were presented. */
+/* Returns the mean rate in pictures per second from the first picture to the last; 0: fewer than two were presented. */
 double sightings_rate(const struct sightings *sightings);
 
 #endif

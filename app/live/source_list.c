@@ -5,8 +5,8 @@
 #include "app/run/setup.h"
 #include "unet/base/address.h"
 
-/* Fills the list, after a restart, with the sources of the program before, including files that were dropped on its
- * window. Returns 0, or -1 with err. */
+/* After a restart of the program, fills the list with the sources from before it, including files that were dropped on
+ * the window. Returns 0, or -1 with err. */
 static int list_again(struct live *live, struct error *err) {
   const struct playlist *before = &live->came->sources;
   for (int i = 0; i < before->count; i++)
@@ -29,7 +29,7 @@ int live_list_sources(struct live *live, struct error *err) {
       return -1;
   if (options->playlist && playlist_read(list, options->playlist, &setup_stop, &live->log, err))
     return -1;
-  /* With several sources, --loop repeats the whole list and not each source. */
+  /* --loop repeats a single source; if there are several, it repeats the list */
   live->source_options.loop = options->loop && list->count < 2;
   return 0;
 }
@@ -67,7 +67,7 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
     live_notice(&live->state, now_ns, "%s", err.message);
 }
 
-/* Changes to the source with this number (from 1), which keys or clients have set; tells the user if there is no such
+/* Shows the source with this number (from 1), which keys or clients have set; tells the user if there is no such
  * source. */
 static void ask(struct live *live, int number, int64_t now_ns) {
   int count = changer_count(live->changer);
@@ -77,8 +77,8 @@ static void ask(struct live *live, int number, int64_t now_ns) {
     live_notice(&live->state, now_ns, "there is no source %d: there %s %d", number, count == 1 ? "is" : "are", count);
 }
 
-/* Applies a change of the parameter mirror. A source that is a single picture is read again, because otherwise no
- * further frame would come to be mirrored. */
+/* Applies a change of the parameter mirror. A source that is a single picture is read again, because it gives no
+ * further frame that could be mirrored. */
 static void follow_mirror(struct live *live) {
   struct reader_status status;
   int mirror = live->state.settings.values.mirror;

@@ -1,7 +1,7 @@
-/* Restarts the program if the engine's device is lost for this process, or the engine hangs: only a new program can
- * open it again. The new program replaces this one in the same process (exec), so that whoever started it notices
- * nothing. First all files are completed, while another process shows the last picture (curtain.h). The new program
- * gets all values, and shows its window as soon as it has something to show. */
+/* Restarts the program if this process can no longer use the engine's device, or the engine hangs: only a new program
+ * can open the device again. It replaces this one in the same process (exec), so that whoever started the program
+ * notices nothing. First all files are completed, while another process shows the last picture (curtain.h). The new
+ * program gets all values, and shows its window as soon as it has something to show. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +16,12 @@
 #include "app/window/curtain.h"
 
 enum {
-  SEEN_MS = 5000,         /* ms after which an engine that does not answer is given up, at the earliest */
-  CURTAIN_MS = 3000,      /* longest wait in ms for the curtain's window to appear */
-  OVERLAP_MS = 250,       /* ms for which the curtain stays over the new window, which takes a moment to appear */
-  HIDDEN_MOST_MS = 10000, /* ms after which the new window is shown, even if the source has given no frame */
+  SEEN_MS = 5000,    /* least time in ms for which an engine must not have answered before it is given up */
+  CURTAIN_MS = 3000, /* longest time in ms to wait until the curtain's window appears */
+  /* time in ms for which the curtain stays in front of the new window, because that window takes a moment to appear */
+  OVERLAP_MS = 250,
+  /* longest time in ms until the new window is shown, even if the source has given no frame */
+  HIDDEN_MOST_MS = 10000,
 };
 
 /* --- the new program: takes over the state of the program before the restart --- */
@@ -40,8 +42,8 @@ static int read_succession(struct succession *succession, const char *value, str
   return status;
 }
 
-/* Gives output files new names, with a number appended, because those of the program before are complete and must not
- * be overwritten. Returns 0, or -1 with err. */
+/* Gives output files new names, with a number appended, because the files from before the restart are complete and must
+ * not be overwritten. Returns 0, or -1 with err. */
 static int name_files(struct succession *succession, struct error *err) {
   struct options *options = &succession->options;
   struct parameter_choices *to = &options->to;
@@ -67,8 +69,8 @@ static int name_files(struct succession *succession, struct error *err) {
   return 0;
 }
 
-/* Makes succession->options: the command line's, with the values that the program before had. Returns 0, or -1 with
- * err. */
+/* Fills in succession->options: the options of the command line, with the values that the former program had. Returns
+ * 0, or -1 with err. */
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;
@@ -123,7 +125,7 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->state.control = came->control;
   live->state.control_value = came->control_value;
   live->state.walk = came->walk;
-  /* the source is shown until the engine has made a picture */
+  /* Bypass at level 1: the window shows the source until the engine has made a picture. */
   live->cover.bypass = (struct cover_slide){1, 1, 0};
   live->cover.blackout = (struct cover_slide){came->blackout, came->blackout, 0};
   live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);
@@ -156,7 +158,8 @@ static bool is_stuck(const struct live *live) {
   return live->engine.busy_ms > live->engine.leave_ms && live->stalled_ms > SEEN_MS;
 }
 
-/* Returns the position in seconds of the newest frame in a file; 0: the source is live, or nothing was read. */
+/* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file; 0: the
+ * source is live, or nothing was read. */
 static double position(struct live *live) {
   struct frame newest;
   const struct source_info *info = &live->info;
@@ -214,8 +217,8 @@ static void gather_state(const struct live *live, struct handover *handover) {
   window_get_place(live->window, &handover->place);
 }
 
-/* Returns the record of restarts with which the next one is planned. If this program has made pictures, the count of
- * restarts that led to none is 0. */
+/* Returns the record of restarts that the new program gets, from which handover_due_ns computes when the next restart
+ * is allowed. Its count of restarts without any picture begins at 0 if this program has shown pictures. */
 static struct handover_record next_record(const struct live *live) {
   struct handover_record record = live->came ? live->came->record : (struct handover_record){0};
   record.barren = live->figures.shown ? 0 : record.barren + 1;
@@ -242,7 +245,8 @@ static int gather(struct live *live, int64_t now_ns, struct error *err) {
   return status;
 }
 
-/* Starts the curtain, which shows what the audience sees now, without the overlay. */
+/* Starts the curtain (a window of another process), which shows what the audience sees now, without the overlay, until
+ * the new program's window is there. */
 static void cover(struct live *live) {
   struct curtain_picture picture = {.borderless = live->options->values.with_operator};
   struct error err;
@@ -260,7 +264,8 @@ static bool is_pipe(const char *path) {
   return path && !platform_look(&entry, path) && entry.kind == ENTRY_PIPE;
 }
 
-/* Returns in words why the program must not be restarted, because something would be lost; NULL: it may be. */
+/* Returns why the program must not be restarted, as text for the user: something would be lost. NULL: it may be
+ * restarted. */
 static const char *why_not(const struct live *live) {
   if (live->probe || !platform_can_begin_anew())
     return "it cannot be started anew";
@@ -323,7 +328,7 @@ static void go_on(struct live *live, int64_t now_ns) {
   live->handing = HANDING_NOT;
 }
 
-/* The program is not restarted during a freeze, because the frozen picture would be lost. */
+/* During a freeze no restart is begun, because the frozen picture would be lost. */
 void live_follow_handover(struct live *live, int64_t now_ns) {
   bool needed = live->engine.lost || is_stuck(live);
   if (live->handing == HANDING_CURTAIN)

@@ -1,4 +1,5 @@
-/* Shows messages to the user as notices in the window, and writes them to the terminal. */
+/* Shows messages to the user as notices in the window (texts that disappear by themselves), and writes them to the
+ * terminal. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "app/live/live_impl.h"
 #include "unet/base/platform.h"
 
-enum { LINE_BYTES = 512 }; /* length of an error's message */
+enum { LINE_BYTES = 512 }; /* size of the buffer in which a message is formatted, in bytes */
 
 static void note_line(void *opaque, enum log_level level, const char *text) {
   struct live *live = opaque;

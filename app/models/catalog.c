@@ -10,23 +10,27 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/vae_files.h"
 
-/* Limits of a search: links can form circles, and the variable that names the folder of models can name any folder. */
+/* DEPTH_MAX, FOLDERS_MAX, ENTRIES_MAX: largest number of levels of folders, of folders, and of models in a search. They
+ * end a search that would take too long, because an environment variable names a folder that is not for models.
+ * REVISION_MAX: size of a buffer for a revision's name; REVISION_PARTS: levels of folders in such a name. */
 enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256, REVISION_PARTS = 4 };
 
 struct walk {
   struct catalog *catalog;
-  bool cached, failed; /* cached: the search is in the hub's cache; failed: memory was short */
+  /* cached: true: the cache of Hugging Face's programs is searched; failed: true: memory was short */
+  bool cached, failed;
   int folders;
 };
 
-/* A folder in which the search is at present. */
+/* A folder that is being searched. */
 struct place {
   struct walk *walk;
-  const struct place *around; /* the folder that contains it; NULL: none */
+  const struct place *around; /* the folder that contains this folder; NULL: none */
   struct platform_entry entry;
-  const char *name, *path; /* name: that of the model there; "" for the folder of models */
+  /* name: name of the model in this folder, "" for the folder of models itself; path: the folder's path */
+  const char *name, *path;
   int depth;
-  bool model; /* the folder is a model's */
+  bool model; /* true: the files in this folder belong to one model */
 };
 
 static void add(const struct place *at, struct catalog_entry entry, const char *name, const char *path) {
@@ -52,8 +56,8 @@ static bool has_file(const char *folder, const char *name) {
   return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
 }
 
-/* True if the weights' file cannot be used alone: it belongs to a config in the same folder, or is the encoder or
- * decoder of an autoencoder in two files. */
+/* Returns true if a file of weights cannot be used alone: it belongs to a config in the same folder, or is the encoder
+ * or the decoder of an autoencoder in two files. */
 static bool is_part(const char *name) {
   if (text_ends(name, "_encoder" CATALOG_WEIGHTS) || text_ends(name, "_decoder" CATALOG_WEIGHTS))
     return true;
@@ -80,8 +84,8 @@ static void visit(void *opaque, const char *name) {
     add(at, (struct catalog_entry){.file = true, .loose = at->model}, whole, path);
 }
 
-/* True if the folder, reached by a link, is one of those around it. Its models are then listed only by their names
- * without the link. */
+/* Returns true if this folder was reached by a link that leads back to one of the folders around it. Models in it are
+ * not listed again. */
 static bool is_circle(const struct place *at) {
   for (const struct place *around = at->around; around; around = around->around)
     if (around->entry.number == at->entry.number && around->entry.volume == at->entry.volume)
@@ -104,7 +108,7 @@ static void visit_folder(const struct place *at) {
     platform_list(at->path, visit, &inside);
 }
 
-/* --- the hub's cache --- */
+/* --- searching the cache of Hugging Face's programs --- */
 
 void catalog_name_revision(char *name) {
   for (char *slash = strchr(name, '@'); slash && (slash = strchr(slash, '/'));)
@@ -125,7 +129,8 @@ static bool read_repository(const char *folder, char *name) {
   return *name != 0;
 }
 
-/* Reads the name of a commit from the file of a revision (refs/main). Returns false if it contains none. */
+/* Reads the hash of a commit from a file that stands for a revision (such as refs/main). Returns false if the file
+ * contains none. */
 static bool read_commit(const char *path, char *commit) {
   char *text;
   if (text_read(path, REVISION_MAX - 1, &text, NULL, NULL))
@@ -139,10 +144,14 @@ struct repository {
   struct walk *walk;
   const char *name, *path;
   char refs[PATHS_MAX];
-  char revision[REVISION_MAX]; /* the folder of revisions that is being searched, such as "refs/pr/", or "" */
-  int parts;                   /* number of folders from refs/ down to that of `revision` */
-  bool named;                  /* at least one revision names a snapshot that exists */
-  char only[REVISION_MAX];     /* the name of the snapshot, if there is only one */
+  /* path below refs/ of the folder of revisions that is being searched, such as "pr/"; "": refs/ itself */
+  char revision[REVISION_MAX];
+  int parts; /* number of levels of folders from refs/ down to the folder in `revision` */
+  /* true: the repository has a named revision, such as main, with the hash of a commit; false: it has none, or none was
+   * looked at yet */
+  bool named;
+  /* name of the snapshot (a folder with the files of one commit), if there is exactly one */
+  char only[REVISION_MAX];
   int snapshots;
 };
 
@@ -191,8 +200,8 @@ static void count_snapshot(void *opaque, const char *commit) {
   repository->snapshots++;
 }
 
-/* Lists the snapshots of a repository. A snapshot that was fetched by its commit belongs to no named revision, and is
- * listed only if it is the only one. */
+/* Lists the snapshots of a repository: folders with the files of one commit each. A snapshot that was fetched by its
+ * commit belongs to no named revision, and is listed only if the repository has no other snapshot. */
 static void visit_repository(void *opaque, const char *folder) {
   char name[PATHS_MAX], path[PATHS_MAX], snapshots[PATHS_MAX];
   struct repository repository = {.walk = opaque, .name = name, .path = path};
@@ -208,7 +217,7 @@ static void visit_repository(void *opaque, const char *folder) {
     visit_snapshot(&repository, name, repository.only);
 }
 
-/* --- the folder of models and the cache --- */
+/* --- sorting the entries, and searching reverie's folder and the cache --- */
 
 static int compare_entries(const void *a, const void *b) {
   const struct catalog_entry *x = a, *y = b;

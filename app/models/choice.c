@@ -11,7 +11,7 @@
 #define WEIGHTS ".safetensors"
 enum { LISTED_MAX = 6, LIST_MAX = 360 };
 
-/* --- names of files --- */
+/* --- recognising files by their names --- */
 
 static bool begins(const char *text, const char *start) {
   return !strncmp(text, start, strlen(start));
@@ -28,12 +28,13 @@ static int find(const struct repository_list *list, const char *path) {
   return -1;
 }
 
-/* Returns the file's name if it lies directly in the folder ("" or "unet/"); NULL: it lies elsewhere or deeper. */
+/* Returns the name of the file if path leads to a file directly in the folder ("" or "unet/"); NULL: the file is
+ * elsewhere or in a folder below. */
 static const char *in_folder(const char *path, const char *folder) {
   return begins(path, folder) && !strchr(path + strlen(folder), '/') ? path + strlen(folder) : NULL;
 }
 
-/* --- choosing --- */
+/* --- choosing files --- */
 
 struct choosing {
   struct choice *choice;
@@ -54,7 +55,7 @@ static bool want_path(struct choosing *c, const char *folder, const char *name) 
   return index >= 0;
 }
 
-/* Chooses all files of weights in the folder whose names begin with `beginning`, and returns how many these are. */
+/* Chooses all files of weights in the folder whose names begin with `beginning`. Returns how many there are. */
 static int want_all(struct choosing *c, const char *folder, const char *beginning) {
   int count = 0;
   for (int i = 0; i < c->list->count; i++) {
@@ -67,8 +68,8 @@ static int want_all(struct choosing *c, const char *folder, const char *beginnin
   return count;
 }
 
-/* Chooses the shards (weights in several files whose names begin with `beginning`) and the index file that lists them.
- * Returns false if there is none of the indices. */
+/* Chooses a network's weights that are stored in several files (shards), whose names begin with `beginning`, and the
+ * index file that lists them. Returns false if there is no index file, or no shard. */
 static bool want_shards(struct choosing *c, const char *folder, const char *basename, const char *const *indices,
                         const char *beginning) {
   char name[REPOSITORY_NAME_MAX];
@@ -82,8 +83,8 @@ static bool want_shards(struct choosing *c, const char *folder, const char *base
   return false;
 }
 
-/* Chooses the weights of a network in the folder. Files with the names that the checkpoint loader tries are tried in
- * the same order, those in half precision first. Returns false if there are none. */
+/* Chooses the weights of a network in the folder. The names of files are tried in the order in which the checkpoint
+ * loader tries them, files in half precision first. Returns false if there are no weights. */
 static bool want_weights(struct choosing *c, const char *folder, const char *basename) {
   static const char *const half[] = {WEIGHTS ".index.fp16.json", WEIGHTS ".fp16.index.json", NULL}, *const plain[] = {
                                                                                                         WEIGHTS
@@ -114,7 +115,8 @@ static int refuse_part(const struct choosing *c, const char *folder, struct erro
   return error_set(err, STATUS_MODEL, "%s: has no weights in %s", c->repository, *folder ? folder : "it");
 }
 
-/* Chooses the files of a pipeline: model_index.json and the folders next to it. */
+/* Chooses the files of a pipeline in diffusers' layout: model_index.json, and files in the folders of its parts.
+ * Returns 0, or -1 with err. */
 static int choose_pipeline(struct choosing *c, struct error *err) {
   static const struct {
     const char *folder, *basename;
@@ -151,8 +153,9 @@ static int choose_pipeline(struct choosing *c, struct error *err) {
   return 0;
 }
 
-/* Chooses a single network and its config: an autoencoder in diffusers' layout, or a depth model in that of
- * transformers. Returns false if the repository has none. */
+/* Chooses the files of a repository that contains a single network and its config: a network in diffusers' layout such
+ * as an autoencoder, a depth model in that of transformers, or a LoRA in that of PEFT. Returns false if the repository
+ * has no such network. */
 static bool choose_network(struct choosing *c) {
   if (want_path(c, "", "adapter_config.json"))
     return want_path(c, "", "adapter_model" WEIGHTS);
@@ -163,7 +166,8 @@ static bool choose_network(struct choosing *c) {
   return want_path(c, "", "config.json");
 }
 
-/* Chooses the repository's only file of weights, which has no config. Fails if there are several. */
+/* Chooses the repository's only file of weights, if choose_network has found no network with its config. Returns 0, or
+ * -1 with err if there are several files of weights, or none. */
 static int choose_file(struct choosing *c, struct error *err) {
   char text[LIST_MAX] = "";
   int count = 0, last = 0;
@@ -217,9 +221,9 @@ static int choose(struct choosing *c, const char *const *names, int name_count, 
   return choose_network(c) ? 0 : choose_file(c, err);
 }
 
-/* --- totals --- */
+/* --- numbers of files, and bytes --- */
 
-/* Adds a chosen file to the totals. Fails if the hub gives no checksum for it. */
+/* Adds a chosen file to the totals (number of files, bytes). Fails if the hub gives no checksum for the file. */
 static int count_wanted(struct choice *choice, const struct repository_file *file, const char *repository,
                         struct error *err) {
   if (file->size < 0 || !*file->hash)

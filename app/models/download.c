@@ -7,19 +7,20 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
-/* A download is tried TRIES_MAX times, with pauses that grow from PAUSE_MS milliseconds. After a try that brought bytes
- * the count starts again. */
+/* A download is tried TRIES_MAX times, with pauses of 2, 4 and 8 times PAUSE_MS ms; in a pause `stop` is looked at
+ * every SLICE_MS ms. After a try that brought bytes, tries are counted from the beginning again, without a pause. MARK:
+ * number of digits of the checksum in the name of a .part file. */
 enum { TRIES_MAX = 4, PAUSE_MS = 250, SLICE_MS = 50, MARK = 8 };
 
-/* The state of a file's download. */
+/* The state of the download of one file. */
 struct arrival {
   const struct download *download;
   const struct repository_file *file;
   char path[PATHS_MAX], part[PATHS_MAX];
   FILE *out;
   struct digest digest;
-  int64_t bytes; /* bytes that the .part file has so far */
-  bool resumed;  /* the .part file contained bytes from an earlier run */
+  int64_t bytes; /* number of bytes that the .part file has so far */
+  bool resumed;  /* true: the .part file contained bytes from an earlier run */
 };
 
 static int name_file(const struct download *download, const struct repository_file *file, char path[PATHS_MAX],
@@ -40,7 +41,7 @@ static int refuse_disk(const char *path, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: %s", path, strerror(errno));
 }
 
-/* --- files that exist --- */
+/* --- files that are there already --- */
 
 int download_is_there(const struct download *download, const struct repository_file *file, struct error *err) {
   char path[PATHS_MAX], hash[DIGEST_MAX] = "";
@@ -67,7 +68,7 @@ int64_t download_part_bytes(const struct download *download, const struct reposi
                                                                                                           : entry.size;
 }
 
-/* Removes `name` if it is a .part file of another version of this file. */
+/* Removes the file `name` if it is a .part file of another version of the file that is being downloaded. */
 static void remove_old_part(void *opaque, const char *name) {
   const struct arrival *arrival = opaque;
   const char *own = strrchr(arrival->part, '/') + 1;
@@ -90,7 +91,8 @@ static int make_folder(struct arrival *arrival, struct error *err) {
   return result;
 }
 
-/* Opens the .part file, and adds the bytes that it has to the checksum. */
+/* Opens the .part file, and adds the bytes that an earlier run has stored in it to the checksum. Returns 0, or -1 with
+ * err. */
 static int open_part(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   if (digest_start(&arrival->digest, arrival->file->git, arrival->file->size))
@@ -109,9 +111,9 @@ static int open_part(struct arrival *arrival, struct error *err) {
                                      : refuse_disk(arrival->part, err);
 }
 
-/* --- bytes from the hub --- */
+/* --- getting the bytes from the hub --- */
 
-/* Empties the .part file and restarts the checksum. */
+/* Empties the .part file and restarts the checksum. Returns 0, or -1 with err. */
 static int start_anew(struct arrival *arrival, struct error *err) {
   arrival->bytes = 0;
   arrival->resumed = false;
@@ -121,8 +123,9 @@ static int start_anew(struct arrival *arrival, struct error *err) {
   return 0;
 }
 
-/* http_get calls this before the first byte: checks that the answer begins at the byte that was asked for and has the
- * right length. */
+/* Called by http_get before the first byte of an answer. Checks that the hub's checksum is still the same, that the
+ * length is right, and that the answer begins at the byte that was asked for; if it begins at byte 0 instead, the file
+ * is downloaded from the beginning. Returns 0, or -1 with err. */
 static int start(void *opaque, const struct http_answer *answer, struct error *err) {
   struct arrival *arrival = opaque;
   const struct repository_file *file = arrival->file;
@@ -159,7 +162,7 @@ static int refuse_status(const struct arrival *arrival, const struct http_answer
   return repository_refuse(download->origin, download->repository, answer, arrival->file->path, err);
 }
 
-/* Fetches the rest of the file. HTTP_DONE: all bytes are there. */
+/* Requests the bytes of the file that are missing. Returns HTTP_DONE if all bytes have arrived. */
 static enum http_result get(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   char url[HTTP_URL_MAX];
@@ -185,7 +188,7 @@ static enum http_result get(struct arrival *arrival, struct error *err) {
   return HTTP_CUT;
 }
 
-/* Sleeps for ms milliseconds. Returns false if *stop was set meanwhile. */
+/* Sleeps for ms milliseconds. Returns false if *stop became true meanwhile. */
 static bool pause_ms(int ms, const atomic_bool *stop) {
   for (; ms > 0 && !atomic_load(stop); ms -= SLICE_MS)
     platform_sleep_ns(SLICE_MS * INT64_C(1000000));
@@ -213,8 +216,8 @@ static bool is_right(struct arrival *arrival) {
   return !strcmp(hash, arrival->file->hash);
 }
 
-/* Downloads the file and compares its checksum. If it is wrong and the first bytes are from an earlier run, the file is
- * downloaded once more from its first byte. */
+/* Downloads the file and checks its checksum. If the checksum is wrong and the first bytes are from an earlier run, the
+ * file is downloaded once more from its first byte. Returns 0, or -1 with err. */
 static int get_right(struct arrival *arrival, struct error *err) {
   for (;;) {
     if (arrival->bytes > arrival->file->size && start_anew(arrival, err))
@@ -248,7 +251,9 @@ int download_file(const struct download *download, const struct repository_file 
       make_folder(&arrival, err))
     return -1;
   int result = open_part(&arrival, err) || get_right(&arrival, err) || keep(&arrival, err) ? -1 : 0;
-  bool own = arrival.out; /* if `out` is NULL, the file at that path is not this program's, and is not removed */
+  /* true: the .part file is still open here, so it belongs to this program, which may remove it below; false: it may
+   * belong to another process, or has its final name already */
+  bool own = arrival.out;
   if (own)
     fclose(arrival.out);
   digest_free(&arrival.digest);

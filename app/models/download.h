@@ -16,17 +16,18 @@ struct download {
   const struct repository *repository;
   const char *commit, *folder;
   const atomic_bool *stop;
-  /* Called again and again during a download, with the number of the file's bytes that are on the disk. */
+  /* Called again and again during a download, with `opaque` and the number of the file's bytes that are on the disk. */
   void (*progress)(void *opaque, int64_t bytes);
   void *opaque;
 };
 
-/* Returns 1 if the file is there and its checksum is right, 0 if not, or -1 with err if *stop was set. */
+/* Returns 1 if the file is in the folder already and its checksum is right, 0 if not, or -1 with err if *stop became
+ * true, the path is too long or memory is short. */
 int download_is_there(const struct download *download, const struct repository_file *file, struct error *err);
 /* Returns how many bytes of the file an earlier run has stored in its .part file. */
 int64_t download_part_bytes(const struct download *download, const struct repository_file *file);
-/* Fetches a file. Returns 0, or -1 with err: STATUS_MODEL for errors of the hub or the connection, STATUS_OUTPUT for
- * errors of the disk, or STATUS_INTERRUPTED. */
+/* Downloads one file of the repository into the folder. Returns 0, or -1 with err: STATUS_MODEL for errors of the hub
+ * or the connection, STATUS_OUTPUT for errors of the disk, or STATUS_INTERRUPTED. */
 int download_file(const struct download *download, const struct repository_file *file, struct error *err);
 
 #endif

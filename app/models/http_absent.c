@@ -1,4 +1,4 @@
-/* Replaces http_curl.c in a build without libcurl. */
+/* Replaces http_curl.c in a build without libcurl: http_open fails with a message that says so. */
 #include "app/models/http.h"
 
 int http_open(struct http **http, const struct http_origin *origin, struct error *err) {

@@ -16,13 +16,14 @@ struct http {
   CURL *curl;
 };
 
-/* A request and all its redirects. */
+/* A request with all its redirects: the data that libcurl's callbacks need. */
 struct transfer {
   const struct http_request *request;
   struct http_answer *answer;
   struct error *err;
   CURL *curl;
-  bool started, refused; /* refused: a callback ended it and filled err */
+  /* started: `start` was called for this answer; refused: a callback has ended the request and set err */
+  bool started, refused;
 };
 
 int http_open(struct http **http, const struct http_origin *origin, struct error *err) {
@@ -50,15 +51,15 @@ void http_close(struct http **http) {
   *http = NULL;
 }
 
-/* --- the server of a request --- */
+/* --- which server a URL names, for the access token --- */
 
 static bool get_part(CURLUcode *code, CURLU *parts, CURLUPart part, char **text) {
   *code = curl_url_get(parts, part, text, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0);
   return !*code;
 }
 
-/* Reads scheme, host and port of a URL. Returns CURLUE_OK, CURLUE_OUT_OF_MEMORY, or another code if it is no URL of
- * HTTP. */
+/* Writes the part of a URL that names the server (scheme, host, port) into place. Returns CURLUE_OK,
+ * CURLUE_OUT_OF_MEMORY, or another code if the text is no URL of HTTP. */
 static CURLUcode read_place(const char *url, char place[HTTP_FIELD_MAX]) {
   CURLU *parts = curl_url();
   char *scheme = NULL, *host = NULL, *port = NULL;
@@ -84,7 +85,8 @@ static int refuse_place(const char *url, struct error *err) {
                    address_shown(url).text);
 }
 
-/* Returns the header's fields for a request, with the token if url is at the origin; NULL with err after an error. */
+/* Returns the header fields for a request; the access token is among them only if the URL is on the origin's server.
+ * NULL with err after an error. */
 static struct curl_slist *make_fields(const struct http *http, const char *url, struct error *err) {
   char place[HTTP_FIELD_MAX], origin[HTTP_FIELD_MAX], field[1024];
   const char *token = http->origin->token;
@@ -94,7 +96,7 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
     return NULL;
   }
   if (bad_origin) {
-    /* shown in the message only with a scheme, because other text may be a password */
+    /* the origin is shown in the message only if it has a scheme, because other text may be a password */
     bool named = address_is(http->origin->url);
     error_set(err, STATUS_USAGE, "HF_ENDPOINT%s%s: an address that begins with https:// is needed", named ? " " : "",
               named ? address_shown(http->origin->url).text : "");
@@ -117,7 +119,7 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
   return fields;
 }
 
-/* --- the answer --- */
+/* --- reading the answer's header and bytes --- */
 
 static void read_field(const char *line, const char *name, char value[HTTP_FIELD_MAX]) {
   size_t length = strlen(name);
@@ -128,7 +130,7 @@ static void read_field(const char *line, const char *name, char value[HTTP_FIELD
   snprintf(value, HTTP_FIELD_MAX, "%.*s", (int)strcspn(line, "\"\r\n"), line);
 }
 
-/* Reads a Content-Range such as "bytes 100-199/200". */
+/* Reads the value of the header field Content-Range, such as "bytes 100-199/200". */
 static void read_range(const char *text, struct http_answer *answer) {
   int64_t from, to, total;
   if (sscanf(text, "bytes %" SCNd64 "-%" SCNd64 "/%" SCNd64, &from, &to, &total) != 3 || from < 0)
@@ -141,7 +143,8 @@ static size_t take_field(char *bytes, size_t size, size_t count, void *opaque) {
   struct transfer *transfer = opaque;
   char line[1024], range[HTTP_FIELD_MAX] = "";
   snprintf(line, sizeof line, "%.*s", (int)(size * count), bytes);
-  if (!strncmp(line, "HTTP/", 5)) { /* the next answer begins */
+  /* the first line of an answer's header; values from the answer before (a redirect) no longer count */
+  if (!strncmp(line, "HTTP/", 5)) {
     transfer->answer->from = transfer->answer->total = -1;
   }
   read_field(line, "X-Linked-ETag", transfer->answer->linked_etag);
@@ -184,10 +187,10 @@ static int watch(void *opaque, curl_off_t total, curl_off_t now, curl_off_t out_
   return atomic_load(transfer->request->stop);
 }
 
-/* --- a request --- */
+/* --- making a request, and following redirects --- */
 
 static void set_up(struct transfer *transfer, const char *url, struct curl_slist *fields) {
-  /* The curl program uses this variable, too. */
+  /* file with certificates of authorities; the program curl reads it from the same environment variable */
   const char *authorities = getenv("CURL_CA_BUNDLE");
   CURL *curl = transfer->curl;
   char range[32];
@@ -214,7 +217,8 @@ static void set_up(struct transfer *transfer, const char *url, struct curl_slist
     curl_easy_setopt(curl, CURLOPT_RANGE, range);
 }
 
-/* True for errors of the connection that another try may not meet. A wrong certificate, name or proxy stays wrong. */
+/* Returns true for errors of the connection that may not happen again at another try. A wrong certificate, host name or
+ * proxy would still be wrong. */
 static bool may_pass(CURLcode code) {
   switch (code) {
   case CURLE_COULDNT_CONNECT:
@@ -232,8 +236,8 @@ static bool may_pass(CURLcode code) {
   }
 }
 
-/* Returns the reason in words. libcurl's own text about an unusable proxy is replaced, because it may contain the
- * proxy's password. */
+/* Returns, as text, why a request failed. libcurl's own text about an unusable proxy is replaced, because it may
+ * contain the proxy's password. */
 static const char *why(CURLcode code, const char *reason) {
   if (code == CURLE_COULDNT_RESOLVE_PROXY)
     return "the proxy that http_proxy, https_proxy or all_proxy names is not found";
@@ -251,7 +255,8 @@ static enum http_result perform(struct transfer *transfer, const char *url) {
     error_set(transfer->err, STATUS_INTERRUPTED, "interrupted");
     return HTTP_FAILED;
   }
-  if (!code && !transfer->started && !start(transfer)) /* an answer without any byte */
+  /* the answer had no bytes, so `start` was not called for it yet */
+  if (!code && !transfer->started && !start(transfer))
     return HTTP_FAILED;
   if (!code)
     return HTTP_DONE;
@@ -261,7 +266,7 @@ static enum http_result perform(struct transfer *transfer, const char *url) {
   return may_pass(code) ? HTTP_CUT : HTTP_FAILED;
 }
 
-/* Makes one request. *next: the URL to which the answer redirects; NULL: it does not. */
+/* Makes one request. *next gets the URL to which the answer redirects; NULL: it does not redirect. */
 static enum http_result ask(struct http *http, struct transfer *transfer, const char *url, const char **next) {
   struct curl_slist *fields = make_fields(http, url, transfer->err);
   *next = NULL;

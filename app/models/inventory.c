@@ -11,7 +11,8 @@
 
 enum { NAME_WIDTH = 34, KIND_WIDTH = 26 };
 
-/* The kind of a model for the list, such as "SD 1" or "a LoRA or one of its kin". */
+/* The facts that are printed about a model: its kind, such as "SD 1" or "a LoRA or one of its kin", and the size of its
+ * weights in bytes. */
 struct summary {
   char kind[64];
   size_t bytes;
@@ -41,7 +42,8 @@ static bool has_file(const char *folder, const char *name) {
   return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
 }
 
-/* Describes the folder of a single part. Its weights are named after the kind of part. */
+/* Fills in kind and size for the folder of a single part of a pipeline, such as a VAE. The name of the file of weights
+ * in it tells which kind of part it is. Returns 0, or -1 with err. */
 static int summarise_part(struct summary *summary, const char *folder, struct error *err) {
   static const char *const names[] = {"adapter_model", "model", "diffusion_pytorch_model"};
   struct safetensors *files = NULL;

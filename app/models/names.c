@@ -11,13 +11,13 @@
 
 enum { LISTED_MAX = 4, WORD_MAX = 128, LIST_MAX = 300 };
 
-/* The name that the user gave, without the extension .safetensors. */
+/* A name that the user gave, without the extension .safetensors. */
 struct query {
   char text[PATHS_MAX];
-  bool file; /* the name had the extension of a file */
+  bool file; /* true: the name that the user gave ended with .safetensors */
 };
 
-/* How an entry matches a name: not at all, by the end of its name (NAME of ORG/NAME), or by its whole name. */
+/* How well a query matches a name of the catalogue: not at all, its end (NAME of ORG/NAME), or all of it. */
 enum answer { ANSWER_NONE, ANSWER_END, ANSWER_WHOLE };
 
 static bool is_path(const char *name) {
@@ -33,7 +33,8 @@ static void read_query(struct query *query, const char *name) {
     query->text[length - size] = 0;
 }
 
-/* Compares text with the first `length` characters of an entry's name. */
+/* Returns how well a name that the user gave (text) matches the end of the first `length` characters of `name`, an
+ * entry's name. */
 static enum answer compare(const char *name, size_t length, const char *text) {
   size_t size = strlen(text);
   if (size > length || memcmp(name + length - size, text, size) != 0)
@@ -41,7 +42,8 @@ static enum answer compare(const char *name, size_t length, const char *text) {
   return size == length ? ANSWER_WHOLE : name[length - size - 1] == '/' ? ANSWER_END : ANSWER_NONE;
 }
 
-/* Compares a query with an entry's name, and, if the entry is the only file of its folder, with the folder's name. */
+/* Compares a query (a name that the user gave) with an entry's name. If the entry is the only file of its folder,
+ * compares it with the folder's name as well. */
 static enum answer answers(const struct catalog_entry *entry, const struct query *query) {
   const char *slash = strrchr(entry->name, '/');
   if (query->file && !entry->file)
@@ -52,15 +54,15 @@ static enum answer answers(const struct catalog_entry *entry, const struct query
   return compare(entry->name, (size_t)(slash - entry->name), query->text);
 }
 
-/* True if the entry before has the same name. A model in reverie's folder and in the cache is listed twice, and only
- * the first entry is used. */
+/* Returns true if the entry before `index` has the same name, so that this one is not counted: a model that is both in
+ * reverie's folder and in the cache is listed twice, and the first entry is used. */
 static bool is_again(const struct catalog *catalog, int index) {
   return index > 0 && !strcmp(catalog->entry[index - 1].name, catalog->entry[index].name);
 }
 
-/* --- messages --- */
+/* --- text for error messages --- */
 
-/* A list for messages: "a, b, c" and how many more there are. */
+/* A list of names for messages: "a, b, c", followed by how many more there are. */
 struct list {
   char text[LIST_MAX];
   int count;
@@ -117,10 +119,10 @@ static int refuse_unknown(const struct catalog *catalog, const char *name, const
                    *catalog->cache ? catalog->cache : "~/.cache", near.count ? "; near it: " : "", list_text(&near));
 }
 
-/* --- finding --- */
+/* --- finding the entry that a name means --- */
 
-/* Returns the index of the entry that matches the query best. *count gets the number of entries that match equally
- * well. */
+/* Returns the index of the catalogue's entry that matches the query best. *count gets the number of entries that match
+ * equally well. */
 static int find_best(const struct catalog *catalog, const struct query *query, enum answer *best, int *count) {
   int found = 0;
   *best = ANSWER_NONE;
@@ -142,7 +144,8 @@ static int find(char *path, const struct catalog *catalog, const char *name, str
   struct query query;
   read_query(&query, name);
   int found = find_best(catalog, &query, &best, &count);
-  if (!count) { /* the name may have a revision, as the hub writes it */
+  /* the name may contain a revision with slashes, as the hub writes it; the catalogue has dashes in their place */
+  if (!count) {
     catalog_name_revision(query.text);
     found = find_best(catalog, &query, &best, &count);
   }

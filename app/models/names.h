@@ -1,4 +1,4 @@
-/* Finds models by name. */
+/* Finds models by the names that users give. */
 #ifndef APP_MODELS_NAMES_H
 #define APP_MODELS_NAMES_H
 
@@ -6,11 +6,12 @@
 
 #include "app/platform/paths.h"
 
-/* Finds the model that a user names: an existing path; else a model of the catalogue by its whole name (ORG/NAME,
- * ORG/NAME/FILE), or else by the end of it (NAME, FILE), with or without .safetensors. The only file in a folder also
- * has the folder's name. A name that begins with /, ./ or ../ is only a path. path holds PATHS_MAX characters. Returns
- * 0, or -1 with err, whose status is STATUS_MODEL: several models have the name (the message lists them), or none has
- * it (the message says where it was searched, which names are similar, and how to fetch it). */
+/* Finds the model that a user names: first, an existing path; then a model of the catalogue by its whole name
+ * (ORG/NAME, ORG/NAME/FILE); then one by the end of its name (NAME, FILE). Names may have .safetensors or not. The only
+ * file in a folder also has the folder's name. A name that begins with /, ./ or ../ is only a path. path holds
+ * PATHS_MAX characters. Returns 0, or -1 with err, whose status is STATUS_MODEL: several models have the name (the
+ * message lists them), or none has it (the message says which folders were searched, which names are similar, and how
+ * to fetch the model). */
 int names_find(char *path, const char *name, struct error *err);
 
 /* Prints each name that finds a model on a line of its own, for the completion of shells. Returns 0, or -1 with err. */

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Writes folder/name to path, and returns path; NULL: it does not fit. */
+/* Writes folder followed by name, which begins with a slash or is empty, to path. Returns path; NULL: the result does
+ * not fit into path. */
 static const char *join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s%s", folder, name);
   return length > 0 && length < PATHS_MAX ? path : NULL;
@@ -14,8 +15,9 @@ static const char *in_home(char *path, const char *name) {
   return home && *home == '/' ? join(path, home, name) : NULL;
 }
 
-/* Returns a folder under an XDG base directory: the one that the variable names, or else `usual` in the home folder. A
- * relative path in the variable is ignored, as the XDG specification demands. */
+/* Writes name, a path that begins with a slash, below an XDG base directory: the one that the environment variable
+ * names, or else `usual` in the home folder. A relative path in the variable is ignored, as the XDG specification
+ * demands. Returns path, or NULL. */
 static const char *base_folder(char *path, const char *variable, const char *usual, const char *name) {
   const char *base = getenv(variable);
   char folder[PATHS_MAX];
@@ -24,7 +26,9 @@ static const char *base_folder(char *path, const char *variable, const char *usu
   return base ? join(path, base, name) : NULL;
 }
 
-/* Returns the folder that a variable names; a leading ~/ stands for the home folder, as in configuration files. */
+/* Writes name, a path that begins with a slash, below the folder that the environment variable names; a leading ~/ in
+ * the variable stands for the home folder, as in configuration files. Returns path; NULL: the variable names no
+ * folder. */
 static const char *named(char *path, const char *variable, const char *name) {
   const char *folder = getenv(variable);
   char home[PATHS_MAX];

@@ -6,13 +6,13 @@
 
 #include "app/platform/paths.h"
 
-/* Returns reverie/models in $XDG_DATA_HOME, else in ~/.local/share. */
+/* returns the folder reverie/models in $XDG_DATA_HOME, else in ~/.local/share */
 const char *places_models(char *path);
-/* Returns $HF_HUB_CACHE, else $HUGGINGFACE_HUB_CACHE, else hub in $HF_HOME, else huggingface/hub in $XDG_CACHE_HOME,
- * else in ~/.cache. */
-const char *places_hub_cache(char *path);
-/* Returns the file with the hub's token: $HF_TOKEN_PATH, else token in $HF_HOME, else huggingface/token in
+/* Returns the folder $HF_HUB_CACHE, else $HUGGINGFACE_HUB_CACHE, else hub in $HF_HOME, else huggingface/hub in
  * $XDG_CACHE_HOME, else in ~/.cache. */
+const char *places_hub_cache(char *path);
+/* Returns the path of the file with the access token for the hub: $HF_TOKEN_PATH, else token in $HF_HOME, else
+ * huggingface/token in $XDG_CACHE_HOME, else in ~/.cache. */
 const char *places_token(char *path);
 
 #endif

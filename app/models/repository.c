@@ -12,9 +12,10 @@
 
 enum { ANSWER_MAX = 32 << 20, FILES_MAX = 100000, PART_MAX = 200 };
 
-/* --- names --- */
+/* --- checking names and paths --- */
 
-/* True if the text has 1 to 96 letters, digits, dots, dashes or underscores, and does not begin with a dot. */
+/* Returns true if the text is a valid part of a repository's name: 1 to 96 letters, digits, dots, dashes or
+ * underscores, not beginning with a dot. */
 static bool is_word(const char *text, size_t length) {
   bool good = length > 0 && length <= 96 && *text != '.';
   for (size_t i = 0; i < length; i++)
@@ -46,7 +47,8 @@ int repository_read_name(struct repository *repository, const char *text, struct
                    text_quote(text).text);
 }
 
-/* True if a file may have this path: it leads out of no folder, has no hidden parts, and is valid on all systems. */
+/* Returns true if a file may be stored under this path: it does not lead out of the repository's folder, has no hidden
+ * parts, and is valid on all systems. */
 static bool is_path(const char *path) {
   if (strlen(path) >= REPOSITORY_PATH_MAX)
     return false;
@@ -63,16 +65,17 @@ static bool is_path(const char *path) {
   }
 }
 
-/* True for hidden files, such as .gitattributes, which only git and the hub use. */
+/* Returns true if the path is that of a hidden file, such as .gitattributes, which only git and the hub use. */
 static bool is_hidden(const char *path) {
   const char *slash = strstr(path, "/.");
   const char *dot = *path == '.' ? path : slash ? slash + 1 : NULL;
   return dot && dot[1] && dot[1] != '.' && dot[1] != '/';
 }
 
-/* --- the list --- */
+/* --- reading the hub's list of files --- */
 
-/* Copies a string of hexadecimal digits, if it has the right length. */
+/* Copies a JSON string to hash if it consists of exactly `digits` hexadecimal digits; otherwise leaves hash as it
+ * is. */
 static void read_hash(char hash[DIGEST_MAX], const cJSON *item, size_t digits) {
   const char *text = cJSON_GetStringValue(item);
   if (text && strlen(text) == digits && strspn(text, "0123456789abcdef") == digits)
@@ -112,7 +115,7 @@ static int compare_paths(const void *a, const void *b) {
   return strcmp(((const struct repository_file *)a)->path, ((const struct repository_file *)b)->path);
 }
 
-/* Sorts the list by path. Fails if a path is there twice. */
+/* Sorts the list of files by path. Returns 0, or -1 with err if a path is in the list twice. */
 static int sort(struct repository_list *list, const char *name, struct error *err) {
   if (list->count)
     qsort(list->file, (size_t)list->count, sizeof *list->file, compare_paths);
@@ -155,7 +158,7 @@ void repository_list_free(struct repository_list *list) {
   *list = (struct repository_list){0};
 }
 
-/* --- requests --- */
+/* --- asking the hub --- */
 
 struct body {
   char *text;
@@ -180,7 +183,8 @@ static int take(void *opaque, const void *bytes, size_t size, struct error *err)
   return 0;
 }
 
-/* Explains refusals of a whole repository, for which users can do different things; all others have one message. */
+/* A status about which users can do something (log in, accept terms, correct the name) has a message of its own; all
+ * others share one. */
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err) {
   const char *code = answer->error_code, *name = repository->name;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parses a number with or without a unit: "2", "2.5s", "500ms", "250us". */
+/* Parses a number with or without a unit: "2", "2.5s", "500ms", "250us". Returns false for other text. */
 static bool read_with_unit(const char *text, double *seconds) {
   static const struct {
     const char *unit;
@@ -21,8 +21,8 @@ static bool read_with_unit(const char *text, double *seconds) {
   return false;
 }
 
-/* Reads digits, with a fraction after a point if `fraction` is true. *end points behind them. False: there are no
- * digits. */
+/* Reads digits, with a fraction after a point if `fraction` is true. *end points behind the digits. Returns false if
+ * there are none. */
 static bool read_digits(const char *text, bool fraction, double *number, const char **end) {
   size_t length = strspn(text, "0123456789");
   *end = text + length;
@@ -32,7 +32,7 @@ static bool read_digits(const char *text, bool fraction, double *number, const c
   return length > 0;
 }
 
-/* Parses minutes or hours with colons: "0:02", "1:02:03.5". */
+/* Parses a duration in minutes or hours with colons: "0:02", "1:02:03.5". Returns false for other text. */
 static bool read_clock(const char *text, double *seconds) {
   double sum = 0;
   for (int colons = 0; colons < 3; colons++) {

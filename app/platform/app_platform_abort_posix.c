@@ -8,10 +8,11 @@
 
 enum { DEPTH_MAX = 128 };
 
-/* State of the signal handler, to which no argument can be passed. */
+/* Data of the handler of SIGABRT, the signal that abort() raises. They are static because no argument can be passed to
+ * a signal handler. */
 static struct {
   struct platform_abort how;
-  uintptr_t begin, end; /* address range of how.library's code; zeros: it is not loaded */
+  uintptr_t begin, end; /* address range of the code of the library in `how`; zeros: it is not loaded */
 } caught;
 
 static int note_library(struct dl_phdr_info *object, size_t size, void *unused) {
@@ -29,7 +30,7 @@ static int note_library(struct dl_phdr_info *object, size_t size, void *unused) 
   return 1;
 }
 
-/* True if a function of the library is among the callers on this thread's stack. */
+/* Returns true if a function of the library that `how` names is among the callers on this thread's stack. */
 static bool came_from_library(void) {
   void *stack[DEPTH_MAX];
   int depth = caught.end ? backtrace(stack, DEPTH_MAX) : 0;
@@ -52,6 +53,8 @@ void platform_catch_abort(const struct platform_abort *how) {
   caught.how = *how;
   caught.begin = caught.end = 0;
   dl_iterate_phdr(note_library, NULL);
-  (void)backtrace(unused, 1); /* backtrace's first call loads a library, for which memory may be missing later */
+  /* backtrace is called once in advance: its first call loads a library, and after abort() there may be no memory for
+   * that */
+  (void)backtrace(unused, 1);
   signal(SIGABRT, on_abort);
 }

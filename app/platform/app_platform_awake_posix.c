@@ -1,6 +1,6 @@
-/* Keeps processors awake with one thread of class SCHED_IDLE on each: such a thread always has work and yields at once
- * to every other thread. The alternative, /dev/cpu_dma_latency, needs root's rights, and has no effect on virtual
- * machines, where a sleeping processor is given back to the host. */
+/* Keeps processors from sleeping with one thread of class SCHED_IDLE on each: such a thread always has work and yields
+ * at once to every other thread. The alternative, /dev/cpu_dma_latency, needs root's rights, and has no effect on
+ * virtual machines, where a sleeping processor is given back to the host. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ struct awake {
   pthread_t thread[];
 };
 
-/* Executes a pause instruction, which leaves more of the core to its other hardware thread. */
+/* Executes a pause instruction, which leaves more of the processor core to the core's other hardware thread. */
 static void idle_a_little(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -28,8 +28,8 @@ static void idle_a_little(void) {
 #endif
 }
 
-/* The thread's function: loops until awake->end is true. It ends at once if the system refuses the class SCHED_IDLE,
- * because in the default class it would take time from other threads. */
+/* The function of a thread that keeps a processor from sleeping: loops until awake->end is true. It ends at once if the
+ * system refuses the class SCHED_IDLE, because in the default class the thread would take time from other threads. */
 static void *keep_awake(void *opaque) {
   struct awake *awake = opaque;
   const struct sched_param none = {0};

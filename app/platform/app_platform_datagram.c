@@ -19,8 +19,8 @@ static int refuse(const char *what, const char *text, struct error *err) {
                    "%s %.100s: PORT, HOST:PORT or [ADDRESS]:PORT is needed, with a port from 1 to 65535", what, text);
 }
 
-/* Splits "HOST:PORT" or "[HOST]:PORT". Returns the port's text; *host and *length get the host without brackets. NULL:
- * the text has another form. */
+/* Splits "HOST:PORT" or "[HOST]:PORT". Returns the text of the port; *host and *length get the host without brackets.
+ * NULL: the text has another form. */
 static const char *split(const char *text, const char **host, size_t *length) {
   const char *colon = strrchr(text, ':');
   *host = text;
@@ -62,7 +62,7 @@ static const struct sockaddr *as_socket(const struct datagram_address *address) 
   return (const struct sockaddr *)(const void *)address->bytes;
 }
 
-/* Returns the bytes of the host in an address. */
+/* Returns the IP address in `address`, without the port. *size gets its number of bytes. */
 static const void *host_of(const struct datagram_address *address, size_t *size) {
   bool six = as_socket(address)->sa_family == AF_INET6;
   *size = six ? sizeof(struct in6_addr) : sizeof(struct in_addr);
@@ -109,7 +109,8 @@ static bool is_everywhere(const struct datagram_address *address) {
   return !memcmp(host, zeros, size);
 }
 
-/* True if the address is one of this machine: binding a socket succeeds only for those. */
+/* Returns true if the address is one of this machine's. This is tested by binding a socket, which is possible with such
+ * addresses only. */
 static bool is_of_this_machine(const struct datagram_address *address) {
   struct datagram_address any_port = datagram_with_port(address, 0);
   int probe = socket(as_socket(address)->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -160,5 +161,5 @@ int64_t datagram_receive(int handle, void *bytes, size_t size, struct datagram_a
 
 void datagram_send(int handle, const struct datagram_address *to, const void *bytes, size_t size) {
   if (sendto(handle, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, as_socket(to), to->size) < 0)
-    return; /* lost, as any datagram may be */
+    return; /* a datagram that cannot be sent counts as lost, as any datagram may be lost on the network: no error */
 }

@@ -5,40 +5,44 @@
 
 #include "app/platform/app_platform.h"
 
-/* Listens at path, to which only this user may connect. A socket there that no process listens at is replaced. *made
- * describes the new socket. Returns a descriptor or -1. errno: EADDRINUSE if a process listens there, EEXIST if path is
- * something else, ENAMETOOLONG if it is too long for a socket. */
+/* Makes a socket with this path, to which only this user may connect, and listens at it. An existing socket is replaced
+ * if no process listens at it. *made describes the new socket. Returns a descriptor or -1. errno: EADDRINUSE if a
+ * process listens there, EEXIST if path is something else, ENAMETOOLONG if path is too long for a socket. */
 int platform_listen(const char *path, struct platform_entry *made);
-/* Closes the socket, and removes path if it still is the file that platform_listen made. */
+/* Closes the listening socket, and removes path if it is still the socket that platform_listen made. */
 void platform_stop_listening(int descriptor, const char *path, const struct platform_entry *made);
-/* Returns a descriptor for the next waiting connection, or -1. Does not wait. */
+/* Returns a descriptor for the next connection that waits to be accepted, or -1. Does not wait. */
 int platform_accept(int listener);
 
-/* Receive or send without waiting. Return the number of bytes, 0 at the end of the data, or -1 (EAGAIN: not possible
- * now). */
+/* Two functions that receive or send bytes without waiting. They return the number of bytes, 0 at the end of the data,
+ * or -1 (EAGAIN: it would have to wait). */
 int64_t platform_receive(int descriptor, void *out, size_t size);
 int64_t platform_send(int descriptor, const void *data, size_t size);
 
-/* Makes two ends for waking a thread: it waits for the first to become readable, and platform_ring(second) makes it so.
- * Returns 0 or -1. */
+/* Makes a pair of descriptors (an alarm) for waking a thread: the thread waits until ends[0] is readable, and
+ * platform_ring(ends[1]) makes it readable. Returns 0 or -1. */
 int platform_make_alarm(int ends[2]);
-/* Wakes the waiting thread, given the second end. Any thread; does not wait. */
+/* Wakes the thread that waits for an alarm; end: the second descriptor of platform_make_alarm. Any thread may call this
+ * function; it does not wait. */
 void platform_ring(int end);
-/* Removes all rings so far, so that the first end is not readable any more. */
+/* Undoes all calls of platform_ring so far: `end`, the first one of the pair, is not readable any more. */
 void platform_clear_alarm(int end);
 void platform_end_alarm(int ends[2]);
 
 struct platform_wish {
-  int descriptor;   /* negative: this entry is skipped */
-  bool read, write; /* in: what to wait for; out: what is possible, also if the other end is closed */
+  int descriptor; /* the descriptor to wait for; negative: this entry is skipped */
+  /* read: the caller sets it to true to wait until the descriptor can be read; platform_wait_for sets it to true if it
+   * can be read or the other end is closed, else to false. write: the same for writing. */
+  bool read, write;
 };
 /* Waits up to wait_ms milliseconds (negative: without limit) until one of the descriptors is ready, and sets read and
- * write of each entry. Returns how many are ready, or -1. */
+ * write of each entry. Returns how many entries are ready, 0 after wait_ms, or -1; errno is EINVAL if there are more
+ * than 80 entries. */
 int platform_wait_for(struct platform_wish *wishes, int count, int wait_ms);
 
-/* Stores this machine's name, or "" if it has none. */
+/* stores this machine's name, or "" if it has none */
 void platform_machine_name(char *name, size_t size);
-/* Stores the address by which other machines of its network reach this one. Returns false if it has none. */
+/* Stores the address by which other machines of the network reach this one. Returns false if there is none. */
 bool platform_own_address(char *address, size_t size);
 
 #endif

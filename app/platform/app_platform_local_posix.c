@@ -26,7 +26,8 @@ static int make_socket(void) {
   return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Removes a socket that no process listens at. Returns 0 if path is free afterwards. */
+/* Removes the socket at path if no process listens at that socket. Returns 0 if nothing has the name path
+ * afterwards. */
 static int remove_stale(const char *path, const struct sockaddr_un *address) {
   struct stat file;
   if (lstat(path, &file))
@@ -38,7 +39,8 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   int probe = make_socket();
   if (probe < 0)
     return -1;
-  /* EAGAIN would mean that a process listens and has too many waiting connections. */
+  /* the socket is unused only if the connection is refused; any other error, such as EAGAIN, would mean that a process
+   * listens but has too many waiting connections */
   bool stale = connect(probe, (const struct sockaddr *)address, sizeof *address) && errno == ECONNREFUSED;
   close(probe);
   if (!stale)
@@ -46,7 +48,8 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   return stale ? unlink(path) : -1;
 }
 
-/* Binds the socket and sets its mode before listening, so that no other user can connect in between. */
+/* Binds the socket to its path and sets the permissions before the socket listens, so that no other user can connect in
+ * between. */
 static int bind_at(int descriptor, const char *path, const struct sockaddr_un *address, struct platform_entry *made) {
   if (bind(descriptor, (const struct sockaddr *)address, sizeof *address))
     return -1;
@@ -58,7 +61,8 @@ static int bind_at(int descriptor, const char *path, const struct sockaddr_un *a
   return -1;
 }
 
-/* Listens while the folder is locked, so that two programs that start at once do not remove each other's socket. */
+/* Listens at the socket, while the folder is locked so that two programs that start at once do not remove each other's
+ * socket. */
 static int listen_alone(int descriptor, const char *path, const struct sockaddr_un *address,
                         struct platform_entry *made) {
   char folder[sizeof address->sun_path + 1] = ".";
@@ -147,8 +151,8 @@ void platform_machine_name(char *name, size_t size) {
   name[size - 1] = 0;
 }
 
-/* Finds the address from which a datagram would be sent; connecting a datagram socket sends nothing. 192.0.2.1 is
- * reserved for examples. */
+/* Finds the address from which a datagram to another machine would be sent; connecting a datagram socket sends nothing.
+ * 192.0.2.1 is an address that is reserved for examples. */
 bool platform_own_address(char *address, size_t size) {
   struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = htons(9)}, own = {0};
   socklen_t length = sizeof own;

@@ -1,5 +1,5 @@
-/* Listening for TCP connections: app_platform_network_posix.c. Connections are accepted, received from and sent to with
- * the functions of app_platform_local.h. Functions that fail set errno. */
+/* Functions for listening for TCP connections and ending them (app_platform_network_posix.c). Connections are accepted,
+ * received from and sent to with the functions of app_platform_local.h. Functions that fail set errno. */
 #ifndef APP_PLATFORM_APP_PLATFORM_NETWORK_H
 #define APP_PLATFORM_APP_PLATFORM_NETWORK_H
 
@@ -10,13 +10,13 @@
  * stored. Returns a descriptor or -1. errno: EADDRINUSE if another program listens there, ENODEV if host is neither
  * address nor interface. */
 int platform_listen_to_network(char *host, size_t size, int *port);
-/* Tells the other end that no more data follows; data from there can still be received. */
+/* Tells the other end of the connection that no more data follows; the other end's data can still be received. */
 void platform_end_sending(int descriptor);
-/* True if all data of the other end was received and no more follows. */
+/* True if the other end has closed its side, and all data that it sent was received. */
 bool platform_is_at_end(int descriptor);
 /* Ends the connection in both directions; the descriptor stays open. */
 void platform_end_connection(int descriptor);
-/* Turns off the delay by which small pieces of data are collected before sending (TCP_NODELAY). */
+/* Makes small pieces of data be sent at once instead of being collected for some time first (TCP_NODELAY). */
 void platform_send_at_once(int descriptor);
 
 /* Fills bytes with random data that cannot be predicted. Returns 0 or -1. */

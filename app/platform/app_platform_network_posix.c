@@ -39,7 +39,8 @@ static void set_place(struct place *place, const struct sockaddr *address, int f
   memcpy(&place->address, address, place->size);
 }
 
-/* Finds an address of the interface. If it has both kinds, the IPv4 address is used, which is easier to type. */
+/* Finds an address of the network interface. If the interface has both IPv4 and IPv6 addresses, an IPv4 address is
+ * used, which is easier to type. */
 static bool find_interface(struct place *place, const char *name) {
   struct ifaddrs *all;
   if (getifaddrs(&all))
@@ -83,7 +84,8 @@ static int listen_at(struct place *place, int *port) {
   return -1;
 }
 
-/* Listens at all addresses. An IPv6 socket receives IPv4, too; a system without IPv6 gets an IPv4 socket. */
+/* Listens at all addresses of this machine. An IPv6 socket also receives IPv4; a system without IPv6 gets an IPv4
+ * socket. */
 static int listen_everywhere(int *port) {
   struct place v6 = {.size = sizeof(struct sockaddr_in6)}, v4 = {.size = sizeof(struct sockaddr_in)};
   v6.address.ss_family = AF_INET6;

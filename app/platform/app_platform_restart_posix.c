@@ -1,4 +1,5 @@
-/* The signals that end the program, and its restart: in place of this process, or as a second process. */
+/* Handles the signals that end the program, and starts the program again: in place of this process, or as a second
+ * process. */
 #include "app/platform/app_platform.h"
 
 #include <errno.h>
@@ -18,16 +19,19 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* --- signals --- */
+/* --- stopping the program when it receives a signal --- */
 
-/* State of the signal handlers, which get no argument. */
+/* Data of the signal handlers. They are static because no argument can be passed to a signal handler. */
 static struct {
   atomic_bool *stop;
-  atomic_bool held; /* `holder` blocks the signals while it restarts the program */
+  /* true: the thread `holder` keeps the signals that end the program blocked while it restarts the program */
+  atomic_bool held;
   pthread_t holder;
 } caught;
 
-/* Runs on any thread that does not block the signal, such as a library's, and passes the signal on to the holder. */
+/* Handler of the signals that end the program. It runs on any thread that does not block the signal, such as a
+ * library's thread. During a restart it passes the signal on to the thread caught.holder, which keeps it pending for
+ * the new program. */
 static void on_signal(int number) {
   atomic_store(caught.stop, true);
   if (atomic_load(&caught.held))
@@ -40,12 +44,14 @@ void platform_catch_signals(atomic_bool *stop) {
   /* SA_RESETHAND: the second Ctrl-C has its default effect. SA_RESTART: interrupted reads and writes continue. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaddset(&action.sa_mask, SIGURG); /* signal of hold_signals, which is handled after this one */
+  sigaddset(&action.sa_mask, SIGURG); /* SIGURG, which hold_signals uses, is blocked while this handler runs */
   caught.stop = stop;
-  sigset_t held; /* signals that platform_begin_anew blocked before it started this program */
+  /* the signals that end the program. If platform_begin_anew started this program, it has blocked them, and they are
+   * unblocked now that the handlers are installed */
+  sigset_t held;
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
-    struct sigaction before; /* signals that nohup or a shell's background job ignores stay ignored */
+    struct sigaction before; /* signals that are ignored because of nohup or a shell's background job remain ignored */
     sigaddset(&held, ending_signals[i]);
     if (!sigaction(ending_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
       sigaction(ending_signals[i], &action, NULL);
@@ -61,7 +67,8 @@ bool platform_can_begin_anew(void) {
   return !access("/proc/self/exe", X_OK) && !access("/proc/self/cmdline", R_OK);
 }
 
-/* Returns the contents of a file of unknown size, with a terminating zero byte. NULL: failed, or longer than `most`. */
+/* Returns the contents of a file of unknown size, with a terminating zero byte; the caller frees them. *size gets their
+ * length. NULL: this failed, or there are more than `most` bytes. */
 static char *read_all(int descriptor, size_t most, size_t *size) {
   size_t room = 4096, used = 0;
   char *text = NULL;
@@ -87,7 +94,8 @@ static char *read_all(int descriptor, size_t most, size_t *size) {
   return NULL;
 }
 
-/* Returns this process's argv; the caller frees the list and its first text. NULL: unknown. */
+/* Returns the arguments with which this process was started (argv); the caller frees the list and its first text. NULL:
+ * unknown. */
 static char **command_line(void) {
   enum { BYTES_MAX = 4 << 20 };
   size_t size = 0, count = 0;
@@ -117,7 +125,8 @@ static void keep(const int *kept, int count) {
     fcntl(kept[i], F_SETFD, 0);
 }
 
-/* Blocks the signals on the thread that the handler interrupted: on return it gets the mask in its context. */
+/* Signal handler that blocks the signals that end the program on the thread that it interrupts, by changing the signal
+ * mask in the context to which it returns. */
 static void on_hold(int number, siginfo_t *info, void *context) {
   ucontext_t *thread = context;
   (void)number;
@@ -126,16 +135,18 @@ static void on_hold(int number, siginfo_t *info, void *context) {
     sigaddset(&thread->uc_sigmask, ending_signals[i]);
 }
 
-/* True if the thread does not block all ending signals; while it handles one of them, it does not block the others. */
+/* True if the thread does not block all signals that end the program. While a thread handles one of these signals, it
+ * does not block the others. thread: its number, as a folder in /proc is named. */
 static bool lets_through(const char *thread) {
-  char path[64], line[256]; /* lines may be longer, for example the list of groups, and are then read in parts */
+  /* lines of the file may be longer, for example the list of groups, and are then read in parts */
+  char path[64], line[256];
   unsigned long long blocked = 0, all = 0;
   bool found = false;
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     all |= 1ull << (ending_signals[i] - 1);
   snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
   FILE *file = fopen(path, "re");
-  if (!file) /* the thread has ended */
+  if (!file) /* a thread without a file in /proc has ended */
     return false;
   while (!found && fgets(line, sizeof line, file))
     found = sscanf(line, "SigBlk: %llx", &blocked) == 1;
@@ -143,7 +154,8 @@ static bool lets_through(const char *thread) {
   return found && (blocked & all) != all;
 }
 
-/* Sends SIGURG to a thread that does not block the ending signals yet, which makes it block them, and counts it. */
+/* Sends SIGURG to a thread that does not block the signals that end the program yet, which makes the thread block them.
+ * Adds 1 to *count in that case. */
 static void hold_there(void *count, const char *thread) {
   pid_t number = atoi(thread);
   if (number <= 0 || number == gettid() || !lets_through(thread))
@@ -152,8 +164,8 @@ static void hold_there(void *count, const char *thread) {
   tgkill(getpid(), number, SIGURG);
 }
 
-/* Makes all threads block the ending signals, so that these stay pending until the new program has its handlers
- * (platform_catch_signals). A thread that does not run in time passes its signals on to this one. */
+/* Makes all threads block the signals that end the program, so that such signals remain pending until the new program
+ * has its handlers (platform_catch_signals). A thread that does not run in time passes its signals on to this one. */
 static void hold_signals(sigset_t *held, sigset_t *before) {
   enum { TRIES = 200, PAUSE_US = 1000 };
   struct sigaction action = {.sa_sigaction = on_hold, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -172,8 +184,9 @@ static void hold_signals(sigset_t *held, sigset_t *before) {
   }
 }
 
-/* Continues this program after a failed restart. Pending signals were meant for it, and count as the first request. The
- * other threads continue to block the signals, which therefore come to this thread. */
+/* Unblocks the signals that end the program after a restart failed. Pending signals were meant for this program, and
+ * count as the first request to end. The other threads continue to block the signals, which therefore come to this
+ * thread. */
 static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   atomic_store(&caught.held, false);
   while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)
@@ -181,8 +194,8 @@ static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* Returns a copy of the environment with the variable added. The environment itself stays, since other threads may read
- * it. The caller frees the list and its first text. NULL: out of memory. */
+/* Returns a copy of the environment with the variable added. The environment itself is not changed, since other threads
+ * may read it. The caller frees the list and its first text. NULL: out of memory. */
 static char **environment_with(const char *variable, const char *value) {
   size_t length = strlen(variable), size = length + strlen(value) + 2, count = 0, used = 1;
   while (environ[count])
@@ -207,12 +220,13 @@ static void free_texts(char **list) {
   free(list);
 }
 
-/* Replaces the process. Returns only on failure, with errno. */
+/* Starts this program anew in this process (exec), with these arguments and this environment. Returns only on failure,
+ * with errno. */
 static void become_anew(char **argv, char **environment) {
   char path[PATH_MAX];
   if (platform_program_path(path, sizeof path))
     execve(path, argv, environment);
-  execve("/proc/self/exe", argv, environment); /* works if the file of the program was replaced */
+  execve("/proc/self/exe", argv, environment); /* /proc/self/exe works even if the program's file was replaced */
 }
 
 void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count) {
@@ -234,7 +248,8 @@ void platform_begin_anew(const atomic_bool *stop, const char *variable, const ch
   errno = reason;
 }
 
-/* Becomes the second process's program. After fork only functions that are allowed in signal handlers may be called. */
+/* Runs in the forked process and replaces the program there by the one at path. After fork only functions that are
+ * allowed in signal handlers may be called. */
 static void become_second(const char *path, char **environment, const int *kept, int count) {
   char name[] = "reverie", *argv[] = {name, NULL};
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
@@ -253,7 +268,8 @@ int platform_begin_second(const char *variable, const char *value, const int *ke
     return -1;
   }
   pid_t child = fork();
-  if (!child) { /* the child ends at once, so that nobody has to wait for the grandchild */
+  /* the first child starts a second one and ends at once, so that nobody has to wait for the second one */
+  if (!child) {
     pid_t grandchild = fork();
     if (!grandchild)
       become_second(path, environment, kept, count);
@@ -265,7 +281,7 @@ int platform_begin_second(const char *variable, const char *value, const int *ke
   return child > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
 }
 
-/* --- what two processes pass to each other --- */
+/* --- messages and files that two processes pass to each other --- */
 
 int platform_connect_pair(int ends[2]) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* After TELL_SLICES waits of SLICE_MS without data, a log line says what the program waits for. */
+/* SLICE_MS: milliseconds of one wait. After TELL_SLICES waits without data, a log line says what the program waits for.
+ * TEXT_MAX: largest number of bytes of a text. */
 enum { SLICE_MS = 100, TELL_SLICES = 10, TEXT_MAX = 64 << 20 };
 
 static int write_all(int descriptor, const char *bytes, size_t size) {
@@ -19,7 +20,8 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
   return 0;
 }
 
-/* Copies data until all writers have closed the pipe. path is for the log line. */
+/* Copies data from a pipe or device until all its writers have closed it. path: its name for the log line. Returns 0,
+ * or -1 with errno. */
 static int copy_all(int from, int to, const char *path, const atomic_bool *stop, const struct log *log) {
   char bytes[16384];
   size_t total = 0;
@@ -45,7 +47,7 @@ static int copy_all(int from, int to, const char *path, const atomic_bool *stop,
   return 0;
 }
 
-/* Returns the descriptor of a file in memory with all the data of `from`; -1: failed. */
+/* Reads all data of `from` into a file in memory, and returns that file's descriptor; -1: this failed. */
 static int hold_all(int from, const char *path, const atomic_bool *stop, const struct log *log) {
   int held = memfd_create("text", MFD_CLOEXEC), code;
   if (held >= 0 && !copy_all(from, held, path, stop, log) && !lseek(held, 0, SEEK_SET))
@@ -96,7 +98,9 @@ FILE *platform_open_own(const char *path) {
     errno = EEXIST;
     return NULL;
   }
-  if (descriptor < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, or a pipe without a reader */
+  /* open failed because `path` is a link (ELOOP) or a pipe without a reader (ENXIO): callers get the same errno for all
+   * that is no ordinary file */
+  if (descriptor < 0 && (errno == ELOOP || errno == ENXIO))
     errno = EEXIST;
   return make_stream(descriptor, "a");
 }

@@ -1,5 +1,5 @@
-/* Scheduling classes of threads. Uses Linux system calls, because some C libraries apply their functions to the whole
- * process. */
+/* Changes the scheduling classes of threads. Linux system calls are used, because the functions of some C libraries
+ * apply to the whole process. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,26 +13,27 @@
 #include "app/platform/app_platform.h"
 
 enum { PRIORITY = 1, NICE = -10, THREADS_MAX = 16 };
-/* Longest processor time without a sleep. A picture needs a tenth of it, and a machine with one processor that does not
- * react for so long is still usable. */
+/* Microseconds of processor time that a real-time thread may use without a sleep. A picture needs about a tenth of this
+ * time. On a machine with one processor all else stands still for so long at most. */
 static const rlim_t run_most_us = 300000;
 
-/* State of the signal handler, which gets no argument. */
+/* Data of the handler of SIGXCPU. They are static because no argument can be passed to a signal handler. */
 static struct {
-  atomic_int thread[THREADS_MAX]; /* threads with real-time scheduling; 0: unused */
+  /* numbers of the threads that this file has given real-time scheduling; 0: the entry is unused */
+  atomic_int thread[THREADS_MAX];
   atomic_int demoted;
-  struct sigaction before; /* the action for SIGXCPU before this file's */
-  bool caught;             /* true if SIGXCPU has this file's action */
+  struct sigaction before; /* what SIGXCPU did before this file installed its handler */
+  bool caught;             /* true: this file's handler of SIGXCPU is installed */
 } urgent;
 
-static _Thread_local bool given; /* true if this file changed the calling thread's class */
+static _Thread_local bool given; /* true: this file has changed the calling thread's class */
 
 static int this_thread(void) {
   return (int)syscall(SYS_gettid);
 }
 
-/* Sets the class of a thread. SCHED_RESET_ON_FORK keeps the class from what the thread starts. Only root may clear this
- * flag, and it has no effect on a thread in the default class. */
+/* Sets the scheduling class of a thread. With SCHED_RESET_ON_FORK, threads and processes that the thread starts do not
+ * get its class. Only root may clear this flag, and it has no effect on a thread in the default class. */
 static int set_policy(int thread, int policy, int priority) {
   const struct sched_param param = {.sched_priority = priority};
   return (int)syscall(SYS_sched_setscheduler, thread, policy | SCHED_RESET_ON_FORK, &param);
@@ -64,7 +65,8 @@ static void drop_thread(int thread) {
   }
 }
 
-/* Moves all real-time threads to the default class, since it is unknown which of them ran too long. */
+/* Moves all real-time threads to the default scheduling class, since the signal does not tell which of them ran too
+ * long. */
 static void demote_all(void) {
   for (int i = 0; i < THREADS_MAX; i++) {
     int thread = atomic_exchange(&urgent.thread[i], 0);
@@ -75,8 +77,9 @@ static void demote_all(void) {
   }
 }
 
-/* True if RLIMIT_CPU has been reached, measured with the kernel's own clock for it, which counts ticks of all threads.
- * The kernel raises the limit by a second before it sends the signal. */
+/* Returns true if the process has reached its limit RLIMIT_CPU of processor time. This is measured with the clock that
+ * the kernel itself uses for the limit, which counts ticks of all threads. The kernel raises the limit by a second
+ * before it sends the signal. */
 static bool has_used_its_time(void) {
   const clockid_t ticks = (clockid_t)(~0u << 3);
   struct timespec used;
@@ -85,8 +88,9 @@ static bool has_used_its_time(void) {
          (rlim_t)used.tv_sec + 1 >= limit.rlim_cur;
 }
 
-/* Handles SIGXCPU. If it was sent by a user, or because of RLIMIT_CPU, the action from before runs. Otherwise a
- * real-time thread ran too long: one of this file's, or one that got its class from outside, which keeps it. */
+/* Handles SIGXCPU. If a user sent the signal, or if it came because of RLIMIT_CPU, the action from before this file's
+ * handler runs. Otherwise a real-time thread ran too long: if this file has made threads real-time, all of these are
+ * moved to the default class; a thread that got its class from outside keeps it. */
 static void on_long_run(int number, siginfo_t *info, void *context) {
   int reason = errno;
   (void)context;
@@ -104,8 +108,9 @@ static void catch_signal(void) {
   urgent.caught = !sigaction(SIGXCPU, NULL, &urgent.before) && !sigaction(SIGXCPU, &action, NULL);
 }
 
-/* Sets the limit after which the kernel sends SIGXCPU; the kernel raises it each time, so it is set again. The hard
- * limit, at which the kernel kills the process, is not changed. */
+/* Sets the limit of processor time that a real-time thread may use without a pause, after which the kernel sends
+ * SIGXCPU. The kernel raises the limit each time, so this function is called again. The hard limit, at which the kernel
+ * kills the process, is not changed. Returns false if the limit cannot be set. */
 static bool watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct rlimit limit;
@@ -118,7 +123,7 @@ static bool watch(void) {
   return !setrlimit(RLIMIT_RTTIME, &limit);
 }
 
-/* --- changing the class --- */
+/* --- changing the scheduling class of threads --- */
 
 static bool be_real_time(int thread) {
   if (!watch() || !add_thread(thread))
@@ -133,7 +138,7 @@ static bool be_nice(int thread) {
   return !set_policy(0, SCHED_OTHER, 0) && !setpriority(PRIO_PROCESS, (id_t)thread, NICE);
 }
 
-/* True if the thread has the default class; another one was set by nice or chrt and is kept. */
+/* True if the calling thread has the default scheduling class; other classes were set by nice or chrt and are kept. */
 static bool is_as_usual(void) {
   return (get_policy() & ~SCHED_RESET_ON_FORK) == SCHED_OTHER && !get_nice();
 }
@@ -152,7 +157,9 @@ enum urgency platform_be_urgent(bool wanted) {
   if (!wanted && given) {
     set_policy(0, SCHED_OTHER, 0);
     setpriority(PRIO_PROCESS, (id_t)thread, 0);
-    drop_thread(thread); /* removed last, so that every real-time thread is always in the list */
+    /* the thread is removed from the list only now, after its class has changed, so that every real-time thread is
+     * always in the list */
+    drop_thread(thread);
     given = false;
   }
   return platform_urgency();

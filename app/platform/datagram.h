@@ -1,5 +1,5 @@
-/* UDP datagrams, for control by other programs and machines. Each system has its own implementation:
- * app_platform_datagram.c. */
+/* Sends and receives UDP datagrams, by which other programs and machines control this one. Each system has its own
+ * implementation: app_platform_datagram.c. */
 #ifndef APP_PLATFORM_DATAGRAM_H
 #define APP_PLATFORM_DATAGRAM_H
 
@@ -18,28 +18,29 @@ struct datagram_address {
   unsigned size;
 };
 
-/* Parses "PORT" (on this machine), "HOST:PORT" or "[V6]:PORT". `what` is the option's name for messages. Errors are
- * STATUS_USAGE. */
+/* Parses "PORT" (on this machine), "HOST:PORT" or "[V6]:PORT". `what`: the option's name for messages. Returns 0, or -1
+ * with err of STATUS_USAGE. */
 int datagram_find(struct datagram_address *address, const char *text, const char *what, struct error *err);
-/* Writes "HOST:PORT" or "[V6]:PORT" to name, and returns name. */
+/* Writes the address as "HOST:PORT" or "[V6]:PORT" to name, and returns name. */
 const char *datagram_name(const struct datagram_address *address, char name[DATAGRAM_NAME_MAX]);
 int datagram_port(const struct datagram_address *address);
-/* Returns the same host with another port. */
+/* Returns an address with the same host and another port. */
 struct datagram_address datagram_with_port(const struct datagram_address *address, int port);
 bool datagram_same_host(const struct datagram_address *a, const struct datagram_address *b);
-/* True if a datagram sent to address arrives at a socket that receives at own, which may be all addresses of this
- * machine. */
+/* True if a datagram that is sent to `address` arrives at a socket that receives at `own`. The host of `own` may stand
+ * for all addresses of this machine. */
 bool datagram_reaches(const struct datagram_address *address, const struct datagram_address *own);
-/* True if host and port are equal. */
+/* Returns true if both addresses have the same host and port. */
 bool datagram_equal(const struct datagram_address *a, const struct datagram_address *b);
 
-/* Opens a socket that receives at address, which is updated if its port was 0 (any free port), or, if listen is false,
- * one that only sends to there. Returns the socket, or -1 with errno. */
+/* Opens a UDP socket. listen true: the socket receives at `address`, which is updated if its port was 0 (any free
+ * port); false: the socket only sends to that address. Returns the socket, or -1 with errno. */
 int datagram_open(struct datagram_address *address, bool listen);
 void datagram_close(int socket); /* accepts -1 */
 /* Waits up to wait_ms for a datagram of at most `size` bytes. Returns its size; -1: none came. */
 int64_t datagram_receive(int socket, void *bytes, size_t size, struct datagram_address *from, int wait_ms);
-/* Sends without waiting. A datagram for which there is no room is lost, as it may be on the network. */
+/* Sends a datagram without waiting. If the socket has no room for it, the datagram is lost, as any datagram may be lost
+ * on the network. */
 void datagram_send(int socket, const struct datagram_address *to, const void *bytes, size_t size);
 
 #endif

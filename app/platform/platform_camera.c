@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MODES_MAX = 4096, LIST_MAX = 1024 /* longest list of formats, of a format's sizes, and of a size's rates */ };
+/* MODES_MAX: largest number of modes of a camera; further ones are left out. LIST_MAX: longest list of formats, of a
+ * format's sizes, or of a size's frame rates. */
+enum { MODES_MAX = 4096, LIST_MAX = 1024 };
 
-/* Opens a device. O_NONBLOCK, because some drivers wait for a signal. Opening does not keep other programs from using
- * it. */
+/* Opens a camera's device. O_NONBLOCK is used because some drivers would wait for a video signal. Opening does not keep
+ * other programs from using the camera. */
 static int open_device(const char *path) {
   return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
@@ -65,7 +67,9 @@ static double rate(struct v4l2_fract interval) {
   return interval.numerator ? (double)interval.denominator / interval.numerator : 0;
 }
 
-/* Appends a mode for each frame rate at the given format and size. *mode has everything except the rates. */
+/* Appends to the camera's list a mode for each frame rate that it has at the given format and size. *mode has
+ * everything except the rates. If the camera names no rate, one mode with an unknown rate is appended. Returns 0, or -1
+ * if memory is short. */
 static int add_rates(struct looking *at, uint32_t format, struct camera_mode *mode) {
   for (uint32_t i = 0; i < LIST_MAX; i++) {
     struct v4l2_frmivalenum interval = {

@@ -9,7 +9,8 @@ static double share(int count, double quota, double period) {
   return count >= 2 && quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
-/* Returns the limit of control groups version 1: quota and period in microseconds, each in a file of its own. */
+/* Returns the limit of processor time of a control group of version 1, in processors. `folder` has the group's quota
+ * and period in microseconds, each in a file of its own. */
 static double limit_of_version_1(const char *folder) {
   double quota = -1, period = 0;
   int count = control_group_numbers(folder, "cpu.cfs_quota_us", &quota, NULL) > 0;

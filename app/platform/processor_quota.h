@@ -2,8 +2,9 @@
 #ifndef APP_PLATFORM_PROCESSOR_QUOTA_H
 #define APP_PLATFORM_PROCESSOR_QUOTA_H
 
-/* Returns how many processors' time this process may use according to its control groups (Linux, versions 1 and 2);
- * INFINITY: no limit. root is "", or for tests a folder in place of "/". */
+/* Returns the limit of processor time, as the number of processors that this process may keep busy according to its
+ * control groups (Linux, versions 1 and 2); INFINITY: no limit. root is "", or for tests a folder in which files are
+ * searched instead of in /. */
 double processor_quota(const char *root);
 
 #endif

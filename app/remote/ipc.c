@@ -10,8 +10,8 @@
 #include "app/remote/messages.h"
 
 enum {
-  /* As long as at least this many bytes wait to be sent to a client, its requests are not answered and changes are not
-   * sent. */
+  /* As long as at least this many bytes wait to be sent to a client, no further requests of that client are answered,
+   * and no changes of observed properties are sent to it. */
   BACKLOG_ENOUGH = 65536,
   PAUSE_NS = 10000000,
 };
@@ -21,36 +21,37 @@ struct client {
   struct messages *messages;
   struct message_lines lines; /* lines of JSON that wait to be sent: answers, and changes of observed properties */
   char line[MESSAGE_LINE_MAX + 1];
-  size_t used; /* number of bytes in line */
-  /* ended: the client has closed its side; done: all requests are answered, and the connection closes once they are
-   * sent */
+  size_t used; /* number of bytes of requests in `line` that were not answered yet */
+  /* ended: the client has closed its side of the connection; done: all its requests are answered, and the connection
+   * closes once the answers are sent */
   bool ended, done;
-  int64_t moved_ns; /* time when the client last received bytes, or when nothing waited to be sent */
+  int64_t moved_ns; /* the last time (platform_now_ns) when the client received bytes or nothing waited to be sent */
 };
 
 struct ipc {
-  /* Set by ipc_open, and only read afterwards. */
+  /* The fields down to `alarm` are set by ipc_open, and only read afterwards. */
   const char *path;
   struct hub *hub;
   int64_t patience_ns;
-  /* listener: the listening socket. alarm: a pipe that wakes the thread, when it is to stop or when values have
-   * changed */
+  /* listener: the listening socket. alarm: a pipe that wakes the server's thread, when it has to stop or when values
+   * have changed */
   int listener, alarm[2];
 
-  /* wake, which the hub calls on any thread, uses observed (a client observes a property), rung (the alarm was rung and
-   * not cleared yet) and alarm. ipc_close sets stop and rings the alarm. */
+  /* The following fields are also used by other threads. wake, which the hub calls on the window's thread, uses
+   * observed (true: a client observes a property), rung (true: a byte is in the pipe `alarm`, so that the server's
+   * thread will wake) and alarm. ipc_close sets stop and wakes the server's thread. */
   struct hub_watch watch;
   atomic_bool observed, rung;
   struct platform_entry made;
   pthread_t thread;
   atomic_bool stop;
 
-  /* Used only by the thread. */
-  struct client *clients[IPC_CLIENTS_MAX]; /* NULL: unused */
+  /* The following fields are used only by the server's thread. */
+  struct client *clients[IPC_CLIENTS_MAX]; /* the connected clients; NULL: the entry is unused */
   struct message_view view;
 };
 
-/* --- clients --- */
+/* --- clients (connections): admitting them, receiving requests and sending answers --- */
 
 static void drop(struct client **pointer) {
   struct client *client = *pointer;
@@ -87,7 +88,7 @@ static struct client *make_client(struct ipc *ipc, int descriptor) {
 
 static void admit(struct ipc *ipc) {
   int descriptor = platform_accept(ipc->listener), place = 0;
-  if (descriptor < 0) { /* no descriptor was left for this process, or the client has already disconnected */
+  if (descriptor < 0) { /* the process has no free file descriptor, or the client has already disconnected */
     platform_sleep_ns(PAUSE_NS);
     return;
   }
@@ -107,8 +108,8 @@ static bool has_room(const struct client *client) {
   return client->lines.used < BACKLOG_ENOUGH;
 }
 
-/* Answers the complete lines in client->line, until lines.used reaches BACKLOG_ENOUGH. Unanswered bytes stay in
- * line. */
+/* Answers the complete lines in client->line, until lines.used (bytes that wait to be sent) reaches BACKLOG_ENOUGH.
+ * Unanswered bytes stay in client->line. */
 static void answer_lines(struct client *client) {
   char *at = client->line, *end = client->line + client->used, *newline;
   while (has_room(client) && (newline = memchr(at, '\n', (size_t)(end - at)))) {
@@ -119,8 +120,9 @@ static void answer_lines(struct client *client) {
   memmove(client->line, at, client->used);
 }
 
-/* Answers bytes without a newline: the last request before the client closed its side, or the beginning of a line that
- * is too long, which is refused. The connection then ends, because the beginning of the next line is unknown. */
+/* Answers bytes in client->line that have no newline. They are the last request before the client closed its side, or
+ * the beginning of a line that is too long, which is refused. The connection then ends, because the beginning of the
+ * next line is unknown. */
 static void answer_rest(struct client *client) {
   bool full = client->used == sizeof client->line;
   if (has_line(client) || !has_room(client) || !(full || client->ended))
@@ -154,7 +156,7 @@ static bool send_lines(struct client *client, int64_t now_ns) {
   return true;
 }
 
-/* --- the thread --- */
+/* --- the server's thread --- */
 
 static bool anyone_observes(const struct ipc *ipc) {
   for (int i = 0; i < IPC_CLIENTS_MAX; i++)
@@ -163,8 +165,8 @@ static bool anyone_observes(const struct ipc *ipc) {
   return false;
 }
 
-/* Returns how long the thread may wait for sockets and the alarm, in milliseconds: 0 if a request can be answered at
- * once, half of the patience if bytes wait to be sent, or -1 (no limit). */
+/* Returns for how many milliseconds the server's thread may wait for sockets and the alarm: 0 if a request can be
+ * answered at once, half of patience_ms if bytes wait to be sent, or -1 (no limit). */
 static int time_left_ms(const struct ipc *ipc) {
   bool waiting = false;
   for (int i = 0; i < IPC_CLIENTS_MAX; i++) {
@@ -240,7 +242,7 @@ static void *ipc_main(void *opaque) {
   return NULL;
 }
 
-/* --- open and close --- */
+/* --- opening and closing the server --- */
 
 static int refuse_path(const char *path, struct error *err) {
   switch (errno) {

@@ -1,4 +1,4 @@
-/* What a MIDI knob changes: a parameter that it sets or a command that it runs, found by name. */
+/* The target of a MIDI knob: the parameter that it sets or the command that it runs, found by name. */
 #ifndef APP_REMOTE_KNOB_TARGET_H
 #define APP_REMOTE_KNOB_TARGET_H
 
@@ -8,13 +8,14 @@ struct knob_target {
   enum parameter id;                   /* the parameter that the knob sets; PARAMETER_NONE: it runs a command */
   int index;                           /* instance of the parameter, from 1; 0: it has none */
   const struct command_entry *command; /* the command that the knob runs; NULL: it sets a parameter */
-  double value; /* the value that is passed to the command; NaN: the value in the table of commands */
+  double value; /* the value with which the command is run; NaN: the value in the table of commands is used */
 };
 
-/* Finds a target by its name: a parameter ("strength", "lora[1].weight"), or a command, with "=NUMBER" if it takes one
- * ("new-seed", "prompt=3"). If a parameter and a command have the same name, the name alone means the parameter, and
- * "command/help" the command. Returns 0, or -1 with err set if there is none or a knob cannot set it. */
+/* Finds the target of a knob by its name: a parameter ("strength", "lora[1].weight"), or a command, with "=NUMBER" if
+ * the command takes a number ("new-seed", "prompt=3"). If a parameter and a command have the same name, such as help,
+ * "help" means the parameter and "command/help" the command. Returns 0, or -1 with err set if there is no such
+ * parameter or command, or a knob cannot set it. */
 int knob_target_find(struct knob_target *target, const char *text, struct error *err);
-/* Writes a name that knob_target_find reads as this target. Returns name. */
+/* Writes the target's name in the form that knob_target_find reads. Returns name. */
 const char *knob_target_name(const struct knob_target *target, char name[PARAMETER_NAME_MAX]);
 #endif

@@ -11,17 +11,18 @@ struct watch {
   char *name;
   struct property property;
   bool told;
-  uint64_t value; /* hash of the value that was sent to the client last */
+  uint64_t value; /* hash of the property's value that was last sent to the client */
 };
 
 struct messages {
   struct hub *hub;
   struct watch *watches;
   int watch_count;
-  struct message_view view; /* values and figures are copied here to answer a request */
+  /* parameters' values and figures (measured values) are copied from the hub to this field to answer a request */
+  struct message_view view;
 };
 
-/* --- lines to send --- */
+/* --- the buffer of lines that a client is to get --- */
 
 void message_lines_sent(struct message_lines *lines, size_t bytes) {
   lines->used -= bytes;
@@ -65,12 +66,12 @@ static void put_object(struct message_lines *lines, cJSON *object) {
   cJSON_Delete(object);
 }
 
-/* --- requests --- */
+/* --- carrying out requests --- */
 
 struct request {
   const char *command;
-  const cJSON *argument[2]; /* the values behind the command's name; NULL: not given */
-  int count;                /* number of values behind the command's name, including those that are not in argument */
+  const cJSON *argument[2]; /* the values that follow the command's name in the request; NULL: not given */
+  int count; /* number of values that follow the command's name, including those that are not in `argument` */
   double id;
 };
 
@@ -98,8 +99,8 @@ static int get_property(struct messages *messages, const struct request *request
   return *data ? 0 : error_set(err, STATUS_FAILED, "%.48s: no memory", name);
 }
 
-/* Sets a property from a JSON value of the wrong type. It is converted to text, and the parser of texts refuses it with
- * a message that tells the type and range that are needed. */
+/* Called if a JSON value has not the type of the property that it is to set. Converts the value to text and lets the
+ * parser of texts refuse it, because the parser's message tells which type and range are needed. */
 static int set_other(struct hub *hub, const struct property *property, const cJSON *value, struct error *err) {
   char *text = cJSON_PrintUnformatted(value);
   int status = text ? hub_parse(hub, property->id, property->index, text, err)
@@ -244,10 +245,10 @@ static int answer_request(struct messages *messages, const struct request *reque
   return run_command(messages, request, err);
 }
 
-/* --- lines received --- */
+/* --- parsing received lines as requests --- */
 
-/* Refuses two things that the JSON parser accepts and no client needs: brackets nested deeper than MESSAGE_DEPTH_MAX,
- * and \u0000, which would end a C string early. */
+/* Checks a received line for two things that the JSON parser accepts and no client needs: brackets nested deeper than
+ * MESSAGE_DEPTH_MAX, and \u0000, which would end a C string early. Returns 0, or -1 with err set. */
 static int check_nesting(const char *line, size_t length, struct error *err) {
   int depth = 0;
   bool quoted = false;
@@ -301,8 +302,8 @@ static int read_id(const cJSON *object, double *id, struct error *err) {
   return 0;
 }
 
-/* Refuses members that the protocol does not have. "async", which mpv's protocol has, is accepted and ignored, because
- * every request here is answered at once. */
+/* Fails if a request has members that the protocol does not have. "async", which mpv's protocol has, is accepted and
+ * ignored, because every request here is answered at once. */
 static int check_keys(const cJSON *object, struct error *err) {
   for (const cJSON *item = object->child; item; item = item->next)
     if (strcmp(item->string, "command") && strcmp(item->string, "request_id") && strcmp(item->string, "async"))
@@ -323,8 +324,8 @@ static int read_request(const cJSON *object, struct request *request, struct err
   return 0;
 }
 
-/* Appends the answer to a request. data: the result, deleted by this function. why: the error; NULL: the request
- * succeeded. */
+/* Appends the answer to the request with the number id. data: the result, which this function frees. why: the error;
+ * NULL: the request succeeded. */
 static void put_answer(struct message_lines *answers, double id, cJSON *data, const struct error *why) {
   cJSON *answer = cJSON_CreateObject();
   cJSON_AddNumberToObject(answer, "request_id", id);
@@ -347,14 +348,14 @@ void messages_answer(struct messages *messages, const char *line, size_t length,
   cJSON_Delete(object);
 }
 
-/* --- observed properties --- */
+/* --- events that tell a client of changes of the properties that it observes --- */
 
 bool messages_observes(const struct messages *messages) {
   return messages->watch_count > 0;
 }
 
 static uint64_t hash(const char *text) {
-  uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a */
+  uint64_t sum = 0xcbf29ce484222325u; /* start value of the hash FNV-1a */
   for (; *text; text++)
     sum = (sum ^ (unsigned char)*text) * 0x100000001b3u;
   return sum;

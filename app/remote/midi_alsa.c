@@ -8,12 +8,12 @@ enum { POLLED_MAX = 8, EVENT_BYTES_MAX = 64 };
 struct midi_alsa {
   snd_seq_t *sequencer;
   snd_midi_event_t *decoder;
-  /* bytes of an event that did not fit into the caller's buffer; they are returned by the next call */
+  /* bytes of an event that had no room in the caller's buffer; the next call of midi_alsa_read returns them */
   uint8_t waiting[EVENT_BYTES_MAX];
   size_t waiting_count;
 };
 
-/* Replaces libasound's error handler, so that it prints nothing: this program prints its own messages. */
+/* Replaces libasound's error handler and prints nothing, because this program prints messages of its own. */
 static void be_quiet(const char *file, int line, const char *function, int code, const char *format, ...) {
   (void)file;
   (void)line;
@@ -79,7 +79,8 @@ void midi_alsa_close(struct midi_alsa *alsa) {
   free(alsa);
 }
 
-/* Converts the sequencer's next event to MIDI bytes in `waiting`. Returns false if there is no event. */
+/* Converts the next event of ALSA's sequencer to MIDI bytes, which it stores in alsa->waiting. Returns false if there
+ * is no event. */
 static bool take_event(struct midi_alsa *alsa) {
   snd_seq_event_t *event;
   while (snd_seq_event_input(alsa->sequencer, &event) >= 0 && event) {

@@ -1,6 +1,7 @@
-/* Bindings of MIDI: each knob, pad or pedal is bound to a parameter or a command. They are made from received messages
- * (the next moved knob is bound) and are saved as JSON. These functions take a message and return what the caller has
- * to do; they use no thread, device or file. "Knob" stands for every control that a MIDI message describes. */
+/* Bindings of MIDI: each knob, pad or pedal is bound to a parameter or a command. A binding is made from a received
+ * message: the next knob that is moved is bound. Bindings are saved as JSON. These functions take a message and return
+ * what the caller has to do; they use no thread, device or file. "Knob" stands for every control that a MIDI message
+ * describes. */
 #ifndef APP_REMOTE_MIDI_BIND_H
 #define APP_REMOTE_MIDI_BIND_H
 
@@ -10,50 +11,60 @@
 
 enum knob_kind {
   KNOB_NONE,
-  KNOB_CC,       /* a controller with 7 bits */
-  KNOB_FINE,     /* the controllers number and number + 32 together, 14 bits */
+  KNOB_CC, /* a MIDI controller whose value has 7 bits */
+  /* two controllers that together send 14 bits: `number` has the upper 7 bits, number + 32 the lower 7 */
+  KNOB_FINE,
   KNOB_NRPN,     /* a non-registered parameter (NRPN), 7 or 14 bits */
   KNOB_NOTE,     /* a key or pad; the velocity is the position */
-  KNOB_PROGRAM,  /* a program change, which acts like a button */
+  KNOB_PROGRAM,  /* a program change message, which acts like a button */
   KNOB_PRESSURE, /* channel pressure */
   KNOB_BEND,     /* the pitch bend wheel, 14 bits */
 };
 
 struct knob {
   enum knob_kind kind;
-  int channel, number; /* channel: 1 to 16; number: that of the controller, note or program, from 0 */
+  int channel, number; /* channel: MIDI channel, 1 to 16; number: number of the controller, note or program, from 0 */
 };
 
 struct knob_binding {
   struct knob knob;
   struct knob_target target;
-  /* the parameter's values at the lowest and highest position; an endless encoder stops at them, too */
+  /* the parameter's values at the knob's lowest and highest position; an endless encoder changes the value within these
+   * limits */
   double low, high;
   struct endless endless; /* how an endless encoder of kind KNOB_CC sends its steps */
-  /* State of the running program, which is not saved. */
+  /* The following fields are not saved in the file of bindings; they change as the knob is used. */
   bool pressed;
-  /* the knob has passed the parameter's value since it was bound or the value was changed otherwise, and may set it */
+  /* true: the knob may set the parameter; false: its position has not passed the parameter's value yet since the knob
+   * was bound, or since something else changed that value */
   bool caught;
-  double at;  /* the last position, 0 to 1; negative: unknown */
-  double set; /* the value that this knob set last, and the time (platform_now_ns) */
+  double at; /* the knob's last position, 0 to 1; negative: unknown */
+  /* set: the parameter's value when this knob last set it, or when the knob was bound; set_ns: the time when the
+   * knob last set it (platform_now_ns) */
+  double set;
   int64_t set_ns;
 };
 
 enum { KNOBS_MAX = 128, MIDI_CHANNELS = 16 };
 
-/* Bindings and the state of reading messages. Initialise with zeros. One thread uses it. */
+/* All bindings, and what must be remembered from one MIDI message to the next. Initialise with zeros. One thread uses
+ * it. */
 struct knobs {
   struct knob_binding binding[KNOBS_MAX];
   int count;
-  bool learning;             /* the next knob that is moved is bound to `wanted` */
-  struct knob_target wanted; /* the target of the next binding, while learning is true */
-  /* For each channel, what is known of values with 14 bits whose second message has not come yet. */
+  bool learning; /* true: the next knob that is moved is bound to `wanted` */
+  /* the parameter or command to which the next knob will be bound, while `learning` is true */
+  struct knob_target wanted;
+  /* For each channel: the first parts of 14-bit values, which come in two messages, while the second message has not
+   * come yet. */
   struct {
     uint8_t coarse[32];
-    uint8_t nrpn[2], nrpn_coarse; /* the selected non-registered parameter, and the upper 7 bits of its value */
+    /* nrpn: upper and lower 7 bits of the number of the selected non-registered parameter; nrpn_coarse: upper 7 bits of
+     * its value */
+    uint8_t nrpn[2], nrpn_coarse;
     bool nrpn_chosen;
   } channel[MIDI_CHANNELS];
-  struct knob learnt; /* the knob that was bound last; a following message may show that it has 14 bits */
+  struct knob learnt; /* the knob that was bound last; the next message may show that this knob sends 14 bits */
   int64_t learnt_ns;
 };
 
@@ -71,34 +82,36 @@ struct knob_action {
   enum knob_action_kind kind;
   struct knob knob;
   struct knob_target target;
-  double number; /* the value to set, or to pass to the command; NaN: the value in the table of commands */
-  bool waits;    /* for KNOB_LEARNT: the knob sets nothing until it has been moved past the parameter's value */
-  enum endless_mode mode; /* for KNOB_ENDLESS */
+  double number; /* the value to set, or to pass to the command; NaN: the value in the table of commands is used */
+  bool waits;    /* for KNOB_LEARNT: true: the knob sets nothing until it has been moved past the parameter's value */
+  enum endless_mode mode; /* for KNOB_ENDLESS: the mode */
 };
 
-/* Writes a knob for people, such as "cc 21 of channel 1". Returns name. */
+/* Writes the name of a knob for users, such as "cc 21 of channel 1". Returns name. */
 const char *knob_name(const struct knob *knob, char name[PARAMETER_NAME_MAX]);
 
-/* Binds the next knob that is moved to target. NULL: stops waiting for a knob. */
+/* Makes knobs_take bind the next knob that is moved to target. target NULL: stops waiting for a knob. */
 void knobs_learn(struct knobs *knobs, const struct knob_target *target);
 
-/* Handles a message. values: the present values of all parameters. now_ns: platform_now_ns. Returns what the caller has
- * to do. */
+/* Handles a MIDI message. values: the present values of all parameters. now_ns: time of platform_now_ns. Returns what
+ * the caller has to do. */
 struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *message, const struct parameters *values,
                               int64_t now_ns);
 
-/* Entries of a file of bindings that this version of the program cannot read. */
+/* Entries of a file of bindings that this version of the program cannot read, or that exceed KNOBS_MAX. */
 struct knobs_unknown {
   int count;
-  /* the name of the first one's target, for a message; "": the entries name none */
+  /* name of a parameter or command, for a message: the target in the first of these entries that names one; "": none
+   * names one */
   char sets[PARAMETER_NAME_MAX];
 };
 
 /* Reads bindings from the text of a file. Entries that this version cannot read are left out and described in *unknown.
- * Returns 0, or -1 with err set; then there are no bindings. */
+ * Returns 0, or -1 with err set and no bindings. */
 int knobs_read(struct knobs *knobs, const char *text, struct knobs_unknown *unknown, struct error *err);
-/* Returns the bindings as text for the file; the caller frees it. before: the present text of the file, from which
- * entries that knobs_read cannot read are copied; NULL: there is no file. Returns NULL if memory is short. */
+/* Returns the bindings as text for the file of bindings; the caller frees it. before: the present text of that file,
+ * from which entries that knobs_read cannot read are copied; NULL: there is no file. Returns NULL if memory is short or
+ * `before` is not JSON. */
 char *knobs_write(const struct knobs *knobs, const char *before);
 
 #endif

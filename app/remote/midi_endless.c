@@ -4,13 +4,15 @@
 #include <string.h>
 
 enum {
-  STEPS_MOST = 24, /* a message never means more steps than this */
-  /* a message means at most so many steps while the encoder is turned slowly, as when a user tries it */
+  STEPS_MOST = 24, /* a value that means more steps than this does not come from an encoder of the mode in question */
+  /* largest number of steps in one message while an endless encoder is turned slowly, as when a user tries it */
   SMALL_STEPS = 3,
-  SIGNS_ENOUGH = 2, /* after this many movements that only encoders make (is_sign), ENDLESS_NOT is ruled out */
-  /* after this many changes of the value by one in the same direction it is a position, and encoders are ruled out */
+  /* after this many movements that only endless encoders make (is_sign), ENDLESS_NOT (a knob with ends) is ruled out */
+  SIGNS_ENOUGH = 2,
+  /* after this many changes of the value by one in the same direction, the value counts as a position, and the knob is
+   * not taken for an endless encoder any more */
   RUN_ENOUGH = 3,
-  FAR = 60, /* a knob with ends does not change its value by this much from one message to the next */
+  FAR = 60, /* from one message to the next the value of a knob with ends changes by less than this */
   EVERY_MODE = (1 << ENDLESS_MODES) - 1,
 };
 
@@ -73,7 +75,8 @@ static bool is_sign(const struct endless *endless, int value) {
   return small && (value == endless->last || abs(value - endless->last) >= FAR || returns);
 }
 
-/* Updates the set of possible modes with one more value, while ENDLESS_NOT is among them. */
+/* Updates the set of a knob's possible modes with one more value; called as long as ENDLESS_NOT (a knob with ends) is
+ * in the set. */
 static void search(struct endless *endless, int value) {
   int by = value - endless->last;
   unsigned encoders = endless->possible & encoders_of(value, STEPS_MOST);
@@ -85,8 +88,8 @@ static void search(struct endless *endless, int value) {
     endless->possible = encoders | (unsigned)(endless->signs < SIGNS_ENOUGH) << ENDLESS_NOT;
 }
 
-/* Returns the mode if it is certain, or if the possible modes mean the same for the values so far, else ENDLESS_NOT.
- * Steps to the right are equal in ENDLESS_TWOS and ENDLESS_SIGN. */
+/* Returns the knob's mode if only one is possible, or a possible mode if all possible modes give the same steps for the
+ * values so far; otherwise ENDLESS_NOT. Steps to the right are equal in ENDLESS_TWOS and ENDLESS_SIGN. */
 static enum endless_mode agreed(const struct endless *endless) {
   if (has(endless, ENDLESS_NOT))
     return ENDLESS_NOT;
@@ -117,7 +120,7 @@ enum endless_news endless_take(struct endless *endless, int value) {
   if (!endless->possible)
     return ENDLESS_NOTHING;
   endless->mode = agreed(endless);
-  if (!(endless->possible & (endless->possible - 1))) /* only one mode is left */
+  if (!(endless->possible & (endless->possible - 1))) /* the set has only one bit: the knob's mode is known */
     endless->possible = 0;
   return endless->mode != before ? ENDLESS_FOUND : asks(endless) ? ENDLESS_ASKS : ENDLESS_NOTHING;
 }

@@ -7,16 +7,18 @@
 
 #include "app/platform/app_platform.h"
 
-/* How often a device or pipe that has disappeared is tried again. */
+/* Nanoseconds between two attempts to open a device or pipe that has disappeared. */
 static const int64_t again_ns = 250000000;
 
 struct midi_input {
   const struct log *log;
-  struct midi_alsa *alsa; /* the sequencer's port; NULL: the source is a file, pipe or device at path */
+  struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the source is a file, pipe or device at path */
   char *path;
-  int descriptor; /* the open file, pipe or device; -1: it has disappeared */
-  bool told;      /* a log line has said that the file, pipe or device has disappeared */
-  bool ended;     /* the source is a regular file, and its end was reached */
+  /* the open file, pipe or device; -1: it is closed, because it ended, disappeared or is read by another program */
+  int descriptor;
+  /* true: reading or opening it has failed; further attempts to open it are again_ns apart, and its return is logged */
+  bool told;
+  bool ended; /* true: the source is a regular file, and its end was reached */
   int64_t tried_ns;
 };
 
@@ -40,8 +42,8 @@ static int open_file(struct midi_input *input, const char *path, struct error *e
   return 0;
 }
 
-/* True if the text is a path. A text without a slash is one if a file of that name exists; otherwise it names an ALSA
- * client. */
+/* Returns true if the text is a path. A text without a slash is a path if a file of that name exists; otherwise it
+ * names an ALSA client. */
 static bool is_file(const char *source) {
   struct platform_entry entry;
   return strchr(source, '/') || (!platform_look(&entry, source) && entry.kind != ENTRY_FOLDER);
@@ -73,8 +75,8 @@ void midi_input_close(struct midi_input **pointer) {
   *pointer = NULL;
 }
 
-/* Closes the file or device. at_end: its end was reached; otherwise reading failed. A pipe is opened again at once,
- * because its next writer may come at any time; a device only after a pause. */
+/* Closes the file or device. at_end true: its end was reached; false: reading failed. A pipe is opened again at once,
+ * because its next writer may come at any time; a device is opened again only after a pause. */
 static void lose(struct midi_input *input, bool at_end) {
   struct platform_entry entry;
   input->ended = at_end && !platform_look_at(&entry, input->descriptor) && entry.kind == ENTRY_FILE;
@@ -85,8 +87,8 @@ static void lose(struct midi_input *input, bool at_end) {
   input->told |= !at_end;
 }
 
-/* Closes the pipe because another program reads it since it had no writer; two readers would each get a part of the
- * bytes. */
+/* Closes the pipe because another program has begun to read from it while the pipe had no writer; two readers would
+ * each get a part of the bytes. */
 static void give_way(struct midi_input *input) {
   platform_close_descriptor(input->descriptor);
   input->descriptor = -1;

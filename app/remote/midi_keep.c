@@ -9,7 +9,8 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-/* Returns the file's text, which the caller frees; NULL: the file does not exist, or it cannot be read. */
+/* Returns the text of the file at path, which the caller frees; NULL: the file cannot be read, is no regular file or is
+ * larger than TEXT_MAX, or memory is short. */
 static char *read_text(const char *path) {
   struct platform_file file;
   char *text = NULL;

@@ -12,11 +12,13 @@
 #include "unet/base/platform.h"
 
 enum {
-  LISTENERS_MAX = 32, /* when a further listener subscribes, the one that subscribed first is removed */
-  TICK_MS = 20,       /* milliseconds between checks for changes that were held back (MOVING_NS) */
-  BURST_MAX = 256,    /* at most so many packets are read before changes are sent */
-  /* A listener that sets a parameter is sent its value only when it has not set it for this long, because answers to
-   * earlier positions would make a fader move under the user's hand. */
+  /* largest number of listeners (programs to which changes are sent); if another one subscribes, the one that
+   * subscribed first is removed */
+  LISTENERS_MAX = 32,
+  TICK_MS = 20,    /* milliseconds between two attempts to send values that were held back for MOVING_NS */
+  BURST_MAX = 256, /* largest number of packets that are read before changes are sent */
+  /* For this many nanoseconds after a program has set a parameter, the parameter's value is not sent to listeners on
+   * that program's machine: it would make a fader there move under the user's hand. */
   MOVING_NS = 300000000,
   FIGURES_NS = 200000000,
   COMPLAINT_NS = 1000000000,
@@ -30,19 +32,21 @@ enum {
 struct listener {
   struct datagram_address address;
   int socket;
-  bool fixed; /* the address was given by --osc-to, and its subscription never ends */
-  bool *owed; /* array with an element for each entry of osc.instances: its value has changed and was not sent yet */
+  bool fixed; /* true: the listener's address was given by --osc-to, and its subscription never ends */
+  /* for each entry of osc.instances, true if its value has changed and was not sent to this listener yet */
+  bool *owed;
   int64_t heard_ns; /* time of the last message from the listener's machine, from any port */
-  /* bytes that may still be sent, for answers; NULL: no limit, for changes that were subscribed to */
+  /* points to the number of bytes that may still be sent as answers; NULL: no limit, because this listener gets changes
+   * to which it has subscribed */
   int64_t *allowance;
   struct osc_packet packet;
 };
 
-/* Who set an instance of a parameter last by OSC, to which number, and when. */
+/* The last OSC message that set an instance of a parameter: its sender's address, the number and the time. */
 struct origin {
   struct datagram_address address;
   double number;
-  int64_t at_ns; /* time at which OSC set the instance last; 0: it has not */
+  int64_t at_ns; /* time at which OSC last set the instance; 0: never */
 };
 
 struct instance {
@@ -52,13 +56,13 @@ struct instance {
 };
 
 struct osc {
-  /* Set by osc_start, and only read afterwards. */
+  /* The fields down to `socket` are set by osc_start, and only read afterwards. */
   struct hub *hub;
   const struct log *log;
   struct datagram_address own;
   int socket; /* the UDP socket; -1: no messages are received */
 
-  /* Used only by the thread. */
+  /* The following fields are used only by the thread that exchanges OSC messages. */
   struct instance *instances;
   int instance_count;
   struct listener listeners[LISTENERS_MAX];
@@ -67,15 +71,16 @@ struct osc {
   struct hub_figures figures;
   uint64_t seen;
   int64_t figures_ns, complained_ns;
-  int complaints; /* number of error messages that were not logged */
+  int complaints; /* number of error messages that were left out, because at most one is logged in a second */
   int64_t lease_ns;
-  /* bytes that may still be sent as answers, and when the allowance was last increased */
+  /* allowance: number of bytes that may still be sent as answers; allowed_ns: when this number was last increased */
   int64_t allowance, allowed_ns;
 
-  /* wake, which the hub calls on any thread, uses listened (there is a listener), rung (the alarm was rung and not
-   * cleared yet) and alarm. osc_stop sets stop and rings the alarm. Only the thread uses figures_owed (changed figures
-   * were not sent yet) and bytes (the received packet). */
-  int alarm[2]; /* a pipe that wakes the thread: to stop, or because there are changes to send */
+  /* The following fields are also used by other threads, except figures_owed (true: changed figures, measured values,
+   * were not sent yet) and bytes (the received packet), which only the OSC thread uses. wake, which the hub calls on
+   * the window's thread, uses listened (true: there is a listener), rung (true: a byte is in the pipe `alarm`, so that
+   * the thread will wake) and alarm. osc_stop sets stop and wakes the thread. */
+  int alarm[2]; /* a pipe that wakes the OSC thread, when it has to stop or there are changes to send */
   struct hub_watch watch;
   atomic_bool listened, rung;
   bool figures_owed;
@@ -84,7 +89,7 @@ struct osc {
   uint8_t bytes[DATAGRAM_MAX];
 };
 
-/* --- sending to listeners --- */
+/* --- sending packets to listeners (programs that get changes) --- */
 
 static void flush(struct listener *listener) {
   size_t size;
@@ -142,8 +147,8 @@ static void tell_all(struct osc *osc, struct listener *listener) {
   flush(listener);
 }
 
-/* Returns the index of the listener that subscribed first. The listeners of --osc-to come before it; they take at most
- * half of the array. */
+/* Returns the index of the listener that subscribed first. The listeners that --osc-to names come before it in the
+ * array; they take at most half of the array. */
 static int first_subscriber(const struct osc *osc) {
   int number = 0;
   while (osc->listeners[number].fixed)
@@ -159,7 +164,9 @@ static void read_hub(struct osc *osc) {
 
 static void subscribe(struct osc *osc, const struct datagram_address *address) {
   int number = find_listener(osc, address);
-  if (!osc->listener_count) /* without a listener the values were not kept up to date */
+  /* without a listener the OSC thread does not update its copy of the hub's values; the first listener must get the
+   * present ones */
+  if (!osc->listener_count)
     read_hub(osc);
   if (number < 0 && osc->listener_count == LISTENERS_MAX)
     remove_listener(osc, first_subscriber(osc));
@@ -172,16 +179,16 @@ static void subscribe(struct osc *osc, const struct datagram_address *address) {
   osc->listeners[number].allowance = NULL;
 }
 
-/* Extends the subscriptions of all listeners on the machine that a message came from. The port may differ, because many
- * programs send and receive at different ports. */
+/* Extends the subscriptions of all listeners on the machine from which a message came. The port may be another one,
+ * because many programs send from another port than they receive at. */
 static void renew_leases(struct osc *osc, const struct datagram_address *from) {
   for (int i = 0; i < osc->listener_count; i++)
     if (datagram_same_host(&osc->listeners[i].address, from))
       osc->listeners[i].heard_ns = platform_now_ns();
 }
 
-/* Removes listeners whose subscription has ended. Returns the time until the next one ends, in milliseconds; negative:
- * no subscription will end. */
+/* Removes listeners whose subscription has ended. Returns in how many milliseconds the next subscription ends;
+ * negative: none will end. */
 static int end_leases(struct osc *osc, int64_t now_ns) {
   int64_t left_ns = -1;
   for (int i = osc->listener_count - 1; i >= 0; i--) {
@@ -203,7 +210,7 @@ static void unsubscribe(struct osc *osc, const struct datagram_address *address)
     remove_listener(osc, number);
 }
 
-/* --- receiving --- */
+/* --- receiving messages --- */
 
 struct received {
   struct osc *osc;
@@ -239,8 +246,8 @@ static struct datagram_address subscriber(const struct osc_message *message, con
   return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
-/* Used in place of a function that sends, when no more answers may be sent; the message is still carried out. Sets the
- * bool at *opaque. */
+/* Takes the place of the function that sends answers while no more bytes may be sent as answers: the received message
+ * is still carried out, and only its answer is dropped. Sets the bool at *opaque to true. */
 static void put_nowhere(void *opaque, const struct osc_message *message) {
   (void)message;
   *(bool *)opaque = true;
@@ -248,7 +255,7 @@ static void put_nowhere(void *opaque, const struct osc_message *message) {
 
 static void take_subscriber(struct osc *osc, const struct osc_message *message, const struct datagram_address *from) {
   struct datagram_address asking = subscriber(message, from);
-  /* a message sent to this program's own socket would cause endless answers */
+  /* if this program subscribed to itself, messages to its own socket would cause endless answers */
   if (datagram_reaches(&asking, &osc->own))
     complain(osc, from, "subscribes this program to itself");
   else
@@ -312,25 +319,27 @@ static void receive(struct osc *osc) {
   }
 }
 
-/* --- sending changes --- */
+/* --- sending changed values and figures (measured values) to listeners --- */
 
-/* True if somebody on the listener's machine has set this value within MOVING_NS, so that it is not sent to the
- * listener yet. */
+/* True if a program on the listener's machine has set this instance of a parameter within the last MOVING_NS. The new
+ * value is then not sent to the listener yet. */
 static bool moves(const struct listener *listener, const struct instance *instance, int64_t now_ns) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && now_ns - origin->at_ns < MOVING_NS &&
          datagram_same_host(&origin->address, &listener->address);
 }
 
-/* True if the present value is the one that this listener set, which need not be sent to it. */
+/* True if the parameter still has the value that this listener itself has set; the value need not be sent to that
+ * listener. */
 static bool knows(const struct osc *osc, const struct listener *listener, const struct instance *instance) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && datagram_equal(&origin->address, &listener->address) &&
          parameters_number(&osc->values, instance->id, instance->index) == origin->number;
 }
 
-/* Sends the value of instances[number] to the listener if it has changed since it was last sent (changed: since the
- * last call). Returns true if it has to be sent later, because the listener is moving it. */
+/* Sends the value of instances[number] to the listener if the listener has not got the present value yet. changed: the
+ * value has changed since the last call. Returns true if the value has to be sent later, because somebody on the
+ * listener's machine is changing it. */
 static bool tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
   const struct instance *instance = &osc->instances[number];
   const struct osc_sink sink = sink_of(listener);
@@ -344,8 +353,8 @@ static bool tell_listener(struct osc *osc, struct listener *listener, int number
   return false;
 }
 
-/* Sends changed values and figures to all listeners. Returns in how many milliseconds it has to be called again even if
- * nothing changes; negative: not before a change. */
+/* Sends changed values of parameters and changed figures (measured values) to all listeners. Returns in how many
+ * milliseconds this function has to be called again even if nothing changes; negative: not before a change. */
 static int tell_changes(struct osc *osc, int64_t now_ns) {
   const struct hub_figures before = osc->figures;
   bool owed = false;
@@ -377,7 +386,7 @@ static int tell_changes(struct osc *osc, int64_t now_ns) {
   return osc->figures_owed ? (int)((FIGURES_NS - (now_ns - osc->figures_ns)) / 1000000) + 1 : -1;
 }
 
-/* --- the thread --- */
+/* --- the thread that exchanges OSC messages --- */
 
 static void wake(void *opaque) {
   struct osc *osc = opaque;
@@ -410,7 +419,7 @@ static void *work(void *opaque) {
   return NULL;
 }
 
-/* --- opening and closing --- */
+/* --- starting and stopping the OSC server --- */
 
 static int list_instances(struct osc *osc, struct error *err) {
   int count = 0;

@@ -1,5 +1,6 @@
-/* OSC (Open Sound Control) over UDP. Messages set parameters and run commands; changes of values and figures are sent
- * to programs that subscribe. A thread of its own does this, and sets and reads values only through the hub. */
+/* OSC (Open Sound Control) over UDP. Received messages set parameters and run commands; changes of the parameters'
+ * values and of figures (measured values) are sent to programs that subscribe. A thread of its own does this, and sets
+ * and reads values only through the hub. */
 #ifndef APP_REMOTE_OSC_H
 #define APP_REMOTE_OSC_H
 
@@ -12,20 +13,21 @@ struct osc_params {
   /* where messages are received: "PORT" (only from this machine) or "HOST:PORT"; NULL: no messages are received */
   const char *listen;
   const struct parameter_choices *to; /* addresses to which changes are always sent (--osc-to); NULL: none */
-  struct hub *hub;                    /* hub and log are borrowed and must outlive *osc */
+  struct hub *hub;                    /* borrowed, as is log; both must outlive *osc */
   const struct log *log;
-  /* milliseconds for which a subscription lasts after the last message from its machine; 0: OSC_LEASE_S seconds */
+  /* milliseconds for which a subscription lasts after the last message from the subscriber's machine; 0: OSC_LEASE_S
+   * seconds */
   int lease_ms;
 };
 
 enum { OSC_LEASE_S = 60 };
 
-/* Opens the sockets and starts the thread. If neither listen nor `to` is given, *osc becomes NULL and 0 is returned.
- * Returns 0, or -1 with err set. */
+/* Opens the socket and starts the thread. If neither params->listen nor params->to is given, *osc becomes NULL and 0 is
+ * returned. Returns 0, or -1 with err set. */
 int osc_start(struct osc **osc, const struct osc_params *params, struct error *err);
-/* Ends the thread, waiting for it at most wait_ms, and frees *osc. Returns false if the thread has not ended in time:
- * nothing is freed, the thread still uses the hub, and osc_stop may be called again. Stores NULL on success; accepts
- * NULL. */
+/* Ends the thread, waits at most wait_ms for that, and frees *osc, which becomes NULL. Returns false if the thread has
+ * not ended in time: nothing is freed, the thread still uses the hub, and osc_stop may be called again. Does nothing if
+ * *osc is NULL. */
 bool osc_stop(struct osc **osc, int wait_ms);
 
 #endif

@@ -14,7 +14,8 @@ const char *osc_address(enum parameter id, int index, char address[OSC_ADDRESS_M
   return address;
 }
 
-/* Converts the part of an OSC address behind the root to a parameter's name: "lora/1/weight" to "lora[1].weight". */
+/* Converts an OSC address without its beginning /reverie/ to a parameter's name: "lora/1/weight" to
+ * "lora[1].weight". */
 static void read_parts(const char *parts, size_t length, char name[PARAMETER_NAME_MAX]) {
   size_t used = 0;
   bool number = false;
@@ -33,7 +34,8 @@ static void read_parts(const char *parts, size_t length, char name[PARAMETER_NAM
   name[used] = 0;
 }
 
-/* If the address ends with "/" and this word, removes them and returns true. *length is the length of the address. */
+/* If the first *length bytes of `parts` end with "/" and this word, removes that ending by reducing *length, and
+ * returns true. */
 static bool take_last(const char *parts, size_t *length, const char *word) {
   size_t size = strlen(word);
   if (*length <= size + 1 || memcmp(parts + *length - size, word, size) || parts[*length - size - 1] != '/')
@@ -46,13 +48,14 @@ static bool begins(const char *text, const char *word) {
   return !strncmp(text, word, strlen(word));
 }
 
-/* True for addresses that this program itself sends (errors and figures). They are ignored, because some programs send
- * back all that they receive. */
+/* True for OSC addresses that only this program itself sends (errors and figures). Received messages with such
+ * addresses are ignored, because some programs send back all messages that they receive. */
 static bool is_answer(const char *parts) {
   return !strcmp(parts, "error") || begins(parts, "figures/");
 }
 
-/* Sets err for an unknown name. If the name would be valid with an instance's number, the message says so. */
+/* Replaces the message in err, "unknown name", if the name would be valid with an instance's number: the new message
+ * says so. Otherwise err stays as it is. */
 static void explain(const char *name, struct error *err) {
   char first[PARAMETER_NAME_MAX + 4], address[OSC_ADDRESS_MAX];
   struct error ignored;

@@ -8,28 +8,28 @@
 #define OSC_ROOT "/reverie/"
 enum { OSC_ADDRESS_MAX = 80 };
 
-/* What a message asks for, by its address. */
+/* What an OSC message asks for. The message's address tells which. */
 enum osc_verb {
   OSC_FOREIGN,   /* an address of another program, or one that this program itself sends; the message is ignored */
-  OSC_UNKNOWN,   /* an address of this program that does not exist */
-  OSC_PARAMETER, /* sets a parameter; without an argument, asks for its value */
+  OSC_UNKNOWN,   /* an address that begins with /reverie/, but stands for nothing that this program has */
+  OSC_PARAMETER, /* sets a parameter; a message without an argument asks for the parameter's value */
   OSC_GET,       /* asks for a parameter's value */
   OSC_RANGE,     /* asks for a parameter's range */
-  OSC_COMMAND,   /* runs the command of this name */
-  OSC_LIST,      /* asks for a list of all parameters */
+  OSC_COMMAND,   /* runs the command that the address names */
+  OSC_LIST,      /* asks for a list of all parameters, each with its range */
   OSC_SUBSCRIBE,
   OSC_UNSUBSCRIBE,
 };
 
 struct osc_name {
   enum osc_verb verb;
-  enum parameter id; /* for OSC_PARAMETER, OSC_GET and OSC_RANGE */
+  enum parameter id; /* the parameter; for OSC_PARAMETER, OSC_GET and OSC_RANGE */
   int index;
   char command[PARAMETER_NAME_MAX];
 };
 
-/* Parses an address. In the result's names "_" is replaced by "-", because some programs cannot write "-". If the verb
- * is OSC_UNKNOWN, err is set to the reason. */
+/* Parses an OSC address. "_" in the address is read as "-", because some programs cannot write "-". If the verb of the
+ * result is OSC_UNKNOWN, err is set to the reason. */
 struct osc_name osc_read_name(const char *address, struct error *err);
 /* Writes the address of an instance of a parameter. Returns address. */
 const char *osc_address(enum parameter id, int index, char address[OSC_ADDRESS_MAX]);

@@ -11,7 +11,7 @@
 enum { BUNDLE_HEAD = 16, DEPTH_MAX = 4 };
 static const char bundle_word[8] = "#bundle";
 
-/* Converts a float to the double whose shortest decimal form is the same: a sender that writes 0.7 as a float means
+/* Converts a float to the double that has the same shortest decimal form: a sender that writes 0.7 as a float means
  * 0.7, and not 0.699999988, which presets and other clients would otherwise show. */
 static double from_float(float number) {
   char text[32];
@@ -23,7 +23,8 @@ static double from_float(float number) {
   return strtod(text, NULL);
 }
 
-/* Reads an argument. type: its OSC type tag. at: its bytes, which may be aligned to only four bytes. */
+/* Reads an argument of an OSC message. type: the argument's OSC type tag. at: its bytes, which may be aligned to only
+ * four bytes. */
 static struct osc_argument read_argument(char type, const void *at) {
   struct osc_argument argument = {.type = type, .number = (double)NAN};
   union {
@@ -67,7 +68,7 @@ static struct osc_argument read_argument(char type, const void *at) {
 }
 
 /* Parses one message and passes it to `take`. The bytes are copied first, because liblo's parser modifies them. Returns
- * the number of messages: 1, or 0 if it is damaged. */
+ * the number of messages: 1, or 0 if the message is damaged or memory is short. */
 static int read_message(const uint8_t *bytes, size_t size, void (*take)(void *, const struct osc_message *),
                         void *opaque) {
   int code;
@@ -135,8 +136,9 @@ static bool add_argument(lo_message lo, const struct osc_argument *argument) {
   }
 }
 
-/* Appends a message behind a 32-bit length, as bundles contain it. Room for a bundle's header is left before the first
- * message, so that it need not be moved when a second one is added. */
+/* Appends a message, preceded by its length in 32 bits, which is the form of messages in bundles. Returns false if the
+ * message does not fit. Room for a bundle's header is left before the first message, so that this message need not be
+ * moved when a second one is added. */
 static bool put(struct osc_packet *packet, lo_message lo, const char *address) {
   size_t at = packet->size ? packet->size : BUNDLE_HEAD, length = lo_message_length(lo, address);
   size_t limit = packet->size ? OSC_PACKET_MAX : sizeof packet->bytes;

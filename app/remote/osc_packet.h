@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An argument of a message. Numbers of all types, true (T, as 1) and false (F, as 0) have a number; strings and symbols
- * have a text. Of other types only the type is stored. */
+/* An argument of an OSC message. `number` is set for numbers of all types and for true and infinitum (T and I, as 1)
+ * and false (F, as 0); `text` is set for strings and symbols. For all other types only `type` is set. */
 struct osc_argument {
   char type;        /* the character of OSC's type tag, such as 'f' or 's' */
-  double number;    /* NaN: it is not a number */
-  const char *text; /* NULL: it is not a text */
+  double number;    /* the argument's value; NaN: the argument is not a number */
+  const char *text; /* the argument's text; NULL: the argument is not a text */
 };
 
 enum { OSC_ARGUMENTS_MAX = 8 };
@@ -20,16 +20,16 @@ enum { OSC_ARGUMENTS_MAX = 8 };
 struct osc_message {
   const char *address;
   struct osc_argument argument[OSC_ARGUMENTS_MAX];
-  int count; /* number of arguments in `argument`; further ones than OSC_ARGUMENTS_MAX are dropped */
+  int count; /* number of arguments in `argument`; arguments beyond OSC_ARGUMENTS_MAX are dropped */
 };
 
-/* Parses a packet and calls `take` for each message, in order. The time tag of a bundle is ignored. Returns the number
- * of messages; damaged messages are skipped. */
+/* Parses a packet and calls `take` for each message in it, from the first to the last. The time tag of a bundle is
+ * ignored. Returns the number of messages; damaged messages, and bundles nested deeper than 4 levels, are skipped. */
 int osc_read(const void *bytes, size_t size, void (*take)(void *opaque, const struct osc_message *message),
              void *opaque);
 
 /* A packet to be sent to one receiver. Two or more messages are sent as a bundle. OSC_PACKET_MAX bytes fit into one
- * Ethernet frame; only a packet with a single message may be larger. */
+ * Ethernet frame; only a packet with a single message may be larger, up to OSC_MESSAGE_MAX. */
 enum { OSC_PACKET_MAX = 1400, OSC_MESSAGE_MAX = 4096 };
 struct osc_packet {
   uint8_t bytes[16 + OSC_MESSAGE_MAX + 4];
@@ -37,8 +37,9 @@ struct osc_packet {
   int count;
 };
 
-/* Appends a message. Returns false and leaves the packet unchanged if the packet would be larger than OSC_PACKET_MAX,
- * or if a single message is larger than OSC_MESSAGE_MAX. */
+/* Appends a message to the packet. Returns false and leaves the packet unchanged if the packet would be larger than
+ * OSC_PACKET_MAX, if a single message is larger than OSC_MESSAGE_MAX, if an argument's type is none of i, h, f, d and
+ * s, or if memory is short. */
 bool osc_add(struct osc_packet *packet, const struct osc_message *message);
 /* Returns the bytes to send, which lie in the packet and are valid until it changes. *size gets their number. */
 const uint8_t *osc_bytes(const struct osc_packet *packet, size_t *size);

@@ -12,7 +12,7 @@ static void add_number(struct osc_message *message, char type, double number) {
   message->argument[message->count++] = (struct osc_argument){.type = type, .number = number};
 }
 
-/* Appends a whole number as a 32-bit integer if it fits, else as a 64-bit one. */
+/* Appends a whole number as an argument of the message: as a 32-bit integer if it fits, else as a 64-bit one. */
 static void add_whole(struct osc_message *message, double number) {
   add_number(message, fabs(number) <= INT32_MAX ? 'i' : 'h', number);
 }
@@ -25,7 +25,7 @@ static void send(const struct osc_sink *sink, const struct osc_message *message)
   sink->put(sink->opaque, message);
 }
 
-/* --- sending values and figures --- */
+/* --- making messages with values and figures (measured values) --- */
 
 void osc_tell_value(const struct parameters *values, enum parameter id, int index, const struct osc_sink *sink) {
   char address[OSC_ADDRESS_MAX], words[PARAMETER_TEXT_MAX];
@@ -60,7 +60,8 @@ void osc_tell_value(const struct parameters *values, enum parameter id, int inde
 static const char *const type_words[] = {[TYPE_REAL] = "real",     [TYPE_WHOLE] = "whole", [TYPE_SWITCH] = "switch",
                                          [TYPE_CHOICE] = "choice", [TYPE_SIZE] = "size",   [TYPE_TEXT] = "text"};
 
-/* Sends a message with the range of a parameter: min, max, default, unit, type, and the words if it is a choice. */
+/* Passes to sink a message with the range of a parameter: min, max, default, unit, type, and the words if it is a
+ * choice. */
 static void tell_range(const struct osc_name *name, const struct osc_sink *sink) {
   char address[OSC_ADDRESS_MAX];
   const struct parameter_row *row = parameter_row(name->id);
@@ -155,7 +156,7 @@ void osc_tell_figures(const struct hub_figures *figures, const struct hub_figure
 #undef WORDS
 }
 
-/* --- messages received --- */
+/* --- carrying out received messages --- */
 
 static int choice_last(enum parameter id) {
   double low, high;
@@ -163,7 +164,8 @@ static int choice_last(enum parameter id) {
   return (int)high;
 }
 
-/* Returns the number limited to the parameter's range, so that a knob that goes beyond the range sets its end. */
+/* Returns the number limited to the parameter's range: a controller with a wider range then sets the end of the
+ * range. */
 static double fit(enum parameter id, double number) {
   const struct parameter_row *row = parameter_row(id);
   switch (row->type) {
@@ -208,8 +210,9 @@ static int set_value(struct hub *hub, const struct osc_message *message, const s
   return hub_set_number(hub, name->id, name->index, fit(name->id, value->number), err);
 }
 
-/* Runs a command. If it takes a number, the message's argument is passed. An argument of 0 does nothing, because a
- * button sends 1 when it is pressed and 0 when it is released. */
+/* Runs a command. An argument below 0.5 does nothing, because a button sends 1 when it is pressed and 0 when it is
+ * released. A command that takes a number gets a numeric argument as this number; then only an argument of 0 does
+ * nothing. Returns 0, or -1 with err. */
 static int run(struct hub *hub, const struct osc_message *message, const char *command, struct error *err) {
   const struct command_entry *entry = commands_find(command, strlen(command));
   const struct osc_argument *value = message->argument;
@@ -238,8 +241,9 @@ static void tell_one(struct hub *hub, const struct osc_name *name, const struct 
   osc_tell_value(&values, name->id, name->index, answers);
 }
 
-/* Checks the arguments of a subscription: none, or the number of the port to send changes to. The host is always the
- * sender's, so that nobody can subscribe in another machine's name. */
+/* Checks the arguments of a subscription: there may be none, or the number of the port to which changes are to be sent.
+ * The host is always the sender's, so that nobody can subscribe in another machine's name. Returns 0, or -1 with err
+ * set. */
 static int check_port(const struct osc_message *message, struct error *err) {
   double port = message->count ? message->argument[0].number : 1;
   if (port >= 1 && port <= 65535 && port == floor(port))
@@ -253,7 +257,8 @@ static int check_port(const struct osc_message *message, struct error *err) {
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err) {
   int status = 0;
-  /* a program that sends back all that it receives has returned this program's message, which has more arguments */
+  /* true: the message is an answer of this program (answers have more arguments), which came back from a program that
+   * sends back all messages that it receives */
   bool answer = message->count > 1;
   *name = osc_read_name(message->address, err);
   switch (name->verb) {

@@ -1,5 +1,5 @@
-/* Carries out OSC messages: sets values and runs commands in the hub, and makes the answers. It uses no socket; osc.c
- * passes the messages and sends the answers. */
+/* Carries out received OSC messages: sets values and runs commands through the hub, and makes the answers. This part
+ * uses no socket; osc.c passes the messages to it and sends the answers. */
 #ifndef APP_REMOTE_OSC_TALK_H
 #define APP_REMOTE_OSC_TALK_H
 
@@ -7,7 +7,7 @@
 #include "app/remote/osc_names.h"
 #include "app/remote/osc_packet.h"
 
-/* A function that messages are passed to, in order to be sent. */
+/* A function that takes messages which are to be sent; `opaque` is passed as its first argument. */
 struct osc_sink {
   void (*put)(void *opaque, const struct osc_message *message);
   void *opaque;
@@ -15,15 +15,20 @@ struct osc_sink {
 
 enum osc_result { OSC_DONE, OSC_SET, OSC_REFUSED, OSC_WANTS_ALL, OSC_WANTS_NO_MORE };
 
-/* Carries out a message. *name gets its parsed address. Returns OSC_SET if it set a parameter; OSC_REFUSED with err set
- * if it was refused, after an error message was passed to answers; OSC_WANTS_ALL or OSC_WANTS_NO_MORE if the sender
- * wants to subscribe or to end its subscription, which the caller does; OSC_DONE otherwise. */
+/* Carries out a received message. *name gets the message's parsed address. Returns:
+ *
+ *   OSC_SET            the message set a parameter
+ *   OSC_REFUSED        the message was refused; err is set, and an error message was passed to answers
+ *   OSC_WANTS_ALL      the sender wants to subscribe to changes; the caller subscribes it
+ *   OSC_WANTS_NO_MORE  the sender wants to end its subscription; the caller ends it
+ *   OSC_DONE           the message was carried out in any other way */
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err);
 
-/* Passes the value of an instance of a parameter to sink. */
+/* Passes to sink a message with the value of an instance of a parameter. */
 void osc_tell_value(const struct parameters *values, enum parameter id, int index, const struct osc_sink *sink);
-/* Passes each figure that differs from `before` to sink; all figures if before is NULL. */
+/* Passes to sink a message for each figure (measured value) that differs from the one in `before`; before NULL: for all
+ * figures. */
 void osc_tell_figures(const struct hub_figures *figures, const struct hub_figures *before, const struct osc_sink *sink);
 
 #endif

@@ -11,7 +11,7 @@
 enum { QUANTISER = 4 }; /* quantiser of FFmpeg's JPEG encoder, from 1 (the best quality) to 31 */
 
 struct preview {
-  AVCodecContext *encoder; /* encoder for pictures of the last JPEG's size; NULL: none was made yet */
+  AVCodecContext *encoder; /* encoder for JPEGs of the size of the last one; NULL: no JPEG was made yet */
   AVFrame *scaled;
   AVPacket *packet;
   struct SwsContext *scaler;
@@ -55,7 +55,8 @@ static int make_frame(struct preview *preview, int width, int height, struct err
   return code < 0 ? refuse(code, err) : 0;
 }
 
-/* Computes the JPEG's size: the picture's aspect ratio in square pixels, no side longer than PREVIEW_SIDE_MAX. */
+/* Computes the JPEG's size: with the picture's aspect ratio in square pixels, and no side longer than
+ * PREVIEW_SIDE_MAX. */
 static void choose_size(const struct frame *picture, int *width, int *height) {
   double shape = frame_aspect(picture), longest = fmin(PREVIEW_SIDE_MAX, fmax(picture->width, picture->height));
   *width = (int)fmax(2, lrint(longest * fmin(1, shape)));

@@ -10,11 +10,14 @@ enum { PREVIEW_SIDE_MAX = 640 }; /* longest side of a JPEG, in pixels */
 
 struct preview;
 
+/* Makes an encoder of JPEGs, which the caller frees with preview_close. Returns 0, or -1 with err set if memory is
+ * short. */
 int preview_open(struct preview **preview, struct error *err);
-void preview_close(struct preview **preview); /* stores NULL; takes NULL */
+/* frees the encoder and its buffers; *preview becomes NULL; does nothing if it is NULL */
+void preview_close(struct preview **preview);
 
-/* Encodes a picture in RGBA or BGRA in host memory. *jpeg points into preview, and is valid until the next call.
- * Returns 0, or -1 with err set. */
+/* Encodes a picture in host memory, RGBA or BGRA, as a small JPEG. *jpeg points into memory of `preview`, and is valid
+ * until the next call. Returns 0, or -1 with err set. */
 int preview_encode(struct preview *preview, const struct frame *picture, const uint8_t **jpeg, size_t *size,
                    struct error *err);
 

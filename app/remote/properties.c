@@ -31,7 +31,7 @@ static const struct figure {
 enum { FIGURES = sizeof figures_table / sizeof *figures_table };
 static const char figures_prefix[] = "figures/";
 
-/* --- values as JSON --- */
+/* --- values and descriptions of properties as JSON --- */
 
 bool text_is_utf8(const char *text, size_t length) {
   for (size_t at = 0; at < length;) {
@@ -45,8 +45,8 @@ bool text_is_utf8(const char *text, size_t length) {
   return true;
 }
 
-/* Returns a text as a JSON string, or null for NULL. Names of files may contain any bytes, but JSON must be UTF-8, so
- * invalid bytes are replaced. */
+/* Returns a text as a JSON string; for NULL, JSON's null. Names of files may contain any bytes, but JSON must be UTF-8,
+ * so invalid bytes are replaced. */
 static cJSON *text_value(const char *text) {
   if (!text)
     return cJSON_CreateNull();

@@ -1,5 +1,5 @@
-/* Properties are all values that remote clients can read and observe by name (messages.h): parameters, figures, and the
- * lists of all parameters and commands. Their values are JSON. */
+/* Properties are all values that remote clients can read and observe by name (messages.h): parameters, figures
+ * (measured values, struct hub_figures), and the lists of all parameters and commands. Their values are JSON. */
 #ifndef APP_REMOTE_PROPERTIES_H
 #define APP_REMOTE_PROPERTIES_H
 
@@ -7,7 +7,7 @@
 
 #include "app/remote/hub.h"
 
-/* Copies of the hub's values and figures at one moment. */
+/* Copies of the parameters' values and of the figures (measured values) in the hub at one moment. */
 struct message_view {
   struct parameters values;
   struct hub_figures figures;
@@ -17,12 +17,13 @@ enum property_kind { PROPERTY_PARAMETER, PROPERTY_FIGURE, PROPERTY_FIGURES, PROP
 
 struct property {
   enum property_kind kind;
-  enum parameter id; /* for PROPERTY_PARAMETER; index: 0 if the parameter has no instances */
+  /* for PROPERTY_PARAMETER: the parameter, and in `index` its instance from 1, or 0 if it has no instances */
+  enum parameter id;
   int index;
-  const struct figure *figure; /* for PROPERTY_FIGURE */
+  const struct figure *figure; /* for PROPERTY_FIGURE: describes the measured value, a field of struct hub_figures */
 };
 
-/* Finds a property by its name. Returns 0, or -1 with err set if there is none. */
+/* Finds a property by its name. Returns 0, or -1 with err set if there is no such property. */
 int property_find(const char *name, struct property *property, struct error *err);
 /* Returns the property's value, which the caller deletes with cJSON_Delete; NULL: out of memory. */
 cJSON *property_value(const struct property *property, const struct message_view *view);

@@ -12,7 +12,7 @@ extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], e
 extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
 
 enum {
-  FRESH_NS = 100000000, /* a JPEG that is older than this is not sent again; the picture is encoded anew */
+  FRESH_NS = 100000000, /* a JPEG older than this many nanoseconds is not sent again; the picture is encoded anew */
 };
 
 static const struct file {
@@ -24,7 +24,7 @@ static const struct file {
     {"/icon.svg", "image/svg+xml", embed_web_icon, embed_web_icon_end},
 };
 
-/* --- access --- */
+/* --- checking that a request may be answered --- */
 
 bool web_comes_from_here(const struct web *web, const struct web_request *request) {
   return web_host_is_ours(&web->address, request->host, web->machine) &&
@@ -37,14 +37,14 @@ bool web_has_token(const struct web *web, struct MHD_Connection *connection, boo
          web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, web->cookie));
 }
 
-/* --- HTTP --- */
+/* --- answering HTTP requests --- */
 
 struct header {
   const char *name, *value;
 };
 
-/* Headers that let the page load scripts from this server alone and connect to it alone, and that keep pages of other
- * sites from embedding or reading it. */
+/* HTTP headers by which the browser lets the page load scripts only from this server and connect only to it, and keeps
+ * pages of other sites from embedding or reading it. */
 static const struct header protective[] = {
     {"Server", "reverie"},
     {"Content-Security-Policy",
@@ -84,8 +84,8 @@ enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, c
   return send_body(connection, status, "text/plain; charset=utf-8", words, strlen(words), MHD_RESPMEM_PERSISTENT);
 }
 
-/* Answers a request whose URL contains the token: stores it as a cookie, and redirects the browser to the URL without
- * it. */
+/* Answers a request whose URL contains the token: makes the browser store the token as a cookie, and redirects the
+ * browser to the URL without the token. */
 static enum MHD_Result leave_cookie(struct web *web, struct MHD_Connection *connection) {
   char cookie[160];
   snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie, web->token);
@@ -106,7 +106,8 @@ static int encode_covered(struct web *web, const struct covered *shown, struct e
   return status;
 }
 
-/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. */
+/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. If the hub
+ * has no picture, the last JPEG stays; if encoding fails, web->jpeg becomes NULL. */
 static void encode(struct web *web) {
   struct covered shown;
   struct error err;

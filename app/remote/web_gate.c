@@ -30,11 +30,11 @@ static bool is_loopback(const char *host) {
   return !strcasecmp(host, "localhost") || (is_ipv4(host) && !strncmp(host, "127.", 4)) || !strcmp(host, "::1");
 }
 
-/* Splits "HOST", "HOST:PORT" or "[HOST]:PORT". *port points to the port in text, or is NULL if there is none. Returns
- * false if the text has another form, or the host does not fit into size bytes. */
+/* Splits "HOST", "HOST:PORT" or "[HOST]:PORT". *port points to the port in the text, or is NULL if the text has none.
+ * Returns false if the text has another form, or if the host does not fit into size bytes. */
 static bool split(const char *text, char *host, size_t size, const char **port) {
   const char *begin = text + (*text == '['), *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
-  /* several colons without brackets: an IPv6 address without a port */
+  /* the host has several colons and no brackets: the whole text is an IPv6 address without a port */
   if (*text != '[' && end && strchr(text, ':') != end)
     end = NULL;
   if (*text == '[' && !end)
@@ -49,7 +49,7 @@ static bool split(const char *text, char *host, size_t size, const char **port) 
   return true;
 }
 
-/* True for an IP address, and for a text that may be the name of a network interface. */
+/* True if the text is an IP address or may be the name of a network interface. */
 static bool is_place(const char *host) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
   bool number = !host[strspn(host, "0123456789")];

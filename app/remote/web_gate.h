@@ -1,8 +1,7 @@
-/* Decides which requests to the web page are allowed. These functions only compare texts.
- *
- * A page of another site, open in a browser on this machine, can make the browser send requests to any address. But the
- * browser itself sets the headers Host and Origin, which tell the site of that page, even if its owner has made one of
- * the site's host names point to this machine (DNS rebinding). */
+/* Decides which requests to the web page are allowed, by looking at texts of the requests only. A page of another site,
+ * open in a browser on this machine, can make the browser send requests to any address. But the browser itself sets the
+ * headers Host and Origin, and they name the other site. This holds even if the site's owner has made one of its host
+ * names point to this machine (DNS rebinding). */
 #ifndef APP_REMOTE_WEB_GATE_H
 #define APP_REMOTE_WEB_GATE_H
 
@@ -15,21 +14,24 @@ enum { WEB_PORT = 8080, WEB_TOKEN_LENGTH = 32 };
 /* The address at which the page's server listens. */
 struct web_address {
   char host[64]; /* an IP address or the name of a network interface; "": all addresses of this machine */
-  int port;      /* 0: any free port */
-  bool ipv4;     /* host is an IPv4 address */
-  bool loopback; /* only this machine can reach the address */
+  int port;      /* port of the server; 0: any free port */
+  bool ipv4;     /* true: host is an IPv4 address */
+  bool loopback; /* true: only this machine can reach the address */
 };
 
-/* Parses the text of --web: "", "PORT", "HOST" or "HOST:PORT". Returns 0, or -1 with err set. */
+/* Parses the text of --web: "", "PORT", "HOST" or "HOST:PORT". Without HOST it is 127.0.0.1, without PORT it is
+ * WEB_PORT. Returns 0, or -1 with err set. */
 int web_read_address(struct web_address *address, const char *text, struct error *err);
 
-/* True if the Host header of a request is an address or a name of this machine. machine: the name of this machine. */
+/* True if `host`, the Host header of a request, cannot be the name of another site. localhost and loopback addresses
+ * are accepted. If address->loopback is false, so are all IP addresses, and `machine`, the name of this machine, with
+ * or without ".local". */
 bool web_host_is_ours(const struct web_address *address, const char *host, const char *machine);
-/* True if the Origin header is this page, whose Host header is `host`. origin NULL: True, because the client is no
- * browser. */
+/* True if `origin`, the Origin header of a request, names this web page; `host` is the request's Host header. origin
+ * NULL: true, because the client is no browser. */
 bool web_origin_is_ours(const char *origin, const char *host);
-/* True if `given` equals the token; given may be NULL. The comparison takes the same time wherever the texts differ, so
- * that the token cannot be guessed from it. */
+/* True if `given`, the token that a client has sent, equals the page's token; given may be NULL. The comparison takes
+ * the same time wherever the texts differ, so that nobody can guess the token from that time. */
 bool web_token_is(const char *token, const char *given);
 
 #endif

@@ -1,7 +1,7 @@
-/* Shared by the parts of the web page's server: web.c has the thread and the connections, web_answer.c answers
- * requests, web_socket.c talks over web sockets. libmicrohttpd reads requests, and wslay the frames of web sockets;
- * both run only when the page's thread calls them. That thread alone uses all of this, except stop, observed and
- * rung. */
+/* Declarations that the files of the web page's server share: web.c has the thread and the connections, web_answer.c
+ * answers requests, web_socket.c exchanges messages over web sockets. The library libmicrohttpd reads requests, and
+ * wslay the frames of web sockets; both run only when the page's thread calls them. Only that thread uses these
+ * declarations, except the fields stop, observed and rung. */
 #ifndef APP_REMOTE_WEB_IMPL_H
 #define APP_REMOTE_WEB_IMPL_H
 
@@ -17,85 +17,94 @@
 enum { WEB_CONNECTIONS_MAX = 64 };
 
 enum web_stage {
-  WEB_FREE,    /* no connection uses this entry */
-  WEB_AWAITS,  /* a request is expected, or has arrived in part */
-  WEB_ANSWERS, /* an answer is being sent */
+  WEB_FREE,    /* the entry is unused */
+  WEB_AWAITS,  /* the server expects a request, or has received a part of one */
+  WEB_ANSWERS, /* the server is sending an answer */
   WEB_SOCKET,  /* the connection is a web socket */
   WEB_CUT,     /* the socket was shut down, and libmicrohttpd will free the connection */
 };
 
 struct client;
 
-/* One connection. */
+/* A connection to the server. */
 struct visitor {
   enum web_stage stage;
   int descriptor;
   int64_t since_ns;                         /* time at which the stage began, on the clock of platform_now_ns */
   struct MHD_UpgradeResponseHandle *handle; /* libmicrohttpd's handle of a web socket, needed to close it */
-  /* the state of a web socket, made when its request is answered; owned; NULL: the connection is no web socket */
+  /* the state of a web socket, made when the request for the web socket is answered; owned; NULL: the connection is no
+   * web socket */
   struct client *client;
 };
 
 struct web {
-  /* Set by web_open, and only read afterwards. */
+  /* The fields down to `alarm` are set by web_open, and only read afterwards. */
   struct hub *hub;
   struct web_limits limits;
   struct web_address address;
   char machine[64], token[WEB_TOKEN_LENGTH + 1], cookie[32], url[WEB_URL_MAX];
-  int alarm[2]; /* a pipe that wakes the thread: to stop, or because observed values may have changed */
+  int alarm[2]; /* a pipe that wakes the server's thread when it has to stop or when observed values may have changed */
 
-  /* Used only by the thread. */
+  /* The following fields are used only by the server's thread. */
   struct MHD_Daemon *daemon;
   int daemon_events; /* descriptor that is readable when MHD_run has something to do */
   struct visitor visitors[WEB_CONNECTIONS_MAX];
   int visitor_count, socket_count;
-  bool freed; /* a connection has ended; MHD_run must be called again before it accepts another one */
+  /* true: a connection has ended, and MHD_run must be called again before the server accepts another connection */
+  bool freed;
   struct message_view view;
   struct preview *preview;
   struct cover_pixels cover_pixels;
-  const uint8_t *jpeg; /* the last JPEG, which lies in preview; NULL: none */
+  const uint8_t *jpeg; /* the last JPEG, in the memory of `preview`; NULL: none */
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;
 
-  /* wake, which the hub calls on any thread, uses observed (a client observes a property), rung (the alarm was rung and
-   * not cleared yet) and alarm. web_close sets stop and rings the alarm. */
+  /* The following fields are also used by other threads. wake, which the hub calls on the window's thread, uses
+   * observed (true: a client observes a property), rung (true: a byte is in the pipe `alarm`, so that the server's
+   * thread will wake) and alarm. web_close sets stop and wakes the server's thread. */
   struct hub_watch watch;
   pthread_t thread;
   atomic_bool stop, observed, rung;
 };
 
-/* Sets the stage of a connection, and the time at which it began. */
+/* Sets the stage of a connection, and the time at which the stage began. */
 static inline void web_visitor_enter(const struct web *web, struct visitor *visitor, enum web_stage stage) {
   visitor->stage = stage;
   visitor->since_ns = web->now_ns;
 }
 
-/* Functions that return enum MHD_Result return MHD_NO if memory is short; libmicrohttpd then closes the connection. */
+/* All functions below that return enum MHD_Result return MHD_NO if memory is short; libmicrohttpd then closes the
+ * connection. */
 
-/* True if the request's Host and Origin headers are those of this page. */
+/* Returns true if the request's headers Host and Origin show that it comes from this page. */
 bool web_comes_from_here(const struct web *web, const struct web_request *request);
-/* True if the request contains the token, or none is needed. *in_address: the token is in the request's URL. */
+/* Returns true if the request contains the page's token, or if no token is needed. *in_address becomes true if the
+ * token is in the request's URL. */
 bool web_has_token(const struct web *web, struct MHD_Connection *connection, bool *in_address);
-/* Answers with an HTTP status and a plain text. words is not copied and must be a string constant. */
+/* Answers a request with an HTTP status and a plain text. words is not copied and must be a string constant. */
 enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, const char *words);
 /* Answers a request for the page, one of its files or the picture. */
 enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, const struct web_request *request);
 
-/* Answers a request for a web socket, and makes the visitor's client if it is accepted. */
+/* Answers a request for a web socket. If the request is accepted, visitor->client becomes the state of the web
+ * socket. */
 enum MHD_Result web_socket_enter(struct web *web, struct visitor *visitor, struct MHD_Connection *connection,
                                  const struct web_request *request);
-/* Frees the visitor's client, if it has one. Called when libmicrohttpd has ended the connection. */
+/* Frees visitor->client, the state of a web socket, if there is one. Called when libmicrohttpd has ended the
+ * connection. */
 void web_socket_leave(struct web *web, struct visitor *visitor);
-/* Closes a web socket's connection by libmicrohttpd's handle. */
+/* Closes the connection of a web socket, which must be done by libmicrohttpd's handle. */
 void web_socket_end(struct web *web, struct visitor *visitor);
 
-/* True if the thread has to wait for the web socket to become readable, or writable. */
+/* web_socket_wants_to_read returns true if the server's thread must wait for the web socket to become readable;
+ * web_socket_wants_to_write returns true if it must wait for it to become writable. */
 bool web_socket_wants_to_read(const struct visitor *visitor);
 bool web_socket_wants_to_write(const struct visitor *visitor);
-/* True if received bytes can be handled at once, without waiting for the socket. */
+/* Returns true if the server's thread has something to do without waiting for the web socket: to handle bytes that were
+ * received already, or to close the connection. */
 bool web_socket_is_unread(const struct visitor *visitor);
-/* Reads and answers requests and sends what waits, as far as possible without blocking. Closes the web socket if a time
- * limit has passed. readable: the socket has bytes to read. */
+/* Reads and answers requests of the web socket, and sends waiting answers, as far as possible without blocking. Closes
+ * the web socket if a time limit has passed. readable: the socket has bytes to read. */
 void web_socket_serve(struct web *web, struct visitor *visitor, bool readable);
 /* True if the client observes at least one property. */
 bool web_socket_observes(const struct visitor *visitor);

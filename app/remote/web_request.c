@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Stores a header's value. A header that occurs twice makes the request wrong: of two Host or Origin headers, different
- * programs would use different ones. */
+/* Stores the value of an HTTP header. If a header occurs twice, the request is marked as wrong, because programs differ
+ * in which of two Host or Origin headers they use. */
 static void set_once(struct web_request *request, const char **field, const char *value) {
   if (*field)
     request->wrong = MHD_HTTP_BAD_REQUEST;

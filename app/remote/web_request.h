@@ -9,24 +9,27 @@ struct MHD_Connection;
 
 enum { WEB_HEAD_MAX = 16384 };
 
-/* The strings are borrowed from libmicrohttpd and valid as long as the request. NULL: the header was not sent. */
+/* The parts of a request. The strings are borrowed from libmicrohttpd and valid as long as the request; NULL: the
+ * request has no such header. */
 struct web_request {
   const char *method, *path;
   const char *host, *origin, *connection, *upgrade;
   const char *socket_key, *socket_version, *socket_protocols;
   bool http_1_1;
-  bool has_body; /* the request has a body (Content-Length, Transfer-Encoding) or asks if it may send one (Expect) */
-  int wrong;     /* HTTP status of the refusal; 0: the request is correct */
+  /* true: the request has a body (Content-Length, Transfer-Encoding) or asks if it may send one (Expect) */
+  bool has_body;
+  int wrong; /* HTTP status with which the request is refused; 0: the request is correct */
 };
 
-/* Fills *request from the connection's headers, and sets request->wrong. */
+/* Fills *request from the method, path, version and headers of the request, and sets request->wrong. */
 void web_request_read(struct web_request *request, struct MHD_Connection *connection, const char *method,
                       const char *path, const char *version);
 
-/* True if `list`, a header's value with words separated by commas, contains the word in upper or lower case. list NULL:
- * false. */
+/* Returns true if `list`, a header's value with words separated by commas, contains the word; upper and lower case
+ * count as equal. list NULL: false. */
 bool web_list_has(const char *list, const char *word);
-/* True if the request asks to change to a web socket (header Upgrade). Other protocols in that header are ignored. */
+/* True if the request asks to change to a web socket: a GET of HTTP/1.1 without a body, with version 13, a key, and
+ * "websocket" among the protocols in the header Upgrade. */
 bool web_request_is_socket(const struct web_request *request);
 
 #endif

@@ -14,34 +14,37 @@
 #include "app/remote/messages.h"
 
 enum {
-  /* As long as at least this many bytes wait to be sent to a client, its requests are not answered and changes are not
-   * sent. */
+  /* As long as at least this many bytes wait to be sent to a client, no further requests of that client are answered,
+   * and no changes of observed properties are sent to it. */
   BACKLOG_ENOUGH = 65536,
-  FRAME_COST = 64, /* bytes that a waiting frame takes besides its text, an estimate */
-  /* bytes that wslay gets from receive at a time; it reads until there is no more, and with small amounts receive can
-   * end that when too many answers wait */
+  FRAME_COST = 64, /* estimated number of bytes of memory that a waiting frame takes besides its text */
+  /* number of bytes that wslay gets at a time. wslay reads until there are no more bytes; small amounts allow this file
+   * to stop it when too many answers wait to be sent */
   PIECE_BYTES = 64,
-  TURN_BYTES = 65536, /* bytes that are read from one client before the next client is served */
+  TURN_BYTES = 65536, /* number of bytes that are read from one client before the next client is served */
   CLOSING_S = 2,
   ACCEPT_SIZE = 29,
 };
 
 struct client {
-  const struct web_limits *limits; /* time limits, those of the page's struct web */
+  const struct web_limits *limits; /* time limits in seconds; the page's struct web owns them */
   int descriptor;
   wslay_event_context_ptr frames;
   struct messages *messages;
   /* lines of JSON that wait to be put into frames: answers, and changes of observed properties */
   struct message_lines lines;
-  unsigned char *early; /* bytes of the first frames, which arrived together with the HTTP request; owned; NULL: none */
+  /* bytes that arrived together with the HTTP request: the first frames of the web socket; owned; NULL: none */
+  unsigned char *early;
   size_t early_size, early_used;
-  size_t turn;    /* bytes read from this client since the thread last began to serve it */
-  bool behind;    /* changes in web->view were not appended to lines yet, because too many bytes wait */
-  bool held_back; /* reading was stopped although more bytes may have arrived */
-  bool gone;      /* the connection has to be closed: the other end has closed it, or memory is short */
+  size_t turn; /* number of bytes read from this client since the server's thread last began to serve it */
+  /* true: changes of observed properties in web->view were not appended to `lines` yet, because too many bytes wait to
+   * be sent */
+  bool behind;
+  bool held_back; /* true: reading from this client was stopped although more bytes may have arrived */
+  bool gone;      /* true: the connection has to be closed: the other end has closed it, or memory is short */
   int64_t now_ns, heard_ns, pinged_ns;
-  int64_t moved_ns;   /* time when the client last received bytes, or when nothing waited to be sent */
-  int64_t closing_ns; /* time when the close frame was sent; 0: it was not sent yet */
+  int64_t moved_ns;   /* the last time (platform_now_ns) when the client received bytes or nothing waited to be sent */
+  int64_t closing_ns; /* time when the web socket's close frame was sent; 0: it was not sent yet */
 };
 
 static int64_t seconds(int64_t count) {
@@ -98,8 +101,8 @@ static ssize_t transmit(wslay_event_context_ptr frames, const uint8_t *bytes, si
   return (ssize_t)sent;
 }
 
-/* wslay calls this for each message that has arrived: one request of the protocol in messages.h. A binary message
- * closes the web socket. wslay itself answers pings and closes. */
+/* Handles a message of a web socket, which is one request of the protocol in messages.h. wslay calls this function for
+ * each message that has arrived. A binary message closes the web socket. wslay itself answers pings and closes. */
 static void hear(wslay_event_context_ptr frames, const struct wslay_event_on_msg_recv_arg *message, void *opaque) {
   struct client *client = opaque;
   if (message->opcode == WSLAY_TEXT_FRAME)
@@ -169,8 +172,8 @@ static int accept_key(char accept[ACCEPT_SIZE], const char *key) {
   return av_base64_encode(accept, ACCEPT_SIZE, sum, sizeof sum) ? 0 : -1;
 }
 
-/* libmicrohttpd calls this when the answer that accepts the web socket was sent. From now on this file uses the
- * descriptor. early: bytes that arrived behind the request. */
+/* Begins the web socket: libmicrohttpd calls this function when the answer that accepts the web socket was sent. From
+ * then on this file uses the connection's descriptor. early: bytes that arrived directly after the request. */
 static void begin(void *opaque, struct MHD_Connection *connection, void *context, const char *early, size_t size,
                   MHD_socket descriptor, struct MHD_UpgradeResponseHandle *handle) {
   struct web *web = opaque;
@@ -223,7 +226,7 @@ enum MHD_Result web_socket_enter(struct web *web, struct visitor *visitor, struc
   return accept_socket(web, connection, request);
 }
 
-/* --- its turn --- */
+/* --- serving a web socket each time that the server's thread comes to it --- */
 
 bool web_socket_wants_to_read(const struct visitor *visitor) {
   const struct client *client = visitor->client;
@@ -255,8 +258,8 @@ static int put_frame(struct client *client, enum wslay_opcode kind, const char *
   return wslay_event_queue_msg(client->frames, &message);
 }
 
-/* Moves lines into frames of wslay's queue until that has BACKLOG_ENOUGH bytes. Returns 0 or an error of wslay. Once
- * the web socket is being closed, the lines are dropped. */
+/* Moves lines that wait to be sent into frames of wslay's queue until the queue has BACKLOG_ENOUGH bytes. Returns 0 or
+ * an error of wslay. Once the web socket is being closed, the lines are dropped. */
 static int put_lines(struct client *client) {
   struct message_lines *lines = &client->lines;
   size_t put = 0;
@@ -272,8 +275,8 @@ static int put_lines(struct client *client) {
   return status == WSLAY_ERR_NO_MORE_MSG ? 0 : status;
 }
 
-/* Queues a ping if the client has sent nothing for limits->ping seconds and has got no ping since. Browsers answer it;
- * a client that does not is closed later. */
+/* Queues a ping if the client has sent nothing for limits->ping seconds and was sent no ping since then. Browsers
+ * answer a ping; if a client does not, its connection is closed later. Returns 0, or 1 if memory is short. */
 static int put_ping(struct client *client) {
   if (client->now_ns - client->heard_ns < seconds(client->limits->ping) || client->pinged_ns > client->heard_ns)
     return 0;
@@ -281,8 +284,8 @@ static int put_ping(struct client *client) {
   return put_frame(client, WSLAY_PING, NULL, 0) == WSLAY_ERR_NOMEM;
 }
 
-/* Reads and drops bytes after the close frame was sent. If unread bytes were left, closing the socket would reset the
- * connection, and the close frame might be lost. */
+/* Reads and drops bytes that arrive after the close frame was sent. If unread bytes were left, closing the socket would
+ * reset the connection, and the close frame might be lost. */
 static void drain(struct client *client) {
   char bytes[4096];
   int64_t got = platform_receive(client->descriptor, bytes, sizeof bytes);

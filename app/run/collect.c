@@ -1,5 +1,5 @@
-/* Takes finished pictures from the engine and puts them into the window's mailbox, measures their times, and counts
- * frames that are dropped. Runs on the loop's thread. */
+/* Part of the loop (loop.h) that takes finished pictures from the engine and puts them into the window's mailbox. It
+ * measures the pictures' times and counts dropped frames. Runs on the loop's thread. */
 #include "app/platform/app_platform.h"
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
@@ -10,8 +10,10 @@ void loop_count_dropped(struct loop *loop, int count) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Gives the governor the frame's time, except while a handle is being prepared or an engine opened in the background,
- * which makes frames slower. Sets mail->missed if the time budget was exceeded. */
+/* Sets mail->missed if the time budget was exceeded, and tells the governor (which keeps the budget) how long the frame
+ * took. Does nothing without a budget. The governor is not told while a handle is being prepared or released, or an
+ * engine opened or closed, in the background, because frames are slower during that; nor if its list of settings has
+ * changed since the frame was submitted. */
 static void measure(struct loop *loop, const struct companion *companion, struct mail *mail) {
   double budget_ms = loop->params.budget_ms, since_ms = (double)(mail->finished_ns - companion->put_ns) * 1e-6;
   bool disturbed = loop->handles.preparer.errand.busy || loop->opener.errand.busy;
@@ -40,7 +42,7 @@ int loop_collect(struct loop *loop) {
                       .again = companion->again,
                       .applied = companion->applied,
                       .whole = made.whole && companion->has_texts};
-  /* With two frames in flight the second had to wait for the first, so its own time begins when the first was
+  /* If two frames were in flight, the second had to wait for the first, so its own time begins when the first was
    * finished. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;

@@ -7,31 +7,36 @@
 #include "app/control/picture_size.h"
 
 enum {
-  /* number of frames that are not measured after a change of rung (size or steps), because they are slower */
+  /* number of frames after a change of rung (setting of size and steps) that are not measured, because the first ones
+   * are slower */
   WARM_UP = 2,
-  ENOUGH = 8, /* number of measured frames from which a rung's time counts as known */
-  /* A rung is too slow if this many of the last GOVERNOR_WINDOW frames are late, or the last LATE_IN_A_ROW ones. Fewer
-   * may be a spike. */
+  /* number of frames that must be measured with a rung (setting of size and steps) before their median counts as its
+   * frame time */
+  ENOUGH = 8,
+  /* A rung (setting of size and steps) counts as too slow if this many of the last GOVERNOR_WINDOW frames exceeded the
+   * time budget, or all of the last LATE_IN_A_ROW frames. Fewer late frames may be a coincidence. */
   LATE_IN_ALL = 6,
   LATE_IN_A_ROW = 4
 };
 
-/* The governor moves to a better rung if that is predicted to take at most `headroom` of the time budget, and to a
- * cheaper rung whose predicted time is at most `fitting` of it. */
+/* Fractions of the time budget. The governor moves to a better rung (setting of size and steps) if a frame there is
+ * predicted to take at most headroom * budget. If it must move to a cheaper rung, it takes the first one that is
+ * predicted to take at most fitting * budget. */
 static const double headroom = 0.85, fitting = 0.9;
 static const double pause_least_s = 2, pause_most_s = 120;
-static const double lasting_s = 60; /* a move up that is not undone for this long counts as right */
+/* number of seconds for which a move to a better rung (more pixels or steps) must not be undone to count as right */
+static const double lasting_s = 60;
 static const double believed_s = 60;
 static const double second_ns = 1e9;
 
-/* --- the ladder --- */
+/* --- the list of rungs: the user's size and steps first, then cheaper settings --- */
 
 static double work_of(const struct governor_rung *rung) {
   return (double)rung->width * rung->height * rung->steps;
 }
 
-/* Fills a rung's size: the wish's size with the number of pixels multiplied by `by`, and the wish's aspect ratio. If
- * that would be fewer than floor_pixels, the rung gets the wish's size. */
+/* Sets the size of a rung (setting of size and steps) to the user's size with both sides multiplied by `by`, so that
+ * the aspect ratio stays the same. If this would be fewer than floor_pixels pixels, it gets the user's size. */
 static void scale(const struct governor_wish *wish, double by, int floor_pixels, struct governor_rung *rung) {
   const struct picture_size_wish near = {
       .asked = {wish->width, wish->height},
@@ -47,7 +52,8 @@ static void scale(const struct governor_wish *wish, double by, int floor_pixels,
 }
 
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]) {
-  /* targets for the work (pixels times steps) of the cheaper rungs, relative to the wish's */
+  /* work (pixels times steps) that the cheaper rungs (settings of size and steps) should have, as a fraction of that of
+   * the user's setting */
   static const double shares[] = {0.75, 0.5, 0.25};
   const double distinct = 0.93;
   int count = 1, floor_pixels = wish->floor_pixels ? wish->floor_pixels : wish->width * wish->height / 4;
@@ -64,15 +70,15 @@ int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs
   return count;
 }
 
-/* --- the model --- */
+/* --- predicting frame times from measured ones --- */
 
 static int by_value(const void *a, const void *b) {
   double first = *(const double *)a, second = *(const double *)b;
   return (first > second) - (first < second);
 }
 
-/* Returns the q-quantile (0.5: median) of the last frame times on the rung in use, in ms, from at most `most` of them;
- * 0: none was measured. */
+/* Returns the quantile q (0.5: median) of the newest frame times, in ms, that were measured with the rung (setting of
+ * size and steps) in use; at most `most` of them are used. 0: none was measured. */
 static double quantile(const struct governor *g, int most, double q) {
   double sorted[GOVERNOR_WINDOW];
   int count = (int)(g->measured < most ? g->measured : most);
@@ -82,9 +88,10 @@ static double quantile(const struct governor *g, int most, double q) {
   return count ? sorted[(int)lrint(q * (count - 1))] : 0;
 }
 
-/* Updates relative[] with the ratio between the frame times measured on this rung and on the previous one. The GPU's
- * load may have changed between the two measurements, so the new value is the mean of the old ratio and the measured
- * one, which is limited to a range around the ratio of the rungs' work. */
+/* Corrects relative[] (frame time with each rung, a setting of size and steps, divided by that with rung 0) by the
+ * times measured with the rung in use and with the one used before. The GPU's load may have changed between the two
+ * measurements. Therefore the measured ratio is limited to a range around the ratio of the rungs' work, and then
+ * averaged with the old ratio. */
 static void update_ratio(struct governor *g) {
   double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
   double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;
@@ -111,7 +118,7 @@ bool governor_is_settled(const struct governor *g) {
   return g->measured >= ENOUGH;
 }
 
-/* --- the choice --- */
+/* --- choosing the rung (setting of size and steps) to use --- */
 
 static void settle_on(struct governor *g, int rung, int64_t now_ns) {
   g->left = g->rung;
@@ -121,9 +128,9 @@ static void settle_on(struct governor *g, int rung, int64_t now_ns) {
   g->since_ns = now_ns;
 }
 
-/* Returns the first rung from `from` down to cheaper ones whose predicted frame time fits the budget. If none fits, it
- * returns the cheapest of them; if there is none at all, the rung in use. ms_of_first: predicted frame time on rung
- * 0. */
+/* Returns the first rung (setting of size and steps), from rung `from` on to cheaper ones, whose predicted frame time
+ * fits the budget. If none fits, the result is the cheapest usable rung; if none is usable, the rung in use.
+ * ms_of_first: predicted frame time with rung 0. */
 static int find_room(const struct governor *g, int from, double ms_of_first) {
   int last = g->rung;
   for (int i = from; i < g->count; i++) {
@@ -180,13 +187,15 @@ static bool is_late(const struct governor *g) {
   return false;
 }
 
-/* Returns the cheaper rung to move to if too many of the last frames were late; otherwise the rung in use. */
+/* Returns the cheaper rung (fewer pixels or steps) to move to if too many of the last frames were late; otherwise the
+ * rung in use. */
 static int look_down(const struct governor *g) {
   return is_late(g) ? find_room(g, g->rung + 1, quantile(g, ENOUGH, 0.75) / g->relative[g->rung]) : g->rung;
 }
 
-/* Predicts the frame time on a better rung, in ms. A measured ratio above the ratio of work may come from a change of
- * the GPU's load, so its influence decays exponentially with the time spent on the rung in use. */
+/* Predicts the frame time on a better rung `up` (more pixels or steps), in ms. If the measured ratio of frame times is
+ * above the ratio of work, the GPU may have been busier for a while; so the measured part of the ratio decays
+ * exponentially with waited_s, the time spent on the rung in use. */
 static double predict(const struct governor *g, int up, double frame_ms, double waited_s) {
   double likely = g->work[up] / g->work[g->rung], measured = g->relative[up] / g->relative[g->rung];
   return frame_ms * (measured <= likely ? measured : likely + (measured - likely) * exp(-waited_s / believed_s));
@@ -202,8 +211,8 @@ static int look_up(const struct governor *g, int64_t now_ns) {
   return predict(g, up, quantile(g, GOVERNOR_WINDOW, 0.9), waited_s) <= headroom * g->budget_ms ? up : g->rung;
 }
 
-/* Adapts the pause before the next move up: halved if the last move up has lasted lasting_s, doubled if it had to be
- * undone. */
+/* Adapts the pause before the next move to a better rung (more pixels or steps). It is halved if the last such move was
+ * not undone for lasting_s, and doubled if it had to be undone (failed). */
 static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   if (!g->climbed_ns)
     return;
@@ -216,8 +225,8 @@ static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   g->climbed_ns = 0;
 }
 
-/* Returns the rung closest to `wanted`, between it and the rung in use, whose handle is ready; the rung in use if none
- * is. ready: bit i is set if rung i is ready. */
+/* Returns the rung (setting of size and steps) closest to `wanted`, between `wanted` and the rung in use, whose handle
+ * is prepared; if there is none, the rung in use. ready: bit i is set if the handle of rung i is prepared. */
 static int nearest_ready(const struct governor *g, int wanted, unsigned ready) {
   while (wanted > g->rung && !(ready >> wanted & 1))
     wanted--;

@@ -1,9 +1,9 @@
-/* Keeps frames within a time budget by choosing among up to four settings of the engine, the rungs: rung 0 is the size
- * and number of steps that the user asked for (the wish), and each further rung has fewer pixels or steps. The governor
- * uses the first rung whose predicted frame time fits the budget. It moves to a cheaper rung after a few late frames,
- * and to a better one if that is predicted to need at most 85 % of the budget, after a pause that doubles with each
- * move that had to be undone. It reads no clock and calls no engine: struct governor is a plain value, which one thread
- * uses. */
+/* Keeps frames within a time budget by choosing among up to four settings of the engine, called rungs: rung 0 is the
+ * size and number of steps that the user asked for (the wish), and each further rung has fewer pixels or steps. The
+ * governor uses the first rung whose predicted frame time fits the budget. It moves to a cheaper rung after a few late
+ * frames, and to a better one if that is predicted to need at most 85 % of the budget, after a pause that doubles with
+ * each move that had to be undone. The governor reads no clock and calls no engine: struct governor is a plain value,
+ * which one thread uses. */
 #ifndef APP_RUN_GOVERNOR_H
 #define APP_RUN_GOVERNOR_H
 
@@ -18,61 +18,68 @@ struct governor_rung {
 
 struct governor_wish {
   int width, height, steps;
-  int multiple;     /* width and height must be multiples of this */
-  int floor_pixels; /* least number of pixels of a cheaper rung; 0: a quarter of the requested number */
+  int multiple; /* width and height must be multiples of this number */
+  /* least number of pixels of the cheaper settings; 0: a quarter of the number that the user asked for */
+  int floor_pixels;
 };
 
-/* Fills the rungs: the wish and up to three cheaper ones with clearly less work (pixels times steps) than the one
- * before. Pictures become smaller with the same aspect ratio as far as floor_pixels allows, and then the steps become
- * fewer. Returns the number of rungs, at least 1. */
+/* Fills the rungs (settings of size and steps): first the wish, which is what the user asked for, and up to three
+ * cheaper ones, each with clearly less work (pixels times steps) than the one before. Pictures become smaller with the
+ * same aspect ratio as far as floor_pixels allows, and then the steps become fewer. Returns the number of rungs, at
+ * least 1. */
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]);
 
-/* Zero-initialise to start. */
+/* State of the governor, which keeps frames within a time budget. Zero-initialise to start. */
 struct governor {
   double budget_ms;
-  /* count: number of rungs; rung: index of the one in use, where 0 has the size and steps that the user asked for */
+  /* number of rungs (settings of size and steps), and index of the rung in use; rung 0 is what the user asked for */
   int count, rung;
   bool absent[GOVERNOR_RUNGS];
   double work[GOVERNOR_RUNGS];
-  /* frame time relative to rung 0: at first the ratio of their work, later measured */
+  /* frame time with each rung (setting of size and steps), divided by that with rung 0: at first the ratio of their
+   * work, later a measured ratio */
   double relative[GOVERNOR_RUNGS];
-  double recent[GOVERNOR_WINDOW]; /* ring of the last measured frame times of the rung in use, in ms */
-  /* Frames of the rung in use since it was chosen: number measured, and number seen, of which the first few are not
-   * measured because they are slower. */
+  double recent[GOVERNOR_WINDOW]; /* ring buffer of the last frame times measured with the setting in use, in ms */
+  /* Numbers of frames since the rung (setting of size and steps) in use was chosen. measured: frames whose time was
+   * recorded; skipped: the first few, whose time was ignored because they are slower. */
   long measured, skipped;
-  int left; /* index of the rung that was in use before this one */
-  /* median frame time, in ms, of the rung in use before this one (index `left`); 0: it is unknown, or was already used
-   * to correct `relative`, the ratios of the rungs' frame times */
+  int left; /* index of the setting of size and steps (rung) that was in use before */
+  /* median frame time, in ms, with the setting `left` while it was in use; 0: unknown, or `relative` was already
+   * corrected by it */
   double left_ms;
-  /* last measured frame time in ms divided by the rung's work (pixels times steps); 0: unknown */
+  /* last measured median frame time, in ms, divided by the work (pixels times steps) of the setting it was measured
+   * with; 0: unknown */
   double ms_by_work;
-  int64_t since_ns; /* time when the rung in use was chosen */
-  /* time of the last move to a better rung, until it has lasted for a minute or was undone; 0: none */
+  int64_t since_ns; /* time when the setting of size and steps in use was chosen, on the clock of the caller's now_ns */
+  /* time of the last move to a better setting (more pixels or steps); 0: there was none, or it has lasted for a minute,
+   * or it was undone */
   int64_t climbed_ns;
-  double pause_s; /* seconds to stay on a rung before a better one is tried */
+  double pause_s; /* seconds to keep a setting of size and steps before a better one is tried */
 };
 
-/* Starts anew with other rungs. The time per unit of work that was measured before, if any, decides which rung is used
- * first; otherwise it is rung 0. */
+/* Starts with a new list of rungs (settings of size and steps). If the time per unit of work (pixels times steps) was
+ * measured with earlier rungs, the first rung that is predicted to fit the budget is used, or the last one if none is;
+ * otherwise rung 0. */
 void governor_begin(struct governor *governor, double budget_ms, const struct governor_rung *rungs, int count,
                     int64_t now_ns);
 
-/* Reports how long a frame took that was made with the size and steps of this rung. Ignored if another rung is in use
- * by now. */
+/* Records how long, in ms, a frame took that was made with this rung (setting of size and steps). Does nothing if
+ * another rung is in use by now, and for the first two frames of a rung, which are slower. */
 void governor_measure(struct governor *governor, int rung, double frame_ms);
 
-/* Moves to another rung if that is necessary and the rung's handle is ready. ready: bit i is set if rung i is ready.
- * Returns the rung whose handle the caller should prepare first: the one that the governor wants to use, which is the
- * rung in use if no move is wanted. */
+/* Moves to another rung (setting of size and steps) if the frame times ask for it and that rung's handle is prepared.
+ * ready: bit i is set if the engine has prepared a handle for rung i. Returns the rung whose handle the caller should
+ * prepare first; it is the rung in use if the governor wants no other. */
 int governor_choose(struct governor *governor, unsigned ready, int64_t now_ns);
 
-/* Reports that a rung's handle cannot be prepared. If that rung is in use, the governor moves to the next cheaper one,
- * or if there is none to a better one. */
+/* Reports that the handle of a rung (setting of size and steps) cannot be prepared. If that rung is in use, the
+ * governor moves to the next cheaper rung or, if there is none, to a better one. */
 void governor_refuse(struct governor *governor, int rung, int64_t now_ns);
-/* Returns the median time of a frame of the rung in use, in ms; 0: fewer than eight frames were measured. */
+/* Returns the median frame time in ms with the rung (setting of size and steps) in use; 0: fewer than eight frames were
+ * measured. */
 double governor_frame_ms(const struct governor *governor);
-/* Returns true if eight frames were measured on the rung in use. Before that, handles of other rungs should not be
- * prepared, because the preparation would make the measured frames slower. */
+/* Returns true if at least eight frames were measured with the rung (setting of size and steps) in use. Before that,
+ * handles of other rungs should not be prepared, because the preparation would make the measured frames slower. */
 bool governor_is_settled(const struct governor *governor);
 
 #endif

@@ -1,12 +1,12 @@
 #include "app/run/heard.h"
 
-/* A picture of a frame that was captured longer ago than this (2 s) does not change the smoothed latency: it is shown
- * late on purpose, for example while the video is paused. */
+/* Limit in ns of the latencies that are averaged. A picture whose frame was captured longer ago than this is shown late
+ * on purpose, for example while the video is paused. */
 static const int64_t latency_most_ns = 2000000000;
-static const double share = 0.05; /* weight of a new latency in the smoothed one */
+static const double share = 0.05; /* weight of a new latency in the smoothed latency, an exponential average */
 
-/* Returns true if the picture's latency should be averaged: it is the first picture of its frame, and the latency is
- * plausible. */
+/* Returns true if the picture's latency should be averaged. It should not be if the same frame's picture was shown
+ * before, or if the latency is negative or too long. */
 static bool is_fresh(const struct heard *heard, const struct frame *picture, int64_t latency_ns) {
   return picture->captured_ns > 0 && picture->captured_ns != heard->captured_ns && latency_ns >= 0 &&
          latency_ns < latency_most_ns;

@@ -1,15 +1,15 @@
 /* Computes which moment of a microphone's sound belongs to a picture in a recording: the time when the picture's frame
- * was captured. That is the time when the picture was shown minus the smoothed latency, so that one slow frame does not
- * shift the sound. */
+ * was captured. The result is the time when the picture was shown minus the smoothed latency, so that one slow frame
+ * does not shift the sound. */
 #ifndef APP_RUN_HEARD_H
 #define APP_RUN_HEARD_H
 
 #include "unet/base/frame.h"
 
-/* Zero-initialise to start. */
+/* State for computing which sound belongs to a picture. Zero-initialise to start. */
 struct heard {
-  int64_t captured_ns; /* capture time of the previous picture's frame */
-  double latency_ns;   /* smoothed time from capture to screen, in ns; 0: unknown */
+  int64_t captured_ns; /* capture time of the frame of the picture shown before (platform_now_ns) */
+  double latency_ns;   /* smoothed time from a frame's capture to the display of its picture, in ns; 0: unknown */
 };
 
 /* Returns the time on the clock of platform_now_ns at which the sound of this picture was recorded. shown_ns: time when

@@ -7,34 +7,36 @@
 #include "app/flow/errand.h"
 #include "unet/engine.h"
 
-/* The values with which an engine and its first handle begin. */
+/* The parameter values with which an engine and its first handle (struct prepared) are made. */
 struct loop_beginning {
   struct parameters values;
-  /* encoded[i]: slot i of the engine already holds its text; the other texts are encoded later */
+  /* encoded[i]: true: slot i of the engine (place of an encoded prompt) has its text already; the other texts are
+   * encoded later */
   bool encoded[SLOTS];
 };
 
-/* An engine with its first handle. */
+/* An engine with its first handle (prepared size and step count). */
 struct opened {
   struct engine *engine;
   struct prepared *prepared;
   struct loop_beginning beginning;
 };
 
-/* Opens an engine with opened->beginning.values, and changes those that the engine could not follow. used: info, copied
- * at the time of the request, of the engine that is in use meanwhile; NULL: none is. Returns 0, or -1 with err and no
- * engine. */
+/* Opens an engine with opened->beginning.values, in which it changes values that the engine could not use. used:
+ * description, copied at the time of the request, of the engine that is in use meanwhile; NULL: there is none. Returns
+ * 0, or -1 with err and no engine. */
 typedef int open_engine(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err);
 
-/* Zero-initialise to start, except for open and opaque, which the caller sets. */
+/* The task of opening or closing an engine on another thread. Zero-initialise to start, except for open and opaque,
+ * which the caller sets. */
 struct opener {
   open_engine *open;
   void *opaque;
   struct errand errand;
   bool closes;
-  struct parameters wish; /* values with which an engine was requested last */
+  struct parameters wish; /* parameter values with which an engine was requested last */
   struct engine_info used;
-  struct opened opened; /* the engine that was opened, or that is to be closed */
+  struct opened opened; /* the engine that the task has opened, or that it is to close */
   int status;
   struct error err;
 };
@@ -42,17 +44,17 @@ struct opener {
 /* Starts opening an engine with these values. Only allowed while no task runs. Returns 0, or -1 with err if no thread
  * can be started. */
 int opener_ask(struct opener *opener, const struct parameters *wish, const struct engine_info *used, struct error *err);
-/* Starts closing an engine that nobody uses any more. Only allowed while no task runs. On success it takes over the
- * engine, stores NULL in *engine and returns 0; -1 with err: no thread can be started. */
+/* Starts closing an engine that nobody uses any more. Only allowed while no task runs. Returns 0 with NULL in *engine,
+ * because the opener owns the engine from then on; or -1 with err if no thread can be started. */
 int opener_close(struct opener *opener, struct engine **engine, struct error *err);
 
 enum opener_news { OPENER_NOTHING, OPENER_OPENED, OPENER_REFUSED, OPENER_CLOSED };
-/* Returns which task has finished since the last call; does not wait. OPENER_NOTHING: none. OPENER_OPENED: *opened is
- * the requested engine, which the caller owns now. OPENER_REFUSED: it could not be opened, and err says why.
+/* Tells which task has finished since the last call; does not wait. OPENER_NOTHING: none. OPENER_OPENED: *opened is the
+ * requested engine, which the caller owns now. OPENER_REFUSED: the engine could not be opened, and err says why.
  * OPENER_CLOSED: an engine was closed. */
 enum opener_news opener_take(struct opener *opener, struct opened *opened, struct error *err);
 
-/* Waits until the running task has ended, and closes an engine that it has opened. */
+/* Waits until the running task has ended, if there is one. If it has opened an engine, that engine is closed. */
 void opener_end(struct opener *opener);
 
 #endif

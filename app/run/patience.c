@@ -3,8 +3,9 @@
 #include <math.h>
 
 static const double least_ms = PATIENCE_LEAST_MS, frames = 4, times_to_leave = 10;
-/* Floating-point operations per second, set below those of the slowest GPU, and of one processor core without a fast
- * library. From them follows how long the first frame of a handle may take. */
+/* Assumed floating-point operations per second of a very slow GPU, and of one processor core without a fast library:
+ * less than any real one has. They decide how long the first frame of a handle (prepared size and step count) may
+ * take. */
 static const double slowest_gpu = 1e12, slowest_processor = 1e9;
 
 void patience_note(struct frame_pace *pace, double frame_ms) {

@@ -1,26 +1,28 @@
-/* Decides how long a frame may take before its engine counts as hanging. The limit depends on the handle that makes the
- * frame and not on the handle before, because a larger size or another model takes longer. */
+/* Decides after how long a frame that is not finished counts as an engine that hangs. The limit depends on the handle
+ * (prepared size and step count) that makes the frame, because with a larger size or another model a frame takes
+ * longer. */
 #ifndef APP_RUN_PATIENCE_H
 #define APP_RUN_PATIENCE_H
 
 #include <stdbool.h>
 
-/* Frame times of one handle, from which the limits follow. Zeros: no frame was made yet. */
+/* Times of the frames that one handle (prepared size and step count) has made; the limits follow from them.
+ * Zero-initialise for a new handle. */
 struct frame_pace {
-  double frame_ms; /* smoothed frame time; 0: the handle has made no frame yet */
+  double frame_ms; /* smoothed time of a frame, in ms; 0: there was no frame yet */
   double flops;    /* number of floating-point operations of one frame */
-  /* true: the device is a GPU, which works without the processor; false: the processor computes */
+  /* true: the device is a GPU; false: frames are computed by the processor */
   bool by_itself;
 };
 
-/* Users are told that a frame takes long after this many ms at the earliest. */
+/* lower limit, in ms, of the time after which users are told that a frame takes long */
 enum { PATIENCE_LEAST_MS = 1000 };
 
-/* Records how long a frame of this handle took. */
+/* Records how long a frame made with this handle (prepared size and step count) took. */
 void patience_note(struct frame_pace *pace, double frame_ms);
 
-/* Returns after how many ms the engine counts as hanging: four frame times, but at least a second; for the handle's
- * first frame a second and the time that a very slow machine would need for it. */
+/* Returns after how many ms the engine counts as hanging: four frame times, but at least a second. For the first frame
+ * of a handle, whose time is unknown, it is a second plus the time that a very slow machine would need. */
 double patience_to_tell_ms(const struct frame_pace *pace);
 
 /* Returns after how many ms a hanging engine is given up: ten times patience_to_tell_ms. */

@@ -1,5 +1,6 @@
-/* Opens the loop's first engine, and after a failure opens it again with the same values. If the device is lost for
- * this process, the engine is closed, so that another process can open it. */
+/* Opens the loop's first engine, and opens it again after a failure, with the values that it had been opened with and
+ * the current ones of all others. If this process cannot use the device any more, the engine is closed, so that another
+ * process can open it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "unet/base/platform.h"
 
 enum { STEP_MS = 20 };
-/* If an engine fails again within lasting_ns after it was opened, the pause before the next attempt doubles, from
- * pause_least_ns to pause_most_ns. */
+/* An engine that fails within lasting_ns after it was opened counts as failing again: the pause before the next attempt
+ * then doubles, from pause_least_ns up to pause_most_ns. */
 static const int64_t lasting_ns = 30 * INT64_C(1000000000), pause_least_ns = 500000000,
                      pause_most_ns = 30 * INT64_C(1000000000);
 
@@ -19,7 +20,7 @@ static void publish_away(struct loop *loop, bool away) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Closes the engine, its handles, and engines that are being opened. Frames in flight are lost. */
+/* Closes the engine with its handles, and engines that are being opened. Frames in flight are lost. */
 static void leave_engine(struct loop *loop) {
   loop_close_engines(loop);
   if (loop->params.left)
@@ -41,7 +42,7 @@ static int64_t next_pause(int64_t pause_ns) {
   return pause_ns < pause_least_ns ? pause_least_ns : pause_ns * 2 < pause_most_ns ? pause_ns * 2 : pause_most_ns;
 }
 
-/* Opens the first engine, and applies the changes that were sent before it was open. */
+/* Opens the first engine, and applies the changes that were sent before it was open. Returns 0, or -1 with err. */
 static int open_first(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct settings settings;
@@ -61,8 +62,8 @@ static int open_first(struct loop *loop, struct error *err) {
   return 0;
 }
 
-/* Tries once to open the engine with the values of the failed one, and with changes sent since that need no other
- * engine. Returns 0, or -1 with err. */
+/* Tries once to open the engine again: with the values that the failed engine was opened with, and the current ones of
+ * parameters that do not decide which engine is opened. Returns 0, or -1 with err. */
 static int open_once(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct engine_info used;
@@ -78,7 +79,8 @@ static int open_once(struct loop *loop, struct error *err) {
   return 0;
 }
 
-/* Closes the engine and waits until loop_end is called. Returns -1, as for an engine that failed. */
+/* Closes the engine whose device is lost, and waits until loop_end is called. Returns -1, as for any engine that
+ * failed. */
 static int leave_lost(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   loop->status.lost = true;
@@ -93,7 +95,8 @@ static bool is_lost(const struct loop *loop) {
   return loop->params.leaves_lost && loop->err.lost;
 }
 
-/* Logs a failure unless its message equals that of the last one. */
+/* Logs a failure to open the engine, unless its message equals that of the failure before, and makes the pause before
+ * the next attempt longer. */
 static void note_failure(struct loop *loop, const struct error *err) {
   if (strcmp(err->message, loop->err.message))
     log_line(loop->params.log, LOG_WARNING, "%s; it is tried again", err->message);
@@ -113,7 +116,7 @@ int loop_recover(struct loop *loop) {
   loop->pause_ns = lasted ? 0 : next_pause(loop->pause_ns);
   for (wait_while(loop, loop->pause_ns); !loop->stop; wait_while(loop, loop->pause_ns)) {
     bool failed = open_once(loop, &err);
-    if (loop->stop) /* loop_end was called, and loop_stop reports this failure */
+    if (loop->stop) /* loop_end was called meanwhile; loop_stop will report why the engine cannot be opened */
       return -1;
     if (!failed) {
       loop->recovered_ns = platform_now_ns();

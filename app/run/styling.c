@@ -61,7 +61,7 @@ static void refuse(struct styling *s, const struct error *err) {
   atomic_fetch_add(&s->refused, 1);
 }
 
-/* Removes the style from a slot of the engine. Returns 1, or -1 with err on failure. */
+/* Removes the style from a slot (from 1) of the engine. Returns 1, or -1 with err on failure. */
 static int empty(struct styling *s, struct engine *engine, struct parameters *has, int slot, struct error *err) {
   if (slot == 1)
     engine_free_style(&s->style);
@@ -69,8 +69,10 @@ static int empty(struct styling *s, struct engine *engine, struct parameters *ha
   return engine_set_style(engine, slot - 1, NULL, err) ? -1 : 1;
 }
 
-/* Starts reading the file that a slot's value names; if the value is empty, removes the slot's style. If the engine has
- * no IP-Adapter but an engine with one is being opened, nothing is done until that is in use. */
+/* Starts reading the picture file that a slot's value names; if the value is empty, removes the slot's style instead.
+ * If the engine has no IP-Adapter, the file is refused, unless an engine with one is being opened: then nothing is
+ * done, and a later call reads the file for that engine. Returns 0, 1 if the engine's style has changed, or -1 with
+ * err. */
 static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
                       int slot, struct error *err) {
   if (!parameters_text(wish, PARAMETER_STYLE, slot))
@@ -90,8 +92,8 @@ static int begin_file(struct styling *s, struct engine *engine, struct parameter
   return 0;
 }
 
-/* Gives the engine the style that was read. Returns 1; 0 if the engine's image encoder takes another format; -1 with
- * err on failure. */
+/* Gives the engine the style that the background thread has read. Returns 1; 0 if the engine's image encoder takes
+ * another format; -1 with err on failure. */
 static int give(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   if (!is_read_by(&s->format, engine))
     return 0;
@@ -102,9 +104,10 @@ static int give(struct styling *s, struct engine *engine, struct parameters *has
   return 1;
 }
 
-/* Takes the result of the background thread. A file's style that was read for an engine with another format is freed,
- * and the file is read again later; the style of a video frame is kept for engines that can use it. Returns 0, 1 if the
- * engine got a style, or -1 with err. */
+/* Takes the result of the background thread, and gives it to the engine. If the engine's image encoder takes another
+ * format than the one in which the style was read, a file's style is freed, and the file is read again later; the style
+ * of a video frame is kept for engines that can use it. Returns 0, also if a file could not be read (it is then
+ * refused); 1 if the engine got a style; or -1 with err. */
 static int end(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   errand_join(&s->errand);
   frame_release(&s->frame);

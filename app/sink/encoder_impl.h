@@ -9,8 +9,8 @@ bool encoder_is_rgb(enum AVPixelFormat format);
 /* True for libx264 and libx265. */
 bool encoder_is_x26x(const AVCodec *codec);
 
-/* Sets encoder->scaler up for frames of this format, if the open encoder takes another one. (GIF's frames are converted
- * by palette.h after that.) Returns 0 or an FFmpeg error code. */
+/* Sets up encoder->scaler, which converts frames of this pixel format to the one that the open encoder needs, if the
+ * two differ. (For GIF, palette.h converts the scaled frames once more.) Returns 0 or an FFmpeg error code. */
 int encoder_open_scaler(struct encoder *encoder, enum pixel_format from);
 
 #endif

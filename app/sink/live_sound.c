@@ -15,42 +15,48 @@
 enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, MOMENTS = 64 };
 
 /* Sound may be up to this many seconds early or late relative to its picture. Beyond that, sound is left out or silence
- * put in, which can be heard. */
+ * is put in, which can be heard. */
 static const double tolerance = 0.08;
-/* With by_clock only (sound of a microphone): sound that is this many seconds late is replaced by silence. */
+/* For by_clock (sound of a microphone): sound that is this many seconds late is replaced by silence. */
 static const double patience = 0.5;
-/* With by_clock only: time constants in seconds, of measuring the drift between the two clocks and of correcting it. */
+/* For by_clock (sound of a microphone): time constants in seconds. drift_found: for measuring the drift between the
+ * input's clock and the machine's; drift_mended: for correcting the drift. */
 static const double drift_found = 1, drift_mended = 4;
 /* Weight of a new delay in the running mean of delays, which smooths the jitter of the pictures' times. */
 static const double smoothing = 0.1;
 
-/* From `position` on (seconds), the sound at position p is heard at the output time p + delay. */
+/* A change of the delay between sound and output. From `position` of the source's sound on, up to the position of the
+ * next struct moment, sound is written at its position + delay in the output. Both are in seconds. */
 struct moment {
   double position, delay;
 };
 
 struct live_sound {
-  /* The input, and where its samples go. */
+  /* The fields of this block: the tap that gives the sound, and the output's stream to which its samples are
+   * written. */
   struct sound_tap *tap;
   bool by_clock;
-  double drift; /* only by_clock: running mean of the number of samples by which the sound is late */
+  double drift; /* running mean of the number of samples by which the sound is late; used only if by_clock is true */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  unsigned sound_number; /* number of the tap's sound that the resampler is set up for */
+  /* decoder.sound_number (it changes with the source) of the sound for which the resampler is set up */
+  unsigned sound_number;
   struct SwrContext *resampler;
   AVAudioFifo *samples;
   const AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
   AVFrame *sent;
-  /* Positions and times. */
+  /* In the following fields a position is a place in the source's sound, in seconds, and a delay is the time in the
+   * output minus the position. */
   struct moment moment[MOMENTS]; /* the newest MOMENTS changes of the delay, with rising positions */
   int moments;
-  double shown;    /* position that live_sound_at got last */
-  int64_t written; /* samples of the output so far: sent to the encoder or queued for it */
+  double shown; /* position, in seconds, of the picture for which live_sound_at was called last */
+  /* number of samples of the output so far: those that the encoder got and those that are queued for it */
+  int64_t written;
 };
 
-/* --- opening --- */
+/* --- opening the encoder and its stream --- */
 
 /* Returns an encoder for AAC if the container takes it, else for the container's usual codec. */
 static const AVCodec *choose_encoder(const AVOutputFormat *container) {
@@ -136,7 +142,7 @@ void live_sound_close(struct live_sound **pointer) {
   *pointer = NULL;
 }
 
-/* --- times --- */
+/* --- times: from positions in the source's sound to times in the output --- */
 
 void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   if (!sound)
@@ -144,7 +150,7 @@ void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   double position = sound->by_clock ? (double)pts * 1e-9 : sound_tap_position(sound->tap, pts);
   double delay = time - position;
   struct moment *last = sound->moments ? &sound->moment[sound->moments - 1] : NULL;
-  if (position < sound->shown) { /* another source has begun */
+  if (position < sound->shown) { /* another source has begun, so the delays of the former one no longer hold */
     sound->moments = 0;
     last = NULL;
   }
@@ -158,7 +164,7 @@ void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   sound->moment[sound->moments++] = (struct moment){position, delay};
 }
 
-/* Returns the delay that applies at this position. */
+/* Returns the number of seconds to add to this position of the source's sound to get its time in the output. */
 static double delay_at(const struct live_sound *sound, double position) {
   int i = sound->moments - 1;
   while (i > 0 && sound->moment[i].position > position)
@@ -166,7 +172,7 @@ static double delay_at(const struct live_sound *sound, double position) {
   return sound->moment[i].delay;
 }
 
-/* --- decoding --- */
+/* --- converting decoded samples, and queueing them at their times --- */
 
 static int add_samples(struct live_sound *sound, uint8_t **data, int count) {
   int got = av_audio_fifo_write(sound->samples, (void **)data, count);
@@ -186,15 +192,16 @@ static int add_silence(struct live_sound *sound, int64_t count) {
   return code;
 }
 
-/* Corrects the drift between the input's clock and the machine's, by stretching or shrinking the sound so little that
- * it is not heard. gap: samples by which the next `count` samples are late. */
+/* Corrects the drift between the clocks of input and machine by stretching or shrinking the sound, so little that it
+ * cannot be heard. gap: number of samples by which the next `count` samples are late. */
 static void mend_drift(struct live_sound *sound, double gap, int count) {
   sound->drift += (gap - sound->drift) * fmin(1, count / (drift_found * RATE));
   swr_set_compensation(sound->resampler, (int)lrint(sound->drift), (int)(drift_mended * RATE));
 }
 
 /* Queues `count` converted samples that are to be heard at `time` (seconds of the output), after silence if there is a
- * gap before it. Returns a negative FFmpeg code after an error. */
+ * gap before `time`; samples that come too late to be heard at their time are left out. Returns a negative FFmpeg code
+ * after an error. */
 static int place(struct live_sound *sound, uint8_t **data, int count, double time) {
   int64_t gap = llrint(time * RATE) - sound->written;
   int sample = av_get_bytes_per_sample(sound->encoder->sample_fmt);
@@ -244,10 +251,11 @@ static int convert(struct live_sound *sound, AVFrame *from, double time) {
   return code;
 }
 
-/* --- encoding --- */
+/* --- encoding the queued samples, and writing packets --- */
 
 /* Writes the packets that the encoder has ready. Encoders begin with a packet before the first sample; where the
- * container has no negative times, it is left out, because the muxer would move the pictures for it. */
+ * container has no negative times, this packet is left out, because the muxer would move the pictures to make room for
+ * it. Returns 0 or an FFmpeg error code. */
 static int write_packets(struct live_sound *sound, struct muxer *muxer) {
   bool from_zero = sound->output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED;
   int code;
@@ -283,8 +291,8 @@ static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
   return code;
 }
 
-/* Queues silence for an input that gives no sound at present, except for the last `rest` seconds, whose sound may still
- * come. */
+/* Queues silence up to the last shown picture for a microphone that gives no sound at present, but not for the last
+ * `rest` seconds, for which sound may still come. Returns 0 or a negative FFmpeg code. */
 static int fill(struct live_sound *sound, double rest) {
   double time = sound->shown + sound->moment[sound->moments - 1].delay - rest;
   int64_t missing = llrint(time * RATE) - sound->written;

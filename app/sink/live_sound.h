@@ -1,7 +1,7 @@
-/* Records sound together with pictures that are written at the time they are shown. Takes sound from a tap
- * (sound_tap.h), decodes it, and encodes it so that it is heard in the output when the picture of the same position is
- * shown; while a picture stands still, there is silence. The sink's thread makes all calls; the functions on a sound
- * accept NULL. */
+/* Records sound together with pictures that are written at the time they are shown. Takes the source's packets of sound
+ * from a tap (sound_tap.h), decodes them, and encodes the sound again so that in the output it is heard with the
+ * picture of the same moment; while a picture stands still, there is silence. The sink's thread makes all calls; the
+ * functions on a sound accept NULL. */
 #ifndef APP_SINK_LIVE_SOUND_H
 #define APP_SINK_LIVE_SOUND_H
 
@@ -11,21 +11,23 @@
 
 struct live_sound;
 
-/* Adds a stream of sound to output; the caller calls this before it writes the header. *sound stays NULL if the tap has
- * no sound or the container takes none, which is no error.
+/* Adds a stream of sound to output; the caller calls this before it writes the header. Returns 0, or -1 with err. It is
+ * no error, but *sound is NULL, if there is no tap, if the tap has no sound (unless by_clock), if the container takes
+ * none, or if the encoder cannot be opened, which is logged.
  *
- * by_clock: the tap's positions are seconds of platform_now_ns, and the pts that live_sound_at gets is in nanoseconds
- * of it. The sound then comes from an input without pictures. It may stop and begin again, with silence in between, and
- * runs by a clock of its own; its drift is corrected without a break. */
+ * by_clock: the sound comes from an input without pictures, such as a microphone. The tap's positions are then times of
+ * platform_now_ns in seconds, and the pts that live_sound_at gets is such a time in nanoseconds. The sound may stop and
+ * begin again, with silence in between. The drift of the input's clock is corrected without interruptions. */
 int live_sound_open(struct live_sound **sound, AVFormatContext *output, struct sound_tap *tap, bool by_clock,
                     const struct log *log, struct error *err);
-/* Says that the picture of this position in the source is shown at `time` of the output, in seconds. Both rise from
- * call to call, except when another source begins. */
+/* Tells that the picture with this pts in the source is shown at `time` of the output, in seconds. pts and time rise
+ * from call to call, except when another source begins. */
 void live_sound_at(struct live_sound *sound, int64_t pts, double time);
-/* live_sound_write writes the sound up to the position that live_sound_at got last. live_sound_finish also writes what
- * the encoder holds back. Both return 0 or an FFmpeg error code. */
+/* live_sound_write writes the sound up to the picture of the last live_sound_at. live_sound_finish also writes the
+ * packets that the encoder still holds. Both return 0 or an FFmpeg error code. */
 int live_sound_write(struct live_sound *sound, struct muxer *muxer);
 int live_sound_finish(struct live_sound *sound, struct muxer *muxer);
-void live_sound_close(struct live_sound **sound); /* stores NULL; accepts NULL */
+/* Closes the recording of sound; *sound becomes NULL; does nothing if it is NULL. */
+void live_sound_close(struct live_sound **sound);
 
 #endif

@@ -1,5 +1,5 @@
-/* Converts pictures to 256 colours. Each picture gets its own palette, so that a change of scene needs no look ahead
- * and no more memory. */
+/* Converts pictures to 256 colours. Each picture gets a palette of its own, so that a picture can be converted before
+ * the next ones are known. */
 #ifndef APP_SINK_PALETTE_H
 #define APP_SINK_PALETTE_H
 
@@ -17,6 +17,7 @@ int palette_send(struct palette *palette, AVFrame *frame);
 /* Receives a frame of AV_PIX_FMT_PAL8, which the caller unrefs. Returns AVERROR(EAGAIN) or AVERROR_EOF if there is
  * none. */
 int palette_receive(struct palette *palette, AVFrame *frame);
-void palette_close(struct palette **palette); /* stores NULL; accepts NULL */
+/* Closes the converter; *palette becomes NULL; does nothing if it is NULL. */
+void palette_close(struct palette **palette);
 
 #endif

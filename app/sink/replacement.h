@@ -11,15 +11,16 @@
 struct replacement {
   int descriptor;
   char path[PATH_MAX];
-  char url[PATH_MAX]; /* names the open file itself, even if the path is renamed or replaced */
+  char url[PATH_MAX]; /* a URL for the open file itself, even if the path is renamed or replaced */
 };
 
-/* Creates the new file in path's folder. It gets owner and mode of the file at path, or those of any new file if there
- * is none. Returns 0, or -1 with errno. */
+/* Creates the new file in the folder of path. The new file gets owner and mode of the file at path; if there is none,
+ * those of any new file. Returns 0, or -1 with errno. */
 int replacement_make(struct replacement *replacement, const char *path);
-/* Renames the file to path and closes it. Returns 0, or -1 with errno; then replacement_drop is still due. */
+/* Renames the new file to path and closes it. Returns 0, or -1 with errno; then the caller must still call
+ * replacement_drop. */
 int replacement_take_over(struct replacement *replacement, const char *path);
-/* Closes and deletes the file. */
+/* Closes and deletes the new file. */
 void replacement_drop(struct replacement *replacement);
 
 /* Deletes the files that killed processes of this user left in path's folder. Logs a line for each. */

@@ -7,8 +7,8 @@
 #include <libavutil/audio_fifo.h>
 
 /* Takes `count` samples from the queue, which has at least as many, and sends them to the encoder as one frame. first:
- * number of the first sample since time 0, which becomes the frame's pts. frame is the caller's; it is empty before and
- * after. Returns 0 or an FFmpeg error code. */
+ * number of the first sample since time 0, which becomes the frame's pts. frame: an AVFrame of the caller's to use; it
+ * is empty before and after the call. Returns 0 or an FFmpeg error code. */
 int send_samples(AVCodecContext *encoder, AVAudioFifo *samples, int count, int64_t first, AVFrame *frame);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which sound a container can hold as it is. */
+/* Finds out whether a container can hold a stream of sound without encoding it again. */
 #ifndef APP_SINK_SOUND_FITS_H
 #define APP_SINK_SOUND_FITS_H
 

@@ -11,12 +11,12 @@
 struct sound_part {
   int64_t origin;          /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
   double duration;         /* length of the part in seconds; 0: to the input's end */
-  const atomic_bool *stop; /* if set, the search ends; may be NULL */
+  const atomic_bool *stop; /* a flag that ends the search when it is set; may be NULL */
 };
 
 /* Reads the input, which must be positioned at the start of the part, to the end of the part. gaps has an element for
- * each stream: true if it is sound that begins late or early, has a gap, or is longer than its times say. Returns 0, or
- * -1 if memory is short. */
+ * each stream: true if the stream is sound that begins late or early, has a gap, or has more samples than its times
+ * allow. Returns 0, or -1 if memory is short. */
 int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool *gaps);
 
 #endif

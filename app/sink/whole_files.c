@@ -8,12 +8,12 @@
 #include "app/sink/replacement.h"
 #include "app/source/protocols.h"
 
-enum { OPEN_MAX_FILES = 4 }; /* a picture in separate planes has a file for each */
+enum { OPEN_MAX_FILES = 4 }; /* a picture whose planes are stored separately has a file for each plane */
 
 struct whole_file {
-  AVIOContext *io; /* NULL: this element is free */
+  AVIOContext *io; /* FFmpeg's context of the open file; NULL: this element of the table is free */
   struct replacement replacement;
-  char *path; /* the file's name once it is complete */
+  char *path; /* path that the file gets when it is complete */
 };
 
 struct whole_files {
@@ -34,7 +34,8 @@ static int note(struct whole_files *files, int code) {
   return code;
 }
 
-/* True for an ordinary file or one that does not exist. Devices and pipes are written directly. */
+/* True for an ordinary file or one that does not exist. Devices and pipes are written directly and not under another
+ * name first. */
 static bool is_plain(const char *path) {
   struct platform_entry there;
   return platform_look(&there, path) || there.kind == ENTRY_FILE;

@@ -6,7 +6,7 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/platform.h"
 
-/* The result of one source_read: its return value, and what it filled in. */
+/* The result of a call of source_read: its return value (got), the frame, and the source's info after the call. */
 struct reading {
   int got;
   struct frame frame;
@@ -18,15 +18,17 @@ struct ahead {
   pthread_t thread;
   struct source *source;
   bool may_be_urgent;
-  bool urgent; /* the thread runs at an urgent priority */
+  bool urgent; /* true: the reading thread runs at an urgent priority */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. has_next: `next` is read, and ahead_read has not returned it yet. */
+  /* The following fields are protected by `lock`. has_next: `next` has a frame that was read and that ahead_read has
+   * not returned yet. */
   struct reading next;
   bool has_next, stop;
 };
 
-/* Makes the thread's priority urgent if it may be and hardware decodes, else usual. info NULL: usual. */
+/* Sets the priority of the reading thread: urgent if the caller of ahead_start asked for it and hardware decodes; else,
+ * and if info is NULL, usual. */
 static void follow_urgency(struct ahead *ahead, const struct source_info *info) {
   bool wanted = ahead->may_be_urgent && info && info->hardware;
   if (wanted != ahead->urgent)
@@ -34,7 +36,7 @@ static void follow_urgency(struct ahead *ahead, const struct source_info *info) 
   ahead->urgent = wanted;
 }
 
-/* Waits until ahead_read has returned the frame in `next`. Returns false if the thread is to stop. */
+/* Waits until ahead_read has returned the frame in `next`. Returns false if the reading thread has to stop. */
 static bool wait_for_room(struct ahead *ahead) {
   pthread_mutex_lock(&ahead->lock);
   while (ahead->has_next && !ahead->stop)

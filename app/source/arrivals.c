@@ -9,8 +9,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "unet/base/platform.h"
 
-/* Greatest numbers of packets of video and of sound that wait to be taken. A decoder that is this far behind must
- * continue at a later key frame. 256 packets of sound are 5 s of AAC. */
+/* Largest numbers of packets of video and of sound that wait to be taken. If more packets of video wait, all are
+ * dropped, and the decoder continues at a later key frame. 256 packets of sound are 5 s of AAC. */
 enum { PACKETS_MAX = 512, SOUNDS_MAX = 256 };
 
 struct arrival {
@@ -27,14 +27,16 @@ struct arrivals {
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. waiting, sounds: the packets of video and of sound that were not taken yet, oldest first. */
+  /* The following fields are protected by `lock`. waiting, sounds: the packets of video and of sound that were not
+   * taken yet, oldest first. */
   struct arrival waiting[PACKETS_MAX];
   int count;
   AVPacket *sounds[SOUNDS_MAX];
   int sound_count;
-  bool leapt;     /* packets before the first waiting one were dropped */
-  bool needs_key; /* all waiting packets were dropped, so only a key frame can follow */
-  int ended;      /* the code that ended reading; 0: it goes on */
+  /* true: packets of video before the first in `waiting` were dropped, and arrivals_take has not reported it yet */
+  bool leapt;
+  bool needs_key; /* true: all waiting packets were dropped, so new ones are dropped, too, until a key frame comes */
+  int ended;      /* FFmpeg code with which reading ended; 0: reading goes on */
 };
 
 /* Drops all packets of video that wait. The caller holds the lock. */
@@ -44,7 +46,7 @@ static void throw_all_away(struct arrivals *a) {
     av_packet_free(&a->waiting[--a->count].packet);
 }
 
-/* Adds a packet of video and takes it over. At a key frame, all packets before it are dropped. */
+/* Adds a packet of video, which then belongs to `a`. At a key frame, all packets before it are dropped. */
 static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   bool is_key = packet->flags & AV_PKT_FLAG_KEY;
   pthread_mutex_lock(&a->lock);
@@ -61,7 +63,7 @@ static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* Adds a packet of sound and takes it over. If there is no room, the oldest is dropped. */
+/* Adds a packet of sound, which then belongs to `a`. If there is no room, the oldest packet is dropped. */
 static void add_sound(struct arrivals *a, AVPacket *packet) {
   pthread_mutex_lock(&a->lock);
   if (a->sound_count == SOUNDS_MAX) {
@@ -72,7 +74,7 @@ static void add_sound(struct arrivals *a, AVPacket *packet) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* Returns 0 if reading can go on after av_read_frame returned this code, else the code with which it ends. */
+/* Returns 0 if reading can go on after av_read_frame returned `code`, else the FFmpeg code with which reading ends. */
 static int outcome_of(struct arrivals *a, int code) {
   int failure = ffmpeg_read_failure(a->input, code);
   if (failure)

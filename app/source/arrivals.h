@@ -14,9 +14,9 @@
 
 struct arrivals;
 
-/* Starts the thread, which alone uses input until arrivals_stop. At each packet of video it stores platform_now_ns in
- * *heard_ns. stream, sound: indices in input of the video and of the sound; sound -1: none. input and heard_ns must
- * outlive the thread. Returns 0, or -1 with err. */
+/* Starts the thread that reads packets. Until arrivals_stop no other thread may use `input`. At each packet of video
+ * the thread stores the time (platform_now_ns) in *heard_ns. stream, sound: indices in input of the video and of the
+ * sound; sound -1: none. input and heard_ns must outlive the thread. Returns 0, or -1 with err. */
 int arrivals_start(struct arrivals **arrivals, AVFormatContext *input, int stream, int sound, _Atomic int64_t *heard_ns,
                    struct error *err);
 
@@ -26,14 +26,14 @@ int arrivals_start(struct arrivals **arrivals, AVFormatContext *input, int strea
 int arrivals_take(struct arrivals *arrivals, AVPacket *packet, int64_t *arrived_ns, bool *leapt, int wait_ms);
 
 /* Takes the oldest packet of sound that waits; the caller unrefs it. Returns false if there is none. At most 256
- * packets wait, 5 s of AAC; after that the oldest is dropped for each new one. */
+ * packets wait, 5 s of AAC; after that the oldest packet is dropped for each new one. */
 bool arrivals_take_sound(struct arrivals *arrivals, AVPacket *packet);
 
 /* True if a packet of video waits to be taken. */
 bool arrivals_has_more(struct arrivals *arrivals);
 
 /* Ends the thread, waits for it, and drops the packets that were not taken. The caller first makes input's interrupt
- * callback abort blocking calls, as the thread may be in one. Stores NULL; accepts NULL. */
+ * callback abort blocking calls, as the thread may be in one. *arrivals becomes NULL; does nothing if it is NULL. */
 void arrivals_stop(struct arrivals **arrivals);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "unet/base/platform.h"
 
-/* Pixel formats that can be read, cheapest first: those that the engine reads as they are, those to be rearranged,
- * those with single compressed pictures (MJPEG), and compressed video. Grey is in the list for infrared cameras. */
+/* Pixel formats of cameras that can be read, the preferred ones first: uncompressed YUV, uncompressed RGB, single
+ * compressed pictures (MJPEG), compressed video, and last grey, which infrared cameras give. */
 static const struct {
   const char *v4l2, *ffmpeg;
 } formats[] = {
@@ -30,12 +30,13 @@ static int fit_side(int wish, int least, int most, int step) {
   return step > 1 ? least + (side - least) / step * step : side;
 }
 
-/* How far a mode is from the wish, as numbers that are compared one after the other, the most important one first. */
+/* How far a camera's mode is from the wished size and rate, as numbers that are compared one after the other, the most
+ * important one first. */
 struct distance {
   double by[3];
 };
 
-/* Returns how far a size is from the wish. A size that is too large is better than one that is too small. */
+/* Returns how far a size is from the wished one, for comparison: 0 is best, and too large is better than too small. */
 static double size_distance(int width, int height, const struct camera_wish *wish) {
   double wished = (double)wish->width * wish->height;
   if (width >= wish->width && height >= wish->height)
@@ -43,7 +44,7 @@ static double size_distance(int width, int height, const struct camera_wish *wis
   return 1e6 - fmin(width, wish->width) * fmin(height, wish->height) / wished;
 }
 
-static const double same_rate = 0.01; /* 29.97 counts as 30 */
+static const double same_rate = 0.01; /* rates that differ by less than this fraction are equal: 29.97 counts as 30 */
 
 static double rate_distance(double fps, double wish) {
   if (fps <= 0)
@@ -64,7 +65,7 @@ static bool is_nearer(const struct distance *a, const struct distance *b) {
   return a->by[i] < b->by[i];
 }
 
-/* True if the camera has a mode that can be read and is at least as large as the wish. */
+/* True if the camera has a mode that can be read and is at least as large as the size in `wish`. */
 static bool has_size(const struct camera *camera, const struct camera_wish *wish) {
   bool has = false;
   for (int i = 0; i < camera->mode_count; i++)
@@ -112,7 +113,8 @@ const char *camera_show(const struct camera_choice *choice, char *words, size_t 
   return words;
 }
 
-/* Capture cards tell USB that they are cameras, so they are recognised by their names. */
+/* True for cameras in whose picture people look at themselves and expect a mirror image. Capture cards are recognised
+ * by their names, because they report themselves as cameras. */
 bool camera_is_mirror(const struct camera *camera) {
   static const char *const not_before_people[] = {"loopback", "vivid",        "Capture",    "capture", "HDMI",
                                                   "Cam Link", "Game Capture", "Live Gamer", "Virtual", "Video Grabber"};

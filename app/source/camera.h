@@ -17,22 +17,23 @@ struct camera_wish {
 struct camera_choice {
   const struct camera_mode *mode;
   const char *ffmpeg; /* FFmpeg's name of the format: "mjpeg", "yuyv422" */
-  int width, height;  /* within the limits of the mode */
-  double fps;         /* within the limits of the mode; 0: unknown */
+  int width, height;  /* size of the pictures in pixels, within the limits of the camera's mode */
+  double fps;         /* frames a second, within the limits of the camera's mode; 0: unknown */
 };
 
-/* Chooses the camera's best mode. If a size is wished for, modes are compared by size first, then by rate; if only a
- * rate is, by rate first. As large and as fast as wished, or slightly more, is best; else the nearest. Without a wish
- * the aim is 1280x720 at 30 frames a second, and modes are compared by rate first. Among equal modes the format that is
- * cheapest to read wins: NV12, YUYV, then MJPEG. Returns false if FFmpeg can read none of the camera's modes. */
+/* Chooses the camera's best mode. Modes are compared by size first, then by rate, if the wish has a size and a mode is
+ * at least as large; else by rate first, then by size. The best mode has the wished size and rate or slightly more;
+ * failing that, the nearest is best. A size that the wish lacks counts as 1280x720, a rate as 30 frames a second. Among
+ * equal modes the earliest format in camera.c's table wins: NV12, then YUYV, with MJPEG near the end. Returns false if
+ * FFmpeg can read none of the camera's modes. */
 bool camera_choose(const struct camera *camera, const struct camera_wish *wish, struct camera_choice *choice);
-/* True if the choice has the size and rate of the wish. */
+/* True if the chosen mode has the size and rate in `wish`. */
 bool camera_meets(const struct camera_choice *choice, const struct camera_wish *wish);
 /* Writes the choice as text ("MJPG 1280x720, 30 fps") into words, which holds size bytes, and returns words. */
 const char *camera_show(const struct camera_choice *choice, char *words, size_t size);
 
-/* True if people are likely to look at themselves, and expect a mirror: for cameras, but not for capture cards and
- * other programs' pictures. */
+/* True if people are likely to look at themselves in the camera's picture and expect a mirror. False for capture cards
+ * and for pictures of other programs. */
 bool camera_is_mirror(const struct camera *camera);
 
 enum { CAMERAS_MAX = 64 };
@@ -40,9 +41,9 @@ enum { CAMERAS_MAX = 64 };
 /* Fills camera with the name and the modes of the device at path. calls: the system calls to use; NULL: the system's
  * own. Returns 0, or -1 with errno. */
 typedef int camera_look(struct camera *camera, const char *path, const struct camera_calls *calls);
-/* Calls `take` for each video device, in the order of their numbers, until it returns false. `take` gets opaque, the
- * camera, and as reason 0 or the errno with which look failed; then only the camera's path is known. Devices that are
- * absent or give no pictures are skipped. */
+/* Calls `take` for each video device, in the order of their numbers, until `take` returns false. `take` gets opaque,
+ * the camera, and as reason 0 or the errno with which `look` failed; if it failed, only the camera's path is known.
+ * Devices that are absent or give no pictures are skipped. */
 void camera_list(camera_look *look, bool (*take)(void *opaque, const struct camera *camera, int reason), void *opaque);
 
 /* Fills err for a device that could not be opened. reason: an errno. Returns -1; or 0 with err unchanged if there is no

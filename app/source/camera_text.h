@@ -1,4 +1,4 @@
-/* Prints the list of cameras. */
+/* Prints the list of cameras for --list-devices. */
 #ifndef APP_SOURCE_CAMERA_TEXT_H
 #define APP_SOURCE_CAMERA_TEXT_H
 

@@ -13,44 +13,51 @@
 /* A source that is being opened, or is open and waits to be read. */
 struct opening {
   struct errand errand;
-  int index; /* index in the list; -1: none */
+  int index; /* index of the source in the list; -1: none */
   const char *name;
   struct source_options options;
-  /* source: the opened one; NULL after an error. former: a source opened earlier and not needed; the thread closes
-   * it. */
+  /* source: the opened source; NULL after an error. former: a source that was opened earlier and is not needed; the
+   * thread that opens sources closes it. */
   struct source *source, *former;
   int code;
   struct error err;
 };
 
-/* Used by the caller's thread only. While opening.errand (app/flow/errand.h) runs, its thread uses `opening`. */
+/* The struct is used by the caller's thread only, except that while opening.errand (app/flow/errand.h) runs, the
+ * errand's thread uses `opening`. */
 struct changer {
   struct changer_params params;
   struct source_options options;
   struct playlist list;
-  /* Which sources of the list are read and wanted, by their indices in the list. */
-  int now, wanted; /* now: the source that is read. wanted: the one asked for and not read yet; -1: none. */
-  int handed[2];   /* the source handed to the reader last, and the one handed to it before that */
-  bool waits;      /* true: the reader begins handed[0] only when handed[1] has ended */
-  int begun;       /* number of sources that the reader had begun (reader_status.sources) when it was last asked */
-  bool changed;    /* another source is read, which no changer_news has reported yet */
-  /* Sources that cannot be opened, and files that were dropped. */
-  int step;          /* direction in which to continue if a source cannot be opened: 1 or -1 */
-  int refusals;      /* sources in a row that could not be opened in this search for the next one */
-  bool given_up;     /* the current source has ended, and no other one of the list could be opened */
-  bool passed_first; /* the list's first source was not there, and it was decided to go on with the next one */
-  /* index of the next source, if opening it in advance failed: it is tried again when it is due; -1: none */
+  /* The fields of this block tell which sources of the list are read and which are wanted, by their indices in the
+   * list. */
+  /* now: index of the source that is read. wanted: index of the source that the user has asked for, or that follows one
+   * that has ended or cannot be opened; it stays here until it is handed to the reader; -1: none. */
+  int now, wanted;
+  /* handed[0]: index of the source that was handed to the reader last; handed[1]: index of the one handed over before
+   * that */
+  int handed[2];
+  bool waits;   /* true: the reader begins handed[0] only when handed[1] has ended */
+  int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
+  bool changed; /* true: another source is read, which no changer_news has reported yet */
+  /* The fields of this block are for sources that cannot be opened, and for files that were dropped on the window. */
+  int step;      /* direction in which to continue if a source cannot be opened: 1 or -1 */
+  int refusals;  /* number of consecutive sources that could not be opened in the present search for the next source */
+  bool given_up; /* true: the current source has ended, and no other source of the list could be opened */
+  bool passed_first; /* true: the list's first source did not exist and was skipped */
+  /* index of the next source if it could not be opened in advance, so that opening is tried again when the source is
+   * due; -1: none */
   int unready;
   /* index of the file dropped last, while none of the files dropped with it is read yet; -1: none */
   int dropped;
-  struct opening opening; /* the source that is being opened; once open, it waits here to be handed over */
-  /* when the reader was first seen at the end of the source, by platform_now_ns; 0: it is not there */
+  struct opening opening; /* the source that is being opened, or that is open and waits to be handed to the reader */
+  /* time (platform_now_ns) when this thread first saw that the reader is at the end of the source; 0: it is not */
   int64_t stands_since_ns;
-  bool keeps; /* at the end of the list the last picture stays */
+  bool keeps; /* true: at the end of the list the last picture stays on screen */
 };
 
-/* Returns the index of the source that is read or about to be: the last one handed to the reader, unless that one waits
- * for the end of the one before it. */
+/* Returns the index of the source that is read or that the reader is about to begin: handed[0] or, while that one waits
+ * for the end of the source before it, handed[1]. */
 static int current(const struct changer *changer) {
   return changer->handed[changer->waits];
 }
@@ -65,14 +72,14 @@ static void open_one(void *opaque) {
   if (opening->code)
     return;
   source_get_info(opening->source, &info);
-  /* A live source's first frame would be old when it is shown; the reader waits for a new one. */
+  /* the first frame of a live source is not read in advance: it would be old when it is shown */
   if (!info.realtime && source_read_ahead(opening->source, &opening->err)) {
     source_close(&opening->source);
     opening->code = -1;
   }
 }
 
-/* --- the caller's thread --- */
+/* --- functions for the caller's thread: which source is opened, and when the reader gets it --- */
 
 int changer_open(struct changer **out, struct playlist *list, const struct changer_params *params, struct error *err) {
   struct changer *changer = calloc(1, sizeof *changer);
@@ -93,7 +100,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   return 0;
 }
 
-/* Waits until no source is being opened, and closes the one that was opened and not handed over. */
+/* Waits until no source is being opened, and closes a source that was opened and not handed to the reader. */
 static void drop_opening(struct changer *changer) {
   errand_join(&changer->opening.errand);
   source_close(&changer->opening.source);
@@ -120,8 +127,8 @@ static int adjacent(const struct changer *changer, int index, int step) {
   return changer->params.loop && count > 1 ? (next + count) % count : -1;
 }
 
-/* True if a source may be opened long before it is read: files may, but not devices and streams, which others may
- * need. */
+/* True if a source may be opened long before it is read: a file may; devices and streams may not, because other
+ * programs may need them. */
 static bool can_be_early(const char *name) {
   char resolved[SPEC_MAX];
   struct error ignored;
@@ -134,8 +141,8 @@ static void refuse(struct changer *changer, const struct error *err, struct chan
   log_line(changer->options.log, LOG_WARNING, "%s", err->message);
 }
 
-/* Starts to open a source, when nothing else is being opened. The thread also closes the one opened before, since that
- * may take longer than a frame. */
+/* Starts the thread that opens a source, when nothing else is being opened. That thread also closes the source that was
+ * opened before, because closing may take longer than a frame. */
 static void start_opening(struct changer *changer, int index, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   const struct playlist_entry *entry = &changer->list.entries[index];
@@ -154,8 +161,8 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   }
 }
 
-/* Hands the source in `opening` to the reader, to be read at once or at the end of the current one. If it is not there
- * yet (SOURCE_NOT_YET), the reader itself opens it again and again. */
+/* Hands the source in `opening` to the reader, to be read at once or at the end of the current one. If the source does
+ * not exist yet (SOURCE_NOT_YET), the reader itself tries again and again to open it. */
 static void hand_over(struct changer *changer, enum reader_when when, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   struct error err;
@@ -172,15 +179,16 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
   changer->stands_since_ns = 0;
 }
 
-/* Makes the reader continue at once with the source that it got for the end of the current one. */
+/* Makes the reader leave the current source at once, and continue with the one that was handed over for the end of the
+ * current one. */
 static void leave_for_next(struct changer *changer) {
   reader_leave(changer->params.reader);
   changer->waits = false;
   changer->wanted = -1;
 }
 
-/* Adds `by` to all indices kept in the changer that are at least `from`, after an entry was inserted (1) or removed
- * (-1) there. */
+/* Adds `by` to all indices stored in the changer that are at least `from`, after an entry of the list was inserted (1)
+ * or removed (-1) there. */
 static void shift(struct changer *changer, int from, int by) {
   int *const indices[] = {&changer->now,           &changer->wanted,  &changer->handed[0], &changer->handed[1],
                           &changer->opening.index, &changer->unready, &changer->dropped};
@@ -188,7 +196,8 @@ static void shift(struct changer *changer, int from, int by) {
     *indices[i] += *indices[i] >= from ? by : 0;
 }
 
-/* Removes a dropped file that cannot be opened. Another file of the same drop may be wanted instead. */
+/* Removes a dropped file that cannot be opened from the list. If further files were dropped together with it, the next
+ * of them becomes the wanted source. */
 static void forget_dropped(struct changer *changer, int index) {
   playlist_remove(&changer->list, index);
   changer->opening.index = -1;
@@ -198,7 +207,8 @@ static void forget_dropped(struct changer *changer, int index) {
     changer->dropped = -1;
 }
 
-/* Handles a source that could not be opened. If it was wanted, the next one is wanted now. */
+/* Handles a source that could not be opened, the one in `opening`. If it was the wanted source, the next one of the
+ * list becomes the wanted one. */
 static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   if (opening->index != changer->wanted) {
@@ -209,19 +219,20 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   } else {
     refuse(changer, &opening->err, news);
     changer->wanted = adjacent(changer, opening->index, changer->step);
-    /* The search has come round to the current source. It may be chosen, to be repeated, only when it has ended. */
+    /* True if the search for a source that can be opened has come back to the current source, which has not ended.
+     * (Only after its end would it be opened again, to be repeated.) */
     bool stays = changer->wanted == current(changer) && !changer->stands_since_ns;
     if (++changer->refusals >= changer->list.count || stays)
       changer->wanted = -1;
     changer->given_up = changer->wanted < 0 && changer->stands_since_ns;
-    if (changer->wanted < 0) /* no source is left to try; a later search begins to count anew */
+    if (changer->wanted < 0) /* no source is left to try; the next search begins to count from 0 */
       changer->refusals = 0;
   }
   opening->index = -1;
 }
 
-/* True if a source that is not there is waited for: a pipe or an address where others send to, and the last of a list.
- * Any other source is passed over, so that it does not stop the list. */
+/* True if the program waits for a source that does not exist yet: a pipe or an address to which others send, and the
+ * last source of a list. Any other source is skipped, so that it does not stop the list. */
 static bool is_waited_for(const struct changer *changer, int index) {
   char resolved[SPEC_MAX];
   struct error ignored;
@@ -239,7 +250,8 @@ static void take_opened(struct changer *changer, struct changer_news *news) {
     pass_over(changer, news);
 }
 
-/* Passes over the first source of a list if it is not there. The reader opened that one, and would wait for it. */
+/* Skips the first source of a list if it does not exist. The reader was started with that source, and would wait for
+ * it. */
 static void pass_over_first(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   bool waits = status->sources == 1 && status->lost && !status->reached && !status->next;
   if (!waits || changer->passed_first || changer->wanted >= 0 || is_waited_for(changer, changer->now))
@@ -249,8 +261,8 @@ static void pass_over_first(struct changer *changer, const struct reader_status 
   changer->wanted = adjacent(changer, changer->now, changer->step);
 }
 
-/* Notes that the reader has begun with another source. It may have done so while a further one was handed to it, and by
- * itself with the one that is wanted. */
+/* Records that the reader has begun with another source: handed[0], or handed[1] if a further source was handed over
+ * before the reader began (status.next). If that was the wanted source, no source is wanted any more. */
 static void follow_reader(struct changer *changer, struct reader_status *status) {
   reader_get_status(changer->params.reader, status);
   if (status->sources == changer->begun)
@@ -267,14 +279,15 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed = true;
 }
 
-/* Calls follow_reader with the reader's present status, for functions that are called between two changer_turns. */
+/* Does what follow_reader does, for functions that are called between two calls of changer_turn and have no
+ * reader_status. */
 static void look(struct changer *changer) {
   struct reader_status status;
   follow_reader(changer, &status);
 }
 
-/* Returns for how many seconds the picture stays at the end: for a single picture params.still_s, for a file the
- * duration of a frame. */
+/* Returns for how many seconds the picture stays on screen at the end of a source: params.still_s for a single picture;
+ * for a file the duration of a frame, at most 1 s, or 0 if the frame rate is unknown. */
 static double patience(const struct changer *changer, const struct reader_status *status) {
   struct source_info info;
   if (status->picture)
@@ -294,9 +307,10 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   changer->wanted = adjacent(changer, changer->now, 1);
 }
 
-/* Opens the source that comes next, or hands it over. A source that is handed over for the end of a file lets the
- * reader continue by itself, so that no time is lost between the two. A single picture does not end by itself. A source
- * that was handed over is not handed over again, even if the reader has not begun with it. */
+/* Opens the source that comes next or, if it is open, hands it to the reader. While a file is read, its successor is
+ * handed over in advance (READER_AT_END), so that the reader continues with it without losing time. A single picture
+ * does not end by itself, so its successor is handed over when it is wanted. No source is handed over twice, even if
+ * the reader has not begun with it yet. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int next = adjacent(changer, changer->now, 1);
@@ -329,7 +343,8 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
 }
 
-/* Returns the direction from one source to another; from the last to the first is forward. */
+/* Returns the direction in the list from one source to another: 1: forward; -1: backward. From the last to the first is
+ * forward. */
 static int direction(const struct changer *changer, int from, int to) {
   int last = changer->list.count - 1;
   if (from == last && to == 0)

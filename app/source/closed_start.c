@@ -12,13 +12,14 @@ enum {
   HEVC_SLICES_END = 32,
 };
 
-/* A NAL unit of a packet. */
+/* A NAL unit of a packet (a part of the coded video). */
 struct unit {
   const uint8_t *data;
   size_t size;
 };
 
-/* Returns how many bytes the length of each unit has; 0: units are separated by start codes instead. */
+/* Returns the size in bytes of the length that is stored before each NAL unit; 0: start codes separate the units
+ * instead. */
 static size_t length_bytes(const AVCodecParameters *video) {
   size_t at = video->codec_id == AV_CODEC_ID_H264 ? 4 : 21;
   if ((size_t)video->extradata_size <= at || video->extradata[0] != 1)
@@ -26,8 +27,8 @@ static size_t length_bytes(const AVCodecParameters *video) {
   return (video->extradata[at] & 3) + 1U;
 }
 
-/* Takes the first unit off rest, where each unit has its length in `bytes` bytes before it. Returns false if there is
- * no complete unit. */
+/* Removes the first NAL unit from rest, where each unit is preceded by its length in `bytes` bytes. Returns false if
+ * there is no complete unit. */
 static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   size_t length = 0;
   if (rest->size < bytes)
@@ -41,8 +42,8 @@ static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   return true;
 }
 
-/* Finds the next unit in rest, where start codes separate the units. The unit found is said to reach to the end of
- * rest, because callers look at its first bytes only. Returns false if there is none. */
+/* Finds the next NAL unit in rest, where start codes separate the units. The unit's length is given up to the end of
+ * rest, because callers look only at its first bytes. Returns false if there is none. */
 static bool take_marked(struct unit *rest, struct unit *unit) {
   for (; rest->size > 3; rest->data++, rest->size--)
     if (!rest->data[0] && !rest->data[1] && rest->data[2] == 1) {
@@ -57,15 +58,15 @@ static bool is_slice(enum AVCodecID codec, const struct unit *unit, int *type) {
   return codec == AV_CODEC_ID_H264 ? *type >= H264_SLICE && *type <= H264_IDR : *type < HEVC_SLICES_END;
 }
 
-/* True for an IDR picture, before which the decoder gives out all others. An IDR picture of HEVC may also order it to
- * drop them; then this is false. */
+/* True for an IDR picture, before which the decoder gives out all earlier pictures. An IDR picture of HEVC may have a
+ * flag that makes the decoder drop the earlier pictures instead; for such a picture the result is false. */
 static bool is_closed(enum AVCodecID codec, const struct unit *slice, int type) {
   if (codec == AV_CODEC_ID_H264)
     return type == H264_IDR;
   return (type == HEVC_IDR_W_RADL || type == HEVC_IDR_N_LP) && slice->size > 2 && !(slice->data[2] & 0x40);
 }
 
-/* True if the packet's first slice is one of an IDR picture. */
+/* True if the packet's first slice belongs to an IDR picture. */
 static bool begins_with_idr(const AVCodecParameters *video, const AVPacket *packet) {
   struct unit rest = {packet->data, (size_t)packet->size}, unit;
   size_t bytes = length_bytes(video);
@@ -76,7 +77,7 @@ static bool begins_with_idr(const AVCodecParameters *video, const AVPacket *pack
   return false;
 }
 
-/* True if the packet changes the decoder's parameters. */
+/* True if the packet has side data that changes the decoder's parameters. */
 static bool changes_parameters(const AVPacket *packet) {
   return av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, NULL) ||
          av_packet_get_side_data(packet, AV_PKT_DATA_PARAM_CHANGE, NULL);
@@ -90,7 +91,7 @@ bool closed_start_is(const AVCodecParameters *video, const AVPacket *packet) {
   case AV_CODEC_ID_H264:
   case AV_CODEC_ID_HEVC:
     return begins_with_idr(video, packet);
-  case AV_CODEC_ID_VP8: /* key frames of these replace all reference pictures */
+  case AV_CODEC_ID_VP8: /* key frames of these codecs replace all reference pictures */
   case AV_CODEC_ID_VP9:
   case AV_CODEC_ID_AV1:
     return true;

@@ -1,4 +1,5 @@
-/* Tells if a decoder that jumps to another place in a video may get the packet there without being flushed first. */
+/* Tests whether a packet may be sent to a decoder directly after packets from another place of the video, without a
+ * flush. That is the case when a looping input starts again. */
 #ifndef APP_SOURCE_CLOSED_START_H
 #define APP_SOURCE_CLOSED_START_H
 

@@ -7,8 +7,8 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/opt.h>
 
-/* Tolerance in seconds between the stated end and the one read: headers round, and the last packet of sound may have no
- * duration. */
+/* Tolerance in seconds between the end that the file states and the end that was read: headers round, and the last
+ * packet of sound may have no duration. */
 static const double slack_seconds = 0.2;
 
 enum { SLACK_FRAMES = 2 };
@@ -107,7 +107,8 @@ long completeness_missing(const struct completeness *completeness) {
                                                                             : 0;
 }
 
-/* Compares the last packet read with the index of MP4 and MOV, which lists every packet. */
+/* Compares the last packet that was read with the index of an MP4 or MOV file, which lists every packet. Returns 0, or
+ * -1 with err. */
 static int check_index(const struct completeness *completeness, const char *name, struct error *err) {
   AVStream *stream = completeness->input->streams[completeness->stream->index];
   int entries = avformat_index_get_entries_count(stream);
@@ -121,8 +122,8 @@ static int check_index(const struct completeness *completeness, const char *name
                    there);
 }
 
-/* Compares the frames read with the number in an AVI's header, which includes empty frames. The index is at the end of
- * the file: if it was found, the file is complete. */
+/* Compares the number of frames that were read with the one in an AVI's header, which includes empty frames. The index
+ * is at the end of the file: if it was found, the file is complete. */
 static int check_frames(const struct completeness *completeness, const char *name, struct error *err) {
   AVStream *stream = completeness->input->streams[completeness->stream->index];
   const AVIndexEntry *last = avformat_index_get_entry(stream, avformat_index_get_entries_count(stream) - 1);
@@ -148,8 +149,8 @@ static int64_t read_ebml(AVIOContext *io) {
   return value == all ? -1 : (int64_t)value;
 }
 
-/* True if a Matroska file states its length in bytes and is that long. Then it is complete, even if its single picture
- * lasts to the end. */
+/* True if a Matroska file states its length in bytes and is at least that long. Such a file counts as complete even if
+ * its packets end before the stated duration, because a single picture may last to the end. */
 static bool is_whole_matroska(const struct completeness *completeness) {
   enum { EBML = 0x1A45DFA3, SEGMENT = 0x18538067 };
   AVIOContext *io = completeness->input->pb;
@@ -164,8 +165,8 @@ static bool is_whole_matroska(const struct completeness *completeness) {
   return length > 0 && avio_tell(io) + length <= size;
 }
 
-/* Compares the end of what was read with the duration in the header. The last picture may last as long as the longest
- * before it. */
+/* Compares the end of the last packet that was read with the duration in the header. The last picture may last as long
+ * as the longest picture before it. */
 static int check_length(const struct completeness *completeness, const char *name, struct error *err) {
   AVRational rate = completeness->stream->avg_frame_rate;
   double frame = rate.num > 0 && rate.den > 0 ? 1 / av_q2d(rate) : 0;
@@ -176,8 +177,8 @@ static int check_length(const struct completeness *completeness, const char *nam
                    completeness->promised, completeness->end);
 }
 
-/* Checks that the last packet of a transport stream is complete, as all its packets have the same size. Such a stream
- * has no header that states more. */
+/* Checks that the last packet of a transport stream is complete: all its packets have the same size. Transport streams
+ * have no header that states how long they are. */
 static int check_last_packet(const struct completeness *completeness, const char *name, struct error *err) {
   AVFormatContext *input = completeness->input;
   int64_t size = 0, known = file_size(input), bytes = known || !input->pb ? known : avio_tell(input->pb);

@@ -1,7 +1,7 @@
 /* Decodes one video: with FFmpeg's software decoder, or with hardware while that works. If hardware does not take the
  * video at all, software decodes it from the first packet on. If hardware fails later, software continues at the next
- * key frame. Unless the source is live, it begins at the last key frame instead, if that is not too far back, and
- * pictures that were given already are not given again.
+ * key frame. Unless the source is live, software begins at the last key frame instead, if that is not too far back;
+ * pictures that were given out already are not given out again.
  *
  * One thread at a time uses a decoder, except for decoder_hardware. */
 #ifndef APP_SOURCE_DECODER_H
@@ -21,30 +21,35 @@ struct decoder_params {
   const AVCodec *codec;            /* FFmpeg's software decoder */
   const AVCodecParameters *video;  /* parameters of the stream, as far as they are known at opening */
   AVRational time_base;            /* unit of the times of the stream's packets, in seconds */
-  bool live;                       /* the newest picture matters, not each one */
-  bool whole;                      /* damaged pictures are left out; else FFmpeg conceals the damage */
-  const struct hardware *hardware; /* NULL: software only */
-  bool must;                       /* the video must be decoded by hardware */
-  struct gpu gpu;                  /* the GPU that reads the pictures; without impl: none */
+  bool live;                       /* true: the newest picture matters, and others may be dropped */
+  bool whole;                      /* true: damaged pictures are left out; false: FFmpeg conceals the damage */
+  const struct hardware *hardware; /* the hardware decoder to try first; NULL: software only */
+  bool must;                       /* true: opening fails if hardware cannot decode the video */
+  struct gpu gpu;                  /* the GPU that reads the pictures; gpu.impl NULL: none */
   const struct log *log;
 };
 
-/* Opens hardware if params ask for it and it takes the video, else software. Returns 0, or -1 with err. */
+/* Opens a hardware decoder if params ask for it and it can decode the video, else a software decoder; if params.must is
+ * set, a hardware decoder that cannot decode the video is an error. Returns 0, or -1 with err. */
 int decoder_open(struct decoder **decoder, const struct decoder_params *params, struct error *err);
-void decoder_close(struct decoder **decoder); /* stores NULL; accepts NULL */
+/* Closes the decoder; *decoder becomes NULL; does nothing if it is NULL. */
+void decoder_close(struct decoder **decoder);
 
-/* These work as avcodec_send_packet, avcodec_receive_frame and avcodec_flush_buffers. Hardware gives pictures of
- * AV_PIX_FMT_CUDA. The decoder uses each packet's opaque_ref. */
+/* decoder_send, decoder_receive and decoder_flush work as avcodec_send_packet, avcodec_receive_frame and
+ * avcodec_flush_buffers. Pictures of hardware have the format AV_PIX_FMT_CUDA. The caller must not use the packets'
+ * opaque_ref, because the decoder does. */
 int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
-/* Says that the packets sent from now on are of this codec, and each of them is a whole picture. If it is another than
- * before, software gives the pictures of the packets before first. Not for hardware. */
+/* Tells that the packets sent from now on are of this codec, each a complete picture. If the codec differs from the one
+ * before, the decoder first gives the pictures of the packets before. Only for software decoders. */
 void decoder_expect(struct decoder *decoder, enum AVCodecID codec);
-/* Continues in software, because the pictures that hardware gives cannot be read. Software begins as after a failure of
- * the hardware. why: the reason, for the log. Returns 0 or an FFmpeg code. */
+/* Continues with a software decoder, because the hardware's pictures cannot be read. It begins where it would after a
+ * failure of the hardware (see the head of this file). why: the reason, for the log. Returns 0 (also if software
+ * decodes already) or an FFmpeg code. */
 int decoder_leave_hardware(struct decoder *decoder, const char *why);
-/* True if hardware must decode and has failed; err has the message. */
+/* True if hardware must decode (decoder_params.must) and has failed before its first picture. err, which may be NULL,
+ * then gets the message. */
 bool decoder_refused(const struct decoder *decoder, struct error *err);
 
 /* Returns the name (as in --hwdec) of the hardware that decodes now; NULL: software decodes. Callable from any

@@ -12,8 +12,8 @@ struct bytes {
   size_t size;
 };
 
-/* Returns the part of `whole` that begins at byte `at`, with at most `size` bytes; it is empty if `at` is beyond the
- * end. */
+/* Returns the part of `whole` that begins at byte number `at`, with at most `size` bytes; it is empty if `at` is beyond
+ * the end. */
 static struct bytes part(struct bytes whole, size_t at, size_t size) {
   if (at >= whole.size)
     return (struct bytes){0};
@@ -28,7 +28,8 @@ static uint32_t read32(const uint8_t *at, bool big) {
   return big ? AV_RB32(at) : AV_RL32(at);
 }
 
-/* Reads the orientation in a TIFF file's first directory. EXIF data is a TIFF file. */
+/* Returns the orientation in the first directory of a TIFF file; 0: there is none. (EXIF data has the form of a TIFF
+ * file.) */
 static int read_tiff(struct bytes tiff) {
   if (tiff.size < 8 || (memcmp(tiff.data, "II*\0", 4) != 0 && memcmp(tiff.data, "MM\0*", 4) != 0))
     return 0;
@@ -51,7 +52,7 @@ static struct bytes find_in_jpeg(struct bytes jpeg) {
   static const char name[] = "Exif\0";
   for (size_t at = 2; at + 4 <= jpeg.size && jpeg.data[at] == 0xff && jpeg.data[at + 1] != JPEG_START_OF_SCAN;) {
     struct bytes segment = part(jpeg, at + 4, (size_t)AV_RB16(jpeg.data + at + 2) - 2);
-    if (jpeg.data[at + 1] == 0xff) { /* a fill byte, which may come before a marker */
+    if (jpeg.data[at + 1] == 0xff) { /* skips a fill byte, which may come before a marker */
       at++;
       continue;
     }
@@ -73,8 +74,8 @@ static struct bytes find_in_png(struct bytes png) {
   return (struct bytes){0};
 }
 
-/* Finds EXIF in a WebP, whose chunks are four letters, a length and the data, at even places. Some writers put the
- * prefix of JPEG before the data. */
+/* Finds EXIF in a WebP, whose chunks are four letters, a length and the data, each at an even offset. Some programs
+ * write the prefix that EXIF has in JPEG before the data. */
 static struct bytes find_in_webp(struct bytes webp) {
   for (size_t at = 12; at + 8 <= webp.size;) {
     uint32_t length = AV_RL32(webp.data + at + 4);
@@ -102,7 +103,7 @@ int exif_orientation(enum AVCodecID codec, const uint8_t *data, size_t size) {
 }
 
 int exif_attach(enum AVCodecID codec, AVPacket *packet) {
-  /* The numbers xx, xy, yx, yy of struct convert for each orientation. */
+  /* For each EXIF orientation, 2 to 8, the numbers xx, xy, yx, yy of struct convert. */
   static const int8_t turns[9][4] = {[2] = {-1, 0, 0, 1}, [3] = {-1, 0, 0, -1}, [4] = {1, 0, 0, -1}, [5] = {0, 1, 1, 0},
                                      [6] = {0, -1, 1, 0}, [7] = {0, -1, -1, 0}, [8] = {0, 1, -1, 0}};
   int orientation = exif_orientation(codec, packet->data, (size_t)packet->size);

@@ -5,11 +5,12 @@
 
 #include <libavcodec/avcodec.h>
 
-/* Returns EXIF's orientation number of the picture in a packet, 2 to 8; 0 if it is upright or not stored. */
+/* Returns EXIF's orientation number, 2 to 8, of the picture in a packet; 0: the picture is upright, or no orientation
+ * is stored. */
 int exif_orientation(enum AVCodecID codec, const uint8_t *data, size_t size);
 
 /* Attaches the display matrix for the picture's orientation to the packet, from which the decoded frame gets it. Does
- * nothing for an upright picture, or if the packet has a matrix. Returns 0 or an FFmpeg code. */
+ * nothing for an upright picture, or if the packet has a matrix already. Returns 0 or an FFmpeg code. */
 int exif_attach(enum AVCodecID codec, AVPacket *packet);
 
 #endif

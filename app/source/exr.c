@@ -24,7 +24,8 @@ static void take_attribute(struct layout *layout, const char *name, const uint8_
     layout->rows_of_block = rows_of_block(*value);
 }
 
-/* Reads the header: a list of attributes, each with a name, a type and a size, which ends with an empty name. */
+/* Reads the header: a list of attributes, each with a name, a type and a size, which ends with an empty name.
+ * Returns false if the file ends within it. */
 static bool read_header(struct layout *layout, const uint8_t *data, size_t size) {
   size_t at = 8;
   while (at < size && data[at]) {

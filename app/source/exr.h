@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* True if all rows in the file's table are there. Files with several parts or with tiles count as complete. */
+/* True if all rows that the file's table lists are in the file. Files with several parts or with tiles count as
+ * complete. */
 bool exr_is_whole(const uint8_t *data, size_t size);
 
 #endif

@@ -5,12 +5,13 @@
 
 #include <libavutil/macros.h>
 
-/* The libraries' major versions must be those of the headers, because functions of others may take other arguments. */
+/* The libraries' major versions must be those of the headers, because in another version the functions may take other
+ * arguments. */
 #define DEVICES_MAJOR AV_STRINGIFY(LIBAVDEVICE_VERSION_MAJOR)
 #define FILTERS_MAJOR AV_STRINGIFY(LIBAVFILTER_VERSION_MAJOR)
 
-/* Opens a library and finds its functions. It is never closed. The dynamic loader counts the users of a library and
- * loads it once for all threads. */
+/* Opens a library and finds its functions. The library is never closed. The dynamic loader counts its users, and loads
+ * it once for all threads. */
 int ffmpeg_open_library(const char *library, const char *major, const struct ffmpeg_symbol *symbols, size_t count,
                         enum status status, struct error *err) {
   char file[64];

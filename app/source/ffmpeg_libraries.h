@@ -1,5 +1,6 @@
-/* Opens FFmpeg's libavdevice and libavfilter only when they are needed: the fifty libraries that they need themselves
- * would take a third of each start's time. They stay open, because libavformat then knows their devices.
+/* Opens FFmpeg's libavdevice and libavfilter only when they are needed: loading the fifty libraries on which these two
+ * depend would take a third of the time of each start of the program. The two stay open, because libavformat then knows
+ * libavdevice's devices.
  *
  * Threads: any. */
 #ifndef APP_SOURCE_FFMPEG_LIBRARIES_H
@@ -35,18 +36,19 @@ struct ffmpeg_filters {
   __typeof__(&av_buffersink_get_time_base) sink_time_base;
 };
 
-/* These open libavdevice and libavfilter, and fill in their functions. They return 0, or -1 with err, whose status is
- * `status`; the caller prefixes the message with the name of what needs the library. After ffmpeg_open_devices,
- * libavformat finds devices by name. devices NULL: the caller needs no function of it. */
+/* ffmpeg_open_devices opens libavdevice, ffmpeg_open_filters libavfilter; each stores the addresses of the library's
+ * functions in the struct. They return 0, or -1 with err, whose status is `status`; the caller prefixes the message
+ * with the name of what needs the library. After ffmpeg_open_devices, libavformat finds devices by name. devices NULL:
+ * the caller needs no function of it. */
 int ffmpeg_open_devices(struct ffmpeg_devices *devices, enum status status, struct error *err);
 int ffmpeg_open_filters(struct ffmpeg_filters *filters, enum status status, struct error *err);
 
 struct ffmpeg_symbol {
-  void *pointer; /* the address of the pointer to set */
+  void *pointer; /* address of the pointer that gets the function's address */
   const char *name;
 };
 /* Opens a library and stores the addresses of `count` functions in the pointers of symbols. library, major: for example
- * "libavdevice" and "59". Returns as the two above do. */
+ * "libavdevice" and "59". Returns 0, or -1 with err. */
 int ffmpeg_open_library(const char *library, const char *major, const struct ffmpeg_symbol *symbols, size_t count,
                         enum status status, struct error *err);
 

@@ -1,14 +1,16 @@
-/* Takes a looping input from one round to the next. If its first packet allows it, the decoder gets that packet
- * directly after the last one, as if the file went on. So it keeps its threads, its hardware, and the pictures that it
- * still holds. Times in the decoder rise from round to round, which tells rounds apart; frames get the file's own times
- * back. If the packet does not allow it, the decoder first gives out all that it holds and is flushed. */
+/* Lets a looping input start again after its end; a round is one pass through the input. If the input's first packet
+ * allows it, the decoder gets that packet directly after the last one, as if the file went on. So the decoder keeps its
+ * threads, its hardware, and the pictures that it still holds. Times in the decoder rise from round to round, which
+ * tells rounds apart; frames get the file's own times back. If the packet does not allow it, the decoder first gives
+ * out all that it holds and is flushed. */
 #include "app/source/ffmpeg_source.h"
 
 #include <math.h>
 
 #include "app/source/closed_start.h"
 
-/* Times beyond this, either way, count as absurd, so that sums of times stay far below the largest int64_t. */
+/* Times whose absolute value is greater than this count as invalid, so that sums of times cannot overflow an
+ * int64_t. */
 static const int64_t time_most = INT64_MAX / 4;
 
 static bool may_begin(const struct ffmpeg_source *from) {
@@ -23,7 +25,7 @@ static void begin_round(struct ffmpeg_source *from) {
   from->loop_shift = from->clock.last + from->clock.step;
 }
 
-/* --- reading --- */
+/* --- packets: going from the end to the start, and times that rise over all rounds --- */
 
 static bool reads_next(const struct rounds *rounds) {
   return rounds->sought || rounds->held || rounds->ahead;
@@ -89,8 +91,8 @@ static void note_times(struct rounds *rounds, const AVPacket *packet) {
     rounds->last = packet->pts;
 }
 
-/* Called with the first packet of a round, if it is sent without a flush: sets sent_shift so that its times come after
- * all times sent before. */
+/* Called with the first packet of a round (a pass through the looping input) that is sent without a flush: sets
+ * sent_shift so that the packet's times come after all times sent before. */
 static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
   int64_t first = earlier_time(packet);
   rounds->sought = false;
@@ -134,7 +136,7 @@ bool ffmpeg_loop_again(struct ffmpeg_source *from) {
   return true;
 }
 
-/* --- frames --- */
+/* --- frames from the decoder: they get the times of the file back --- */
 
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   struct rounds *rounds = &from->rounds;

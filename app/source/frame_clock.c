@@ -10,7 +10,7 @@ bool frame_clock_doubts(const struct frame_clock *clock, int64_t time) {
 }
 
 /* Returns the time for a frame with a wrong timestamp: the middle between the last frame's and the next one's, but at
- * most one usual step after the last, since a gap may follow. */
+ * most one usual step after the last frame's, since a gap may follow. */
 static int64_t between(const struct frame_clock *clock, int64_t next) {
   int64_t half = (next - clock->last) / 2;
   int64_t step = half < clock->step ? half : clock->step;

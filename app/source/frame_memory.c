@@ -15,12 +15,13 @@ enum { ROOM = 128 };
 struct frame_memory {
   struct gpu gpu;
   pthread_mutex_t lock;
-  /* Protected by lock. */
+  /* The following fields are protected by `lock`. */
   AVBufferPool *pool;
   size_t bytes; /* size of the pool's buffers */
 };
 
-/* AVFrame.opaque of a frame in page-locked memory points to this, by which such frames are recognised. */
+/* AVFrame.opaque of each frame in page-locked memory is the address of this variable, by which such frames are
+ * recognised. */
 static const char is_locked;
 
 static void give_back(void *opaque, uint8_t *data) {
@@ -82,7 +83,7 @@ static AVBufferRef *take(struct frame_memory *memory, size_t bytes) {
   return buffer;
 }
 
-/* Computes where each plane begins, from the frame's format and pitches. Returns the bytes of all planes; 0:
+/* Computes where each plane begins, from the frame's format and pitches. Returns the number of bytes of all planes; 0:
  * unknown. */
 static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
   const ptrdiff_t pitches[4] = {frame->linesize[0], frame->linesize[1], frame->linesize[2], frame->linesize[3]};
@@ -97,12 +98,13 @@ static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
   return bytes;
 }
 
-/* Sets the pitches that the codec needs, and then does what place_planes does. */
+/* Sets the pitches that the codec needs, then returns what place_planes returns for them; 0: the format is unknown. */
 static size_t lay_out(AVCodecContext *context, AVFrame *frame, size_t begin[4]) {
   int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS];
   bool aligned;
   avcodec_align_dimensions2(context, &width, &height, align);
-  /* Planes of half the width have half the pitch, so the pitch of the first plane is widened until all fit. */
+  /* Planes of half the width have half the pitch, so the width is increased until the pitches of all planes are
+   * aligned. */
   do {
     aligned = true;
     if (av_image_fill_linesizes(frame->linesize, frame->format, width) < 0)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Bit patterns of the float 1 and of the float 2^-24, the least light that is not black. */
+/* Bit patterns of the floats 1 and 2^-24; linear light below 2^-24 counts as black. */
 static const uint32_t bits_of_one = 0x3f800000, bits_of_least = 0x33800000;
 enum { BITS_DROPPED = 15, CODE_BITS_DROPPED = 2, WHITE = 255 << 8 };
 
@@ -18,8 +18,8 @@ struct chromaticities {
 
 static const struct chromaticities bt709 = {{0.640, 0.330}, {0.300, 0.600}, {0.150, 0.060}, D65};
 
-/* Primaries that are wider than BT.709's, and converted. The primaries of older television are not in the list: they
- * are so near to BT.709's that the difference is not seen. */
+/* Primaries that are wider than BT.709's and are converted. The primaries of older television are not in the list,
+ * because they are so close to BT.709's that nobody sees the difference. */
 static const struct {
   enum AVColorPrimaries primaries;
   struct chromaticities at;
@@ -42,7 +42,7 @@ bool gamut_is_wide(enum AVColorPrimaries primaries, enum AVColorTransferCharacte
   return find_wide(primaries) && transfer != AVCOL_TRC_SMPTE2084 && transfer != AVCOL_TRC_ARIB_STD_B67;
 }
 
-/* --- matrices --- */
+/* --- matrices that convert linear light from one set of primaries to another --- */
 
 typedef double matrix3[3][3];
 
@@ -128,9 +128,9 @@ static void find_conversion(float to[3][3], const struct chromaticities *from) {
       to[i][j] = (float)out[i][j];
 }
 
-/* --- curves --- */
+/* --- transfer curves between codes and linear light --- */
 
-/* Returns the exponent of a display's curve, which is BT.1886 for video; 0: sRGB's curve. */
+/* Returns the exponent of the display's transfer curve, which for video is that of BT.1886; 0: the curve of sRGB. */
 static double find_gamma(enum AVColorTransferCharacteristic transfer) {
   switch (transfer) {
   case AVCOL_TRC_IEC61966_2_1:
@@ -182,7 +182,7 @@ void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AV
   }
 }
 
-/* Returns the 8-bit code of linear light. The table is indexed by the leading bits of the float, so that dark colours
+/* Returns the 8-bit code for linear light. The table is indexed by the leading bits of the float, so that dark colours
  * have as many steps as bright ones. */
 static inline uint8_t code_of(const struct gamut *gamut, float light) {
   uint32_t bits;

@@ -1,5 +1,6 @@
-/* Converts colours of wider primaries (BT.2020, Display P3 and similar) to BT.709: to linear light, by a matrix, and
- * back to codes. Colours that BT.709 cannot show are clipped. HDR is not converted. */
+/* Converts colours with wider primaries than BT.709's (BT.2020, Display P3 and similar) to BT.709. Codes become linear
+ * light, a matrix converts it to BT.709's primaries, and the result becomes codes again. Colours that BT.709 cannot
+ * show are clipped. HDR is not converted. */
 #ifndef APP_SOURCE_GAMUT_H
 #define APP_SOURCE_GAMUT_H
 
@@ -9,11 +10,13 @@
 #include <libavcodec/avcodec.h>
 
 enum {
-  GAMUT_LINEAR = 1 << 14,     /* entries for 16-bit codes, one for every four */
-  GAMUT_CODES = (24 << 8) + 1 /* entries for linear light from 2^-24 to 1, 256 for each doubling */
+  /* number of entries of the table from 16-bit codes to linear light, one for every four codes */
+  GAMUT_LINEAR = 1 << 14,
+  /* number of entries of the table from linear light (2^-24 to 1) to 8-bit codes, 256 for each doubling */
+  GAMUT_CODES = (24 << 8) + 1
 };
 
-/* Tables of one conversion. Zero-initialise to start. */
+/* Tables for converting colours of one set of primaries and one transfer curve. Zero-initialise to start. */
 struct gamut {
   enum AVColorPrimaries primaries;
   enum AVColorTransferCharacteristic transfer;
@@ -22,11 +25,11 @@ struct gamut {
   uint8_t codes[GAMUT_CODES];
 };
 
-/* True if colours of these primaries are to be converted. */
+/* True if colours with these primaries are to be converted; false for the transfer curves of HDR (PQ and HLG). */
 bool gamut_is_wide(enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
 /* Fills the tables for these primaries and this transfer curve (gamut_is_wide must be true for them). Does nothing if
- * they are filled for the same already. */
+ * they are already filled for these. */
 void gamut_prepare(struct gamut *gamut, enum AVColorPrimaries primaries, enum AVColorTransferCharacteristic transfer);
 
 /* Converts a row of `width` 16-bit RGBA pixels to 8-bit RGBA ones. The upper 8 bits of a 16-bit value are the value in

@@ -1,4 +1,4 @@
-/* The interface of hardware that decodes video in the place of FFmpeg's software decoders. */
+/* The interface of hardware decoders, which replace FFmpeg's software decoders. */
 #ifndef APP_SOURCE_HARDWARE_H
 #define APP_SOURCE_HARDWARE_H
 
@@ -8,10 +8,10 @@
 
 struct frame_memory;
 
-/* AVCodecContext.opaque of each decoder context, of hardware or software, points to this. */
+/* AVCodecContext.opaque of each decoder context, of hardware or software, points to this struct. */
 struct decoding {
-  struct frame_memory *memory; /* memory for software's pictures; NULL: FFmpeg's own */
-  bool refused;                /* set when the hardware turns out to be unable to decode the video */
+  struct frame_memory *memory; /* memory for pictures of the software decoder; NULL: FFmpeg's own memory */
+  bool refused;                /* true: the hardware has turned out to be unable to decode the video */
 };
 
 /* How many decoded surfaces may be in use while decoding goes on; if more are, pictures are copied. In live mode at
@@ -21,13 +21,14 @@ struct decoding {
 enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {
-  const char *name; /* for --hwdec */
-  const char *what; /* for messages */
-  /* Returns the decoder for this video; NULL: there is none. */
+  const char *name; /* name by which --hwdec selects it */
+  const char *what; /* name in messages */
+  /* Returns FFmpeg's decoder that decodes this video with the hardware; NULL: there is none. */
   const AVCodec *(*find)(const AVCodecParameters *video);
-  /* Sets up a context before avcodec_open2; its opaque is a struct decoding. Returns 0 or an FFmpeg code. */
+  /* Sets up a decoder context before avcodec_open2. The context's opaque points to a struct decoding. Returns 0 or an
+   * FFmpeg code. */
   int (*prepare)(AVCodecContext *context, const struct gpu *gpu);
-  /* These work as avcodec_send_packet and avcodec_receive_frame. Frames that are received have the format
+  /* Two functions that work as avcodec_send_packet and avcodec_receive_frame. Frames that are received have the format
    * AV_PIX_FMT_CUDA. */
   int (*send)(AVCodecContext *context, const AVPacket *packet);
   int (*receive)(AVCodecContext *context, AVFrame *frame);

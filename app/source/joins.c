@@ -5,13 +5,15 @@
 #include <libavcodec/packet.h>
 #include <libavutil/avstring.h>
 
-/* A step forward of this many seconds is a join in containers whose clocks may be reset. FFmpeg uses the same limit. */
+/* In containers whose clocks may be reset, a step forward of this many seconds is a join (a place where timestamps
+ * begin again). FFmpeg uses the same limit. */
 static const double leap_seconds = 10;
-/* Every step back in time at a key frame is a join, because each recording begins with one. At other packets a step
- * back is a join from this length on (back_seconds_reset: in containers whose clocks may be reset), because pictures
- * are not decoded in the order in which they are shown. */
+/* Every step back in time at a key frame is a join (a place where timestamps begin again), because each recording
+ * begins with a key frame. At other packets a step back is a join only from this length on, because the order of
+ * decoding may differ from that of showing. back_seconds_reset: the length in containers whose clocks may be reset. */
 static const double back_seconds = 1, back_seconds_reset = 0.1;
-/* A time is wrong if a later packet undoes its jump within this many seconds. */
+/* A timestamp that jumps counts as wrong, and not as a join, if the packets continue where they were before the jump
+ * within this many seconds. */
 static const double wrong_seconds = 1;
 
 static int64_t ticks(const struct joins *joins, double seconds) {
@@ -39,7 +41,8 @@ void joins_restart(struct joins *joins) {
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video) {
   *joins = (struct joins){
       .base = video->time_base,
-      /* No joins are looked for in MP4 and MOV, whose edit lists tell when each picture is shown. */
+      /* Joins (places where timestamps begin again) are not looked for in MP4 and MOV, whose edit lists tell when each
+       * picture is shown. */
       .watches = !av_match_name("mp4", input->iformat->name),
       .leaps = input->iformat->flags & AVFMT_TS_DISCONT,
       .step = usual_step(input, video),
@@ -60,8 +63,8 @@ static bool is_join(const struct joins *joins, const AVPacket *packet) {
   return jump < -back || (joins->leaps && jump > ticks(joins, leap_seconds));
 }
 
-/* True if one packet with a wrong timestamp has begun the newest part of the input, and this packet continues the part
- * before it. */
+/* True if the newest part of the input (after the last join) was begun by a single packet with a wrong timestamp, and
+ * this packet continues the part before it. */
 static bool undoes(const struct joins *joins, const AVPacket *packet) {
   if (!joins->newest)
     return false;
@@ -89,16 +92,16 @@ static void begin_part(struct joins *joins, const AVPacket *packet) {
   *newest(joins) = (struct join_part){shift, time, time};
 }
 
-/* Begins the first part of the input. If the first packet has no decoding time, the container stores none, and those of
- * later packets are FFmpeg's guesses. */
+/* Begins the first part of the input, which ends at the first join. If the first packet has no decoding time, the
+ * container stores none, and the decoding times of later packets are FFmpeg's guesses. */
 static void begin_first(struct joins *joins, const AVPacket *packet) {
   joins->by_showing = packet->dts == AV_NOPTS_VALUE;
   joins->delay = reorder_delay(joins, packet);
   newest(joins)->first = newest(joins)->last = joins->next = time_of(joins, packet);
 }
 
-/* Adds a packet to the current part of the input. A time far ahead counts only if the next packet's is also far ahead;
- * a single one is wrong. */
+/* Adds a packet to the newest part of the input (after the last join). A time that is far ahead is accepted only if the
+ * next packet's time is also far ahead; a single one is wrong. */
 static void go_on(struct joins *joins, const AVPacket *packet) {
   int64_t time = time_of(joins, packet);
   bool doubts = time > joins->next + ticks(joins, wrong_seconds) && !joins->doubts;

@@ -7,16 +7,18 @@
 
 #include <libavformat/avformat.h>
 
-/* One file of a list. */
+/* One of the files that an FFmpeg list of files (demuxer concat) names. */
 struct list_part {
-  int64_t begin_us;  /* begin in the list's time, in microseconds; AV_NOPTS_VALUE until it is known */
-  int64_t length_us; /* length by its directives, in microseconds; AV_NOPTS_VALUE: they do not say */
-  bool begins, ends; /* begins: the file has an inpoint. ends: it has an outpoint, and no duration that overrides it. */
+  int64_t begin_us; /* begin of the file in the list's time, in microseconds; AV_NOPTS_VALUE until it is known */
+  /* length that the list's directives give the file, in microseconds; AV_NOPTS_VALUE: they give none */
+  int64_t length_us;
+  /* begins: true: the file has an inpoint. ends: true: it has an outpoint, and no duration that overrides it. */
+  bool begins, ends;
 };
 
-/* Zero-initialise to start; all zero for every input that is no list. */
+/* The files of a list. Zero-initialise to start; all zero for every input that is no list. */
 struct list_cuts {
-  bool any; /* a file of the list has an inpoint or an outpoint */
+  bool any; /* true: a file of the list has an inpoint or an outpoint */
   struct list_part *parts;
   int count;
 };
@@ -27,8 +29,10 @@ int list_cuts_ask(AVDictionary **wishes);
 /* Reads the directives of the list from which input was opened. Returns 0, or -1 without memory. */
 int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input);
 void list_cuts_free(struct list_cuts *cuts);
-/* Marks a packet outside the part of its file that the list uses as discarded: it is decoded, but not seen or heard.
- * All packets must come here, in the demuxer's order. */
+/* Marks a packet as discarded (decoded, but not seen or heard) if it is outside the part of its file that the list
+ * uses. If the list states the length of a file that is a single picture, the packet gets that duration; otherwise the
+ * list's last picture would be seen only for a moment, as with FFmpeg. All packets must come here, in the demuxer's
+ * order. */
 void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet);
 
 #endif

@@ -1,7 +1,7 @@
-/* Draws a frame's number and a time along the left edge of the frame, so that they can be read from the picture that is
- * seen: MARKER_COLUMNS columns of MARKER_ROWS black or white blocks with a grey margin of one block. A block's side is
- * the picture's height divided by MARKER_ROWS. Blocks are read in their middle, so that the picture may be resized, and
- * its chroma does not matter. */
+/* Draws a frame's number and a time along the left edge of the frame, so that both can be read from the picture on the
+ * screen: MARKER_COLUMNS columns of MARKER_ROWS black or white blocks with a grey margin of one block. A block's side
+ * is the picture's height divided by MARKER_ROWS. Blocks are read in their middle, so that the picture may be resized,
+ * and its chroma does not matter. */
 #ifndef APP_SOURCE_MARKER_H
 #define APP_SOURCE_MARKER_H
 
@@ -24,7 +24,8 @@ void marker_draw(const struct frame *frame, const struct marker *marker);
  * false if the picture has no marker. */
 bool marker_read(const uint8_t level[MARKER_BLOCKS], struct marker *marker);
 
-/* These return the middle of a block as fractions of the picture's width and height. shape: width over height. */
+/* marker_x and marker_y return the middle of a block as fractions of the picture's width and height. shape: the
+ * picture's width over its height. */
 static inline double marker_x(int column, double shape) {
   return (column + 0.5) / MARKER_ROWS / shape;
 }

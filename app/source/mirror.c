@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-/* Mirrors a row of `count` units of `size` bytes. It is inlined, so that the compiler makes a loop with plain loads and
- * stores for each size. */
+/* Mirrors a row of `count` units of `size` bytes. The function is inlined, so that the compiler makes a loop with plain
+ * loads and stores for each size. */
 static inline void turn_units(const uint8_t *from, uint8_t *to, int count, size_t size) {
   for (int i = 0; i < count; i++)
     memcpy(to + (size_t)i * size, from + (size_t)(count - 1 - i) * size, size);
 }
 
-/* Mirrors a row of YUYV, in which Y0 Cb Y1 Cr are two pixels. */
+/* Mirrors a row of YUYV, in which two pixels are stored as Y0 Cb Y1 Cr. */
 static void turn_pairs(const uint8_t *from, uint8_t *to, int width) {
   for (int x = 0; x < width; x += 2, to += 4) {
     int first = width - 1 - x, second = first ? first - 1 : 0;

@@ -8,13 +8,13 @@
 
 enum mirror_wish { MIRROR_AUTO /* mirrors cameras in which people look at themselves */, MIRROR_ON, MIRROR_OFF };
 
-/* Settings that sources read at each frame, while another thread may change them. */
+/* Settings for mirroring that a source reads at each frame, while another thread may change them. */
 struct mirror {
-  atomic_int wish; /* an enum mirror_wish */
+  atomic_int wish; /* the user's wish, a value of enum mirror_wish */
   atomic_bool now; /* true if the frame read last was mirrored */
 };
 
-/* Replaces the frame's picture by its mirror image; all else in the frame stays. Returns 0, or -1 with err; then the
+/* Replaces the frame's picture by its mirror image; the frame's other fields stay. Returns 0, or -1 with err; then the
  * frame is released. */
 int mirror_frame(struct host_pictures *pictures, struct frame *frame, struct error *err);
 

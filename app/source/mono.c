@@ -22,7 +22,8 @@ int mono_mix(struct mono *mono, const AVFrame *frame, const float **samples, int
   mixed->sample_rate = frame->sample_rate;
   mixed->ch_layout = (AVChannelLayout)AV_CHANNEL_LAYOUT_MONO;
   int code = swr_convert_frame(mono->mixer, mixed, frame);
-  if (code == AVERROR_INPUT_CHANGED || code == AVERROR_OUTPUT_CHANGED) { /* the format has changed within the stream */
+  /* the sound format has changed within the stream, so the mixer must be set up for the new one */
+  if (code == AVERROR_INPUT_CHANGED || code == AVERROR_OUTPUT_CHANGED) {
     swr_close(mono->mixer);
     code = swr_convert_frame(mono->mixer, mixed, frame);
   }

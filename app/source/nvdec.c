@@ -4,7 +4,8 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/pixdesc.h>
 
-/* FFmpeg's header needs the names of two CUDA handles, but not CUDA. */
+/* FFmpeg's header of CUDA contexts uses these two types. They are declared here, so that CUDA's own headers are not
+ * needed. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 #define CUDA_VERSION 0
@@ -30,7 +31,7 @@ static bool has_surfaces(const AVCodec *codec) {
   return false;
 }
 
-/* Finds a decoder with CUDA surfaces. For AV1, FFmpeg's first choice decodes in software only. */
+/* Finds a decoder that gives CUDA surfaces. For AV1, FFmpeg's first choice decodes in software only. */
 static const AVCodec *find(const AVCodecParameters *video) {
   const AVCodec *codec;
   void *next = NULL;
@@ -38,12 +39,14 @@ static const AVCodec *find(const AVCodecParameters *video) {
     return NULL;
   while ((codec = av_codec_iterate(&next)))
     if (codec->id == video->codec_id && av_codec_is_decoder(codec) && has_surfaces(codec) &&
-        !(codec->capabilities & AV_CODEC_CAP_HARDWARE)) /* NVIDIA's decoder has its own parser */
+        /* leaves out NVIDIA's own decoders (such as h264_cuvid), which parse the bit stream themselves */
+        !(codec->capabilities & AV_CODEC_CAP_HARDWARE))
       return codec;
   return NULL;
 }
 
-/* Chooses the format of frames. If NVDEC does not take the video, FFmpeg calls this again without AV_PIX_FMT_CUDA. */
+/* Chooses the format of frames. If NVDEC cannot decode the video, FFmpeg calls this function again without
+ * AV_PIX_FMT_CUDA. */
 static enum AVPixelFormat choose(AVCodecContext *context, const enum AVPixelFormat *formats) {
   for (; *formats != AV_PIX_FMT_NONE; formats++)
     if (*formats == AV_PIX_FMT_CUDA && is_readable(context->sw_pix_fmt))
@@ -52,7 +55,8 @@ static enum AVPixelFormat choose(AVCodecContext *context, const enum AVPixelForm
   return AV_PIX_FMT_NONE;
 }
 
-/* Uses the engine's own CUDA context, so that the engine can read the surfaces without a copy. */
+/* Uses the engine's own CUDA context, so that the engine can read the surfaces without a copy. Returns 0 or an FFmpeg
+ * error code. */
 static int prepare(AVCodecContext *context, const struct gpu *gpu) {
   void *shared = gpu->impl->context(gpu);
   AVBufferRef *device = shared ? av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA) : NULL;

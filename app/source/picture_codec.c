@@ -7,7 +7,7 @@
 
 enum { HEAD_BYTES = 16 };
 
-/* The bytes with which files of a codec begin, `skip` bytes after the first one. */
+/* The bytes by which files of a codec are recognised, at offset `skip` in the file. */
 static const struct beginning {
   enum AVCodecID codec;
   int skip, length;

@@ -4,7 +4,8 @@
 
 #include <libavcodec/avcodec.h>
 
-/* Returns AV_CODEC_ID_NONE if the file cannot be read or begins like no picture that is known here. */
+/* Returns the codec of the file at path; AV_CODEC_ID_NONE: the file cannot be read, is shorter than 16 bytes, or does
+ * not begin as a known picture format. */
 enum AVCodecID picture_codec_of(const char *path);
 
 #endif

@@ -12,18 +12,18 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 
-/* CHECK_MS: milliseconds between two checks for data. CHECKS_UNTIL_TOLD: after this many checks a log line says that a
- * writer is waited for. */
+/* CHECK_MS: milliseconds between two checks of the pipe for data. CHECKS_UNTIL_TOLD: after so many checks without data,
+ * a log line says that the program waits for a writer. */
 enum { BUFFER_BYTES = 65536, CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10 };
 
 struct pipe_input {
   AVIOContext *io;
   AVIOInterruptCB interrupt;
   const char *spec;
-  const struct log *log; /* NULL: nothing is logged */
-  int empty_checks;      /* checks so far that found no data; not counted any more once data has come */
+  const struct log *log; /* log for the message that the program waits for a writer; NULL: nothing is logged */
+  int empty_checks;      /* number of checks before the first data that found no data */
   int fd;
-  bool owned; /* fd was opened by pipe_input_open */
+  bool owned; /* true: pipe_input_open opened fd, and pipe_input_close closes it */
 };
 
 int pipe_input_descriptor(const char *spec) {
@@ -102,7 +102,7 @@ void pipe_input_close(struct pipe_input **pointer) {
   struct pipe_input *pipe = *pointer;
   if (!pipe)
     return;
-  av_freep(&pipe->io->buffer); /* FFmpeg may have replaced the buffer */
+  av_freep(&pipe->io->buffer); /* FFmpeg may have replaced the buffer that was given to avio_alloc_context */
   avio_context_free(&pipe->io);
   if (pipe->owned)
     platform_close_descriptor(pipe->fd);

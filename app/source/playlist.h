@@ -1,4 +1,4 @@
-/* A list of sources' names. */
+/* A list of the names of sources: cameras, files, URLs. */
 #ifndef APP_SOURCE_PLAYLIST_H
 #define APP_SOURCE_PLAYLIST_H
 
@@ -11,28 +11,30 @@ enum { PLAYLIST_MAX = 1000 };
 
 struct playlist_entry {
   char *name;
-  bool plain; /* dropped on the window; the command line's input options do not apply to it */
+  /* true: this name was dropped on the window, so the command line's input options do not apply to the source */
+  bool plain;
 };
 
-/* Zero-initialise to start. */
+/* A list of sources. Zero-initialise to start. */
 struct playlist {
   struct playlist_entry *entries;
   int count;
 };
 
-/* Inserts a copy of name at this index. Returns 0, or -1 with err. */
+/* Inserts an entry with a copy of name at this index, from 0 to list->count. Returns 0, or -1 with err if the list has
+ * PLAYLIST_MAX entries already or memory is short. */
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err);
-/* Removes the entry of this index. */
+/* Removes the entry of this index, from 0. */
 void playlist_remove(struct playlist *list, int index);
-/* Adds the sources that a file names, one in each line; M3U files are such files. Empty lines and lines that begin with
- * # are skipped. Relative names start from that file's folder. A pipe is first read to its end, unless *stop is set.
- * Returns 0, or -1 with err. */
+/* Adds the sources that a file names, one in each line, as in an M3U file. Empty lines and lines that begin with # are
+ * skipped. Relative names start from that file's folder. A pipe is first read to its end, unless *stop is set. Returns
+ * 0, or -1 with err, also if the file names no source; entries that were added before an error stay in the list. */
 int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, const struct log *log,
                   struct error *err);
-/* Removes from the command line's options those that do not apply to this source: for a dropped file format, size and
- * place. */
+/* Resets in `options` the command line's options that do not apply to this source: for a file that was dropped on the
+ * window, those of format, size and start. */
 void playlist_narrow(const struct playlist_entry *entry, struct source_options *options);
-/* Frees the entries. Accepts zeros. */
+/* Frees the list's entries. Does nothing for a zeroed list. */
 void playlist_free(struct playlist *list);
 
 #endif

@@ -17,45 +17,50 @@ enum {
   RETRY_MOST_MS = 4000,
 };
 
-/* A source, with the spec and options to open it again. */
+/* A source, with the name (spec) and the options with which it can be opened again. */
 struct origin {
-  struct source *source; /* NULL: not open yet */
+  struct source *source; /* the open source; NULL: it is not open yet */
   char *spec;
   struct source_options options;
-  const atomic_bool *stop; /* the stop flag that the caller gave; options.stop points to reader.away instead */
+  /* the stop flag in the caller's options; the reader replaces options.stop by its own flag reader.away */
+  const atomic_bool *stop;
 };
 
 struct reader {
-  /* Used by the reader's thread only, except: `thread` belongs to the caller of start and stop; info and the pointer
-   * now.source are written under lock, because others read them under it; failed and err are read after the thread's
-   * end. */
+  /* The following fields are used by the reader's thread only, except: `thread` belongs to the caller of start and
+   * stop; info and the pointer now.source are written under lock, because other threads read them under it; failed and
+   * err are read after the thread's end. */
   pthread_t thread;
   struct origin now;
-  struct ahead *ahead; /* reads frames of now.source in advance; NULL: the reader's thread reads them itself */
+  /* reads the frames of now.source in advance, on another thread; NULL: the reader's thread reads each frame when it is
+   * needed */
+  struct ahead *ahead;
   struct source_info info;
   struct mailbox *mailbox;
   struct timetable timetable;
-  int retry_ms;    /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS; a frame resets it */
-  long from_here;  /* frames that now.source has given so far, including dropped ones */
-  uint64_t serial; /* number of the next frame, over all sources */
-  /* stretch: number of the stretch (frame.stretch) of the last frame, counted over all sources. own_stretch: the number
-   * that its source gave it. opened: a source was opened, also once more, since the last frame. */
+  /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS, until the source gives a frame */
+  int retry_ms;
+  long from_here;  /* number of frames that now.source has given so far, including dropped ones */
+  uint64_t serial; /* number that the next frame gets, counted over all sources */
+  /* stretch: number of the last frame's stretch (frames that follow each other in time, frame.h), counted over all
+   * sources. own_stretch: the number that the source itself gave the stretch. opened: a source was opened, for the
+   * first time or again, since the last frame. */
   uint64_t stretch, own_stretch;
   bool opened;
-  bool urgent;  /* the thread runs at an urgent priority */
-  bool refused; /* the system does not permit an urgent priority */
+  bool urgent;  /* true: the reader's thread runs at an urgent priority */
+  bool refused; /* true: the system does not permit an urgent priority */
   bool failed;
-  struct error err; /* why the last source failed; valid if failed is true */
+  struct error err; /* why the last source failed, if failed is true */
 
-  /* Signals to the thread. */
-  /* stop: the thread is to end. away: it is to leave the current source, to end or to begin with `next`. Both are set
-   * under lock. */
+  /* The following two fields are flags by which other threads signal to the reader's thread. */
+  /* stop: the thread is to end. away: the thread is to leave the current source, because it is to end or to begin with
+   * the source in `next`. Both are set under lock. */
   atomic_bool stop, away;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. knows: info is complete. ended: the thread has ended. */
-  /* next: the source handed over by reader_switch, not begun yet. replaced: one that was handed over before it and
-   * never begun; the thread closes it. */
+  /* The following fields are protected by lock. knows: info is complete. ended: the thread has ended. */
+  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source, which
+   * never began because `next` took its place; the thread closes it. */
   struct origin next, replaced;
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
@@ -67,7 +72,7 @@ static void origin_free(struct origin *origin) {
   free(origin->spec);
 }
 
-/* Fills origin and takes over *source. Returns 0, or -1 with err. */
+/* Fills origin, which becomes the owner of *source. Returns 0, or -1 with err. */
 static int origin_set(struct reader *reader, struct origin *origin, struct source **source, const char *spec,
                       const struct source_options *options, struct error *err) {
   *origin = (struct origin){.spec = strdup(spec), .options = *options, .stop = options->stop};
@@ -79,9 +84,9 @@ static int origin_set(struct reader *reader, struct origin *origin, struct sourc
   return 0;
 }
 
-/* Sets the thread's priority. wanted: an urgent one, as for handing a frame on in time, and for hardware decoding, in
- * which the thread only passes packets to the hardware and waits; else the usual one, as for opening, closing and
- * decoding in software. If the system has refused an urgent priority once, it is not asked again. */
+/* Sets the priority of the reader's thread. wanted: true: urgent, for handing a frame on in time, and while hardware
+ * decodes, when the thread only passes packets on and waits; false: usual, for opening, closing and decoding in
+ * software. If the system has once refused the urgent priority, it is not asked for again. */
 static void be_urgent(struct reader *reader, bool wanted) {
   bool urgent = wanted && reader->now.options.urgent && !reader->refused;
   if (urgent != reader->urgent)
@@ -89,7 +94,8 @@ static void be_urgent(struct reader *reader, bool wanted) {
   reader->urgent = urgent && !reader->refused;
 }
 
-/* Waits until platform_now_ns reaches until_ns. Returns false, at once, if the source is to be left. */
+/* Waits until platform_now_ns reaches until_ns. Returns false, without waiting longer, if the thread is to leave the
+ * source. */
 static bool wait_until(struct reader *reader, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
@@ -100,8 +106,8 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Waits while the reader is paused, except for a realtime source. Returns false if the source is to be left. Stores in
- * *waited if the reader was paused when called. */
+/* Waits while the reader is paused, except for a realtime source. Returns false if the thread is to leave the source.
+ * Stores in *waited if the reader was paused at the call. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
@@ -125,16 +131,16 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* Stores the info that other threads get. It counts as known once it has the pictures' shape, which for a stream is so
- * from its first frame on. The caller holds the lock. */
+/* Stores the source's info for other threads. The info counts as known once it has the pictures' shape, which a stream
+ * shows with its first frame. The caller holds the lock. */
 static void note_info(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
   pthread_cond_broadcast(&reader->changed);
 }
 
-/* Closes the current source and makes another one current; either may be NULL. This is done under the lock, because
- * reader_stop interrupts the current source. */
+/* Closes the current source and makes another one current; either may be NULL. The pointer changes under the lock,
+ * because reader_stop interrupts the current source. */
 static void swap_source(struct reader *reader, struct source *source) {
   struct source_info info;
   if (source)
@@ -157,16 +163,17 @@ static bool is_told_to_stop(const struct reader *reader) {
   return reader->away || (reader->now.stop && atomic_load(reader->now.stop));
 }
 
-/* Waits until retry_ms after the begin of the last try to open, and doubles retry_ms. Returns false if the source is to
- * be left. */
+/* Waits until retry_ms milliseconds after the begin of the last try to open, and doubles retry_ms. Returns false if the
+ * thread is to leave the source. */
 static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
   int64_t until_ns = begun_ns + (int64_t)reader->retry_ms * 1000000;
   reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
   return wait_until(reader, until_ns);
 }
 
-/* Opens now.spec. Tries again, with pauses, if was_there (the source was open before), if it may come later
- * (SOURCE_NOT_YET), or if options.patient is set. Returns 0: it is open, or is to be left; or -1 with err. */
+/* Opens now.spec. Tries again, with pauses, if was_there (the source was open before), if the source may come later
+ * (SOURCE_NOT_YET), or if options.patient is set. Returns 0 if the source is open or the thread is to leave it, or -1
+ * with err. */
 static int open_source(struct reader *reader, bool was_there, struct error *err) {
   be_urgent(reader, false);
   for (bool told = was_there;; told = true) {
@@ -187,7 +194,7 @@ static int open_source(struct reader *reader, bool was_there, struct error *err)
   }
 }
 
-/* Closes a lost camera or stream, and opens it again after a pause. Returns as open_source does. */
+/* Closes a lost camera or stream, and opens it again after a pause. Returns what open_source returns. */
 static int recover(struct reader *reader, struct error *err) {
   be_urgent(reader, false);
   log_line(reader->now.options.log, LOG_WARNING, "%s; trying to open it again", err->message);
@@ -196,8 +203,8 @@ static int recover(struct reader *reader, struct error *err) {
   return wait_to_retry(reader, platform_now_ns()) ? open_source(reader, true, err) : 0;
 }
 
-/* Waits until the frame is due, which a realtime source's frame is at once. Returns 1: it is due; 0: drop it, because
- * the reader is paused and the source does not wait; -1: the source is to be left. */
+/* Waits until the frame is due; frames of a realtime source are due at once. Returns 1: the frame is due; 0: the caller
+ * drops it, because the reader is paused and a realtime source does not wait; -1: the thread is to leave the source. */
 static int await_time(struct reader *reader, struct frame *frame) {
   int64_t media_ns = media_time(reader, frame->pts);
   bool paused;
@@ -210,14 +217,15 @@ static int await_time(struct reader *reader, struct frame *frame) {
   int64_t due_ns = timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps);
   if (!wait_until(reader, due_ns))
     return -1;
-  /* The latency of a file's frame is counted from when it was due, because it waited until then on purpose. */
+  /* The latency of a file's frame counts from the moment when the frame was due, because until then it was held back on
+   * purpose. */
   frame->captured_ns = platform_now_ns();
   frame->late_ns = frame->captured_ns - due_ns;
   return 1;
 }
 
-/* Updates info from a frame and the name of the hardware that decoded it (NULL: software): a stream may change its size
- * at any frame, and hardware may hand over to software. The caller holds the lock. */
+/* Updates info from a frame: a stream may change its size, and hardware may hand over to software, at any frame.
+ * hardware: name of the hardware that decoded the frame; NULL: software did. The caller holds the lock. */
 static void follow_frame(struct reader *reader, const struct frame *frame, const char *hardware) {
   reader->info.hardware = hardware;
   struct source_info info = reader->info;
@@ -232,8 +240,8 @@ static void follow_frame(struct reader *reader, const struct frame *frame, const
   note_info(reader, &info);
 }
 
-/* Replaces frame->stretch, which the source counts from its own beginning, by the number of the stretch of input among
- * those of all sources that the reader has opened. */
+/* Replaces frame->stretch (number of a stretch: frames that follow each other in time), which the source counts from
+ * its own beginning, by a number counted over all sources that the reader has opened. */
 static void follow_stretch(struct reader *reader, struct frame *frame) {
   if (reader->opened || frame->stretch != reader->own_stretch)
     reader->stretch++;
@@ -242,8 +250,8 @@ static void follow_stretch(struct reader *reader, struct frame *frame) {
   frame->stretch = reader->stretch;
 }
 
-/* Puts a frame into the mailbox when it is due, or releases it if it is not wanted. hardware: name of the hardware that
- * decoded it; NULL: software. */
+/* Puts a frame into the mailbox when the frame is due, or releases it if it is not wanted. hardware: name of the
+ * hardware that decoded it; NULL: software did. */
 static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
   follow_stretch(reader, frame);
@@ -271,8 +279,9 @@ static void found_again(struct reader *reader) {
   set_lost(reader, false, "");
 }
 
-/* True if a source that cannot be opened is a pipe that another program has read from before (options.begun). It counts
- * as ended, not as failed: the part that may be left in it is too short to be seen. Logs err's message. */
+/* True if a source that cannot be opened is a pipe from which another program has read before (options.begun). Such a
+ * source counts as ended, not as failed: the data that may be left in the pipe is too short to be seen. Logs err's
+ * message. */
 static bool had_ended(const struct reader *reader, const struct error *err) {
   bool ended = reader->now.options.begun && pipe_input_is(reader->now.spec);
   if (ended)
@@ -280,8 +289,9 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
-/* Reads the next frame; of hardware that decodes a file, not before timetable_read_at. Returns as source_read does, and
- * 0 also if the source is to be left. Stores in *decoder the name of the hardware that decoded it; NULL: software. */
+/* Reads the next frame. For a file that hardware decodes, it waits until timetable_read_at first. Returns what
+ * source_read returns; 0 also if the thread is to leave the source. Stores in *decoder the name of the hardware that
+ * decoded the frame; NULL: software did. */
 static int read_frame(struct reader *reader, struct frame *frame, const char **decoder, struct error *err) {
   bool hardware = reader->info.hardware && !reader->info.realtime;
   int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
@@ -297,10 +307,10 @@ static int read_frame(struct reader *reader, struct frame *frame, const char **d
   return got;
 }
 
-/* Starts the thread that reads frames in advance. This is done once the first frame was handed on and not before,
- * because reading the second one tells the source that the first is shown, and the source places its sound by that.
- * Sources that are live, that may come back, or whose rest a following program must be able to read (info.passes) are
- * not read in advance. If the thread cannot be started, the reader's thread reads each frame itself. */
+/* Starts the thread that reads frames in advance. Called only when the first frame has been handed on, because a source
+ * begins its sound when its second frame is read. Three kinds of sources are not read in advance: realtime ones, those
+ * that may come back, and pipes that can be read only once (info.passes). If the thread cannot be started, the reader's
+ * thread reads each frame itself. */
 static void begin_ahead(struct reader *reader) {
   struct source_info info;
   struct error err;
@@ -310,7 +320,8 @@ static void begin_ahead(struct reader *reader) {
     log_line(reader->now.options.log, LOG_DEBUG, "%s", err.message);
 }
 
-/* Reads and hands on the frames of an open source. Returns 0: it has ended or is to be left; or -1 with err. */
+/* Reads the frames of an open source and puts them into the mailbox. Returns 0 if the source has ended or the thread is
+ * to leave it, or -1 with err. */
 static int read_frames(struct reader *reader, struct error *err) {
   while (!is_told_to_stop(reader)) {
     struct frame frame = {0};
@@ -343,8 +354,8 @@ static int read_source(struct reader *reader, struct error *err) {
   return got;
 }
 
-/* Makes `next` the current source, and returns the former one, which the caller frees without the lock. The caller
- * holds the lock. */
+/* Makes the source in `next` the current one, and returns the former one, which the caller frees after it has released
+ * the lock. The caller holds the lock. */
 static struct origin begin_next(struct reader *reader) {
   struct origin former = reader->now;
   struct source_info info;
@@ -367,9 +378,9 @@ static struct origin begin_next(struct reader *reader) {
   return former;
 }
 
-/* Called when a source has ended or failed. Begins with the next source and returns true if there is one. Waits for one
- * if more may follow (reader_go_on) or the source was a single picture. Returns false if the thread is to end. got: 0:
- * the source has ended or was left; -1: it failed with err. */
+/* Called when a source has ended or failed. Begins with the next source, if there is one, and returns true. Waits for a
+ * next source if more may follow (reader_go_on) or the last one was a single picture. Returns false if the thread is to
+ * end. got: 0: the source has ended or was left; -1: it failed with err. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
   struct origin former = {0}, replaced = {0};
   be_urgent(reader, false);
@@ -472,7 +483,8 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(reader, &next, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  /* all zero unless two sources were handed over before and the thread has begun with neither */
+  /* the source that `next` replaced before; zeros unless two sources were handed over and the thread has begun with
+   * neither */
   before = reader->replaced;
   reader->replaced = reader->next;
   reader->next = next;
@@ -495,8 +507,8 @@ void reader_leave(struct reader *reader) {
   pthread_mutex_unlock(&reader->lock);
 }
 
-/* Sets one of the reader's flags under the lock. The main loop calls it each turn, so that the thread is woken only if
- * the flag changes. */
+/* Sets one of the reader's flags under the lock. The main loop calls this in each of its passes, so the thread is woken
+ * only if the flag changes. */
 static void set(struct reader *reader, bool *what, bool value) {
   pthread_mutex_lock(&reader->lock);
   if (*what != value)

@@ -1,10 +1,10 @@
 /* Reads a source on a thread of its own, and puts its frames into a mailbox.
  *
  * Frames of a realtime source (a camera, a screen, a stream) are handed on at once. Frames of a file are handed on when
- * they are due by their timestamps, and one more is read in advance (ahead.h). The end of a file ends the thread, which
- * closes the mailbox; a single picture stays instead, until another source follows or the reader is stopped. A source
- * that may come back after it was lost (a camera, a stream) is opened again, with growing pauses, as long as the
- * program runs, and so is a stream that was not there yet.
+ * they are due by their timestamps, and one further frame is read in advance (ahead.h). The end of a file ends the
+ * thread, which closes the mailbox; after a single picture the thread waits instead, until another source follows or
+ * the reader is stopped. A source that may come back after it was lost (a camera, a stream) is opened again, with
+ * growing pauses, as long as the program runs, and so is a stream that was not there yet.
  *
  * Threads: any thread may call the functions that take a started reader. Only reader_stop is called by one thread,
  * once, when no other thread uses the reader any more. */
@@ -17,31 +17,34 @@
 struct reader;
 
 struct reader_status {
-  bool opened;  /* a source was open at least once since the reader started; never reset */
-  bool reached; /* the current source was open at least once; reset when another source begins */
-  /* the source is gone or not there yet, and is being opened again; reset by its next frame or by the next source */
+  bool opened;  /* true: a source was open at least once since the reader started; never reset */
+  bool reached; /* true: the current source was open at least once; becomes false when another source begins */
+  /* true: the source is gone, or not there yet, and the reader tries to open it again; becomes false with its next
+   * frame or with the next source */
   bool lost;
   char reason[512]; /* why the source is gone, while lost is true */
-  /* the source has ended or failed and no other one waits: the last picture stays; reset when another source begins */
+  /* true: the source has ended or failed and no other one waits, so that the last picture stays on the screen; becomes
+   * false when another source begins */
   bool stands;
-  bool picture; /* the source ended after one frame: it is a single picture; reset when another source begins */
-  bool moves;   /* the current source gave more than one frame; reset when another source begins */
-  bool next;    /* another source was handed over and has not begun yet */
-  int sources;  /* sources begun so far, including the first */
-  long frames;  /* frames put into the mailbox so far, by all sources */
+  /* true: the source ended after one frame, so it is a single picture; becomes false when another source begins */
+  bool picture;
+  bool moves;  /* true: the current source gave more than one frame; becomes false when another source begins */
+  bool next;   /* true: reader_switch has handed over another source, which has not begun yet */
+  int sources; /* number of sources begun so far, including the first */
+  long frames; /* number of frames put into the mailbox so far, by all sources */
 };
 
 /* Says when the reader continues with another source: at once, or at the end of the current one. A camera or a stream
- * has no end; a single picture is at its end as soon as it was read. At the end of a file its last picture is shown for
- * one frame period, and is followed by the first frame of the next source if that is open by then. */
+ * has no end; a single picture is at its end as soon as it was read. At the end of a file, its last picture is shown
+ * for one frame period; then the first frame of the next source follows, if that source is open by then. */
 enum reader_when { READER_NOW, READER_AT_END };
 
 /* Starts the thread and takes over *source, which the thread closes at the end. *source NULL: the thread opens it. spec
- * and options are copied, to open the source again; the mailbox, and what options point to, must outlive the reader.
- * Once options->stop (NULL: none) is set, no further frame is read and no source opened again; it is checked between
- * frames and between tries, but it does not interrupt a call that blocks, as reader_end does. Returns 0, or -1 with err
- * and *reader unchanged; then *source is still the caller's if memory was short, else closed and NULL, so that
- * source_close(source) is right in both cases. */
+ * and options are copied, so that the source can be opened again; the mailbox, and what options point to, must outlive
+ * the reader. Once options->stop (NULL: none) is set, no further frame is read and no source opened again; the flag is
+ * checked between frames and between tries, but does not interrupt a call that blocks, as reader_end does. Returns 0,
+ * or -1 with err and *reader unchanged; then *source is still the caller's if memory was short, else closed and NULL,
+ * so that source_close(source) is right in both cases. */
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err);
 
@@ -50,15 +53,15 @@ int reader_start(struct reader **reader, struct source **source, const char *spe
 int reader_start_list(struct reader **reader, struct source **source, const char *spec,
                       const struct source_options *options, struct mailbox *mailbox, struct error *err);
 
-/* Makes the reader continue with another source, at once or at the end of the current one. source (NULL in it: the
- * thread opens it), spec and options are used as by reader_start. If an earlier source still waits for its turn, this
- * one replaces it. Returns 0, or -1 with err if memory is short; then *source stays the caller's. */
+/* Makes the reader continue with another source, at once or at the end of the current one. *source (NULL: the thread
+ * opens it), spec and options are used as by reader_start. If an earlier source has been handed over and has not begun
+ * yet, this one replaces it. Returns 0, or -1 with err if memory is short; then *source stays the caller's. */
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err);
-/* Makes the reader continue at once with the source that was handed over for the end of the current one. If none was,
- * nothing happens. */
+/* Makes the reader continue at once with the source that reader_switch (READER_AT_END) has handed over. Does nothing if
+ * there is no such source. */
 void reader_leave(struct reader *reader);
-/* go_on true: when a source ends or fails, the thread waits for reader_switch instead of ending. */
+/* go_on true: when a source ends or fails, the reader's thread waits for a reader_switch instead of ending. */
 void reader_go_on(struct reader *reader, bool go_on);
 
 /* While paused, no frame of a file is handed on, and the frames of a realtime source are read and dropped. */
@@ -66,17 +69,18 @@ void reader_pause(struct reader *reader, bool paused);
 /* Copies the reader's present state to *status. */
 void reader_get_status(struct reader *reader, struct reader_status *status);
 /* Copies the info of the current source. Returns false, and leaves *info unchanged, while the source is not open or the
- * shape of its pictures is not known; a stream's is known from its first frame on. */
+ * shape of its pictures is not known; a stream's shape is known from its first frame on. */
 bool reader_get_info(struct reader *reader, struct source_info *info);
 /* Waits until the info of the current source is known, and copies it. Returns false if the thread ends before. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);
 
-/* Tells the thread to end, and interrupts the source if it blocks. Does not wait; as the thread ends, it closes the
- * mailbox and reader_wait_info returns. Accepts NULL. */
+/* Tells the reader's thread to end, and interrupts the source if a read blocks. Does not wait for the end; when the
+ * thread ends, the mailbox is closed, and reader_wait_info returns. Does nothing if reader is NULL. */
 void reader_end(struct reader *reader);
 
-/* Ends the thread, waits for it, closes the source and frees the reader. Returns 0, or -1 with err (may be NULL) if the
- * last source had failed before. Stores NULL; accepts NULL. */
+/* Ends the reader's thread, waits for that, closes the source and frees the reader; *reader becomes NULL. Returns 0, or
+ * -1 with err (may be NULL) if the thread had ended by itself because a source failed. If *reader is NULL, does nothing
+ * and returns 0. */
 int reader_stop(struct reader **reader, struct error *err);
 
 #endif

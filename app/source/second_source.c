@@ -9,14 +9,16 @@
 
 enum { AHEAD = 4 };
 
-/* Greatest and least tolerance in seconds for times that containers round. */
+/* Limits in seconds of the tolerance within which times of the two sources count as equal. The tolerance is half the
+ * sum of their time bases' units, because containers round times. */
 static const double rounding_most = 1e-3, rounding_least = 1e-6;
-/* After this time without a frame, SECOND_SOURCE_BEHIND is reported even if callers do not wait. */
+/* If callers do not wait (patience_ms is 0), SECOND_SOURCE_BEHIND is reported after frames have been late for this many
+ * nanoseconds. */
 static const int64_t behind_ns = 2000000000;
 
 struct timed_frame {
   struct frame frame;
-  double at; /* time in seconds */
+  double at; /* the frame's time in seconds */
 };
 
 struct second_source {
@@ -27,34 +29,35 @@ struct second_source {
   double rounding;
   int patience_ms;
 
-  /* Used only by the thread that calls second_source_at. */
-  struct timed_frame shown; /* the frame returned last; its width is 0 before the first one */
-  int64_t behind_since_ns;  /* platform_now_ns when frames began to be late; 0: they are not late */
+  /* The following fields are used only by the thread that calls second_source_at. */
+  struct timed_frame shown; /* the frame that second_source_at returned last; its width is 0 before the first one */
+  int64_t behind_since_ns;  /* time (platform_now_ns) since which frames have come too late; 0: they come in time */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock. ahead: frames that were read and not returned yet, oldest first. */
+  /* The following fields are protected by lock. ahead: frames that were read and not returned yet, oldest first. */
   struct timed_frame ahead[AHEAD];
   int count;
   long read;
-  double first_at, last_at; /* times in seconds of the first frame and of the one read last */
-  double step;              /* time in seconds between the last two frames read */
-  double begun;             /* first time of the other source that was asked for, in seconds; NAN: none yet */
-  double shift;             /* to be added to a moment to get the second source's own time, in seconds */
-  double wanted;            /* last time asked for, in the second source's own time */
+  /* times in seconds of the first frame (first_at) and of the frame that was read last (last_at) */
+  double first_at, last_at;
+  double step;   /* time in seconds between the last two frames read */
+  double begun;  /* the time, in seconds of the first source, for which a frame was asked first; NAN: none was yet */
+  double shift;  /* seconds to be added to a time of the first source to get the second source's own time */
+  double wanted; /* the time for which a frame was asked last, in the second source's own time */
   bool stop, ended, failed;
   struct error err;
 };
 
-/* --- frames read ahead; callers hold the lock --- */
+/* --- the frames in `ahead`, which were read in advance; callers hold the lock --- */
 
 static void pop(struct second_source *second, struct timed_frame *first) {
   *first = second->ahead[0];
   memmove(second->ahead, second->ahead + 1, (size_t)--second->count * sizeof *second->ahead);
 }
 
-/* Drops the frames in `ahead` that are followed by one that is not later than `wanted`: a slow caller does not see
- * every frame. */
+/* Drops frames from `ahead` as long as the frame after them is not later than `wanted` either: a slow caller does not
+ * get every frame. */
 static void drop_passed(struct second_source *second) {
   while (second->count > 1 && second->ahead[1].at <= second->wanted) {
     struct timed_frame passed;
@@ -63,8 +66,8 @@ static void drop_passed(struct second_source *second) {
   }
 }
 
-/* True if the newest frame that is not later than `wanted` has been read: a later one was read, too, or the source has
- * ended. */
+/* True if the newest frame that is not later than `wanted` is known: a later frame has been read, too, or the source
+ * has ended. */
 static bool is_settled(const struct second_source *second) {
   return second->ended || (second->count > 0 && second->ahead[second->count - 1].at > second->wanted);
 }
@@ -77,7 +80,7 @@ static void add(struct second_source *second, const struct frame *frame, double 
   second->ahead[second->count++] = (struct timed_frame){*frame, at};
 }
 
-/* --- the thread --- */
+/* --- the thread that reads in advance --- */
 
 static void *read_ahead(void *opaque) {
   struct second_source *second = opaque;
@@ -107,10 +110,10 @@ static void *read_ahead(void *opaque) {
   return NULL;
 }
 
-/* --- the caller --- */
+/* --- functions for the thread that asks for frames --- */
 
-/* Sets `begun` at the first call and `shift`, which is 0 unless both sources begin within one frame period of each
- * other. */
+/* Sets `begun`, at the first call, and `shift`, which aligns the first frames of the two sources if both begin within
+ * one frame period of each other; else it is 0. */
 static void align(struct second_source *second, double seconds) {
   if (isnan(second->begun))
     second->begun = seconds;
@@ -133,8 +136,8 @@ static bool patience_is_left(const struct second_source *second, int64_t now_ns)
   return now_ns - second->behind_since_ns < (int64_t)second->patience_ms * 1000000;
 }
 
-/* Waits for the frame of this moment, but not longer than patience_ms after frames began to be late. The caller holds
- * the lock. */
+/* Waits for the frame of this time of the first source, but not longer than patience_ms after frames began to be late.
+ * The caller holds the lock. */
 static void wait_until_settled(struct second_source *second, double seconds) {
   for (;;) {
     show_newest(second, seconds);
@@ -175,7 +178,7 @@ enum second_source_state second_source_at(struct second_source *second, double s
   return state;
 }
 
-/* --- beginning and end --- */
+/* --- starting and stopping the thread that reads in advance --- */
 
 static void second_source_free(struct second_source *second) {
   source_close(&second->source);

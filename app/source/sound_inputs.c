@@ -5,7 +5,9 @@
 #include "unet/base/text.h"
 
 struct system {
-  const char *device, *name, *no_input; /* no_input: the message if FFmpeg has the device, but it lists no input */
+  /* device: FFmpeg's name of the device; name: its name in messages; no_input: the message if the device lists no
+   * input */
+  const char *device, *name, *no_input;
 };
 static const struct system systems[] = {
     {"pulse", "PulseAudio", "no server of PulseAudio or PipeWire answers"},
@@ -17,8 +19,8 @@ int sound_inputs_look(const struct ffmpeg_devices *devices, AVDeviceInfoList **l
   return format ? devices->list_input_sources(format, NULL, NULL, list) : AVERROR_DEMUXER_NOT_FOUND;
 }
 
-/* True if an ALSA device is useful: it lists each card several times, and filters that are no inputs. plughw takes any
- * rate and format. */
+/* True if an input is listed for users. ALSA lists each card several times, as well as filters that are no inputs; of
+ * these only "plughw" is shown. That name stands for a card with conversion to any rate and format. */
 static bool is_worth_listing(const struct system *system, const char *name) {
   return strcmp(system->device, "alsa") != 0 || !strncmp(name, "plughw:", strlen("plughw:"));
 }
@@ -27,7 +29,7 @@ static void print_one(FILE *out, const struct system *system, const AVDeviceInfo
   fprintf(out, "  %s:", system->device);
   text_put(out, input->device_name);
   fputs("  ", out);
-  /* ALSA's descriptions have several lines */
+  /* ALSA describes an input in several lines, which are printed as one */
   for (const char *part = input->device_description, *next; *part; part = next) {
     char line[256];
     next = part + strcspn(part, "\n");

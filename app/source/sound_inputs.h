@@ -1,4 +1,4 @@
-/* Prints the list of inputs with sound. */
+/* Prints the list of sound inputs that --sound can use. */
 #ifndef APP_SOURCE_SOUND_INPUTS_H
 #define APP_SOURCE_SOUND_INPUTS_H
 
@@ -6,8 +6,9 @@
 
 #include "app/source/ffmpeg_libraries.h"
 
-/* Lists what FFmpeg's device "pulse" or "alsa" can record from. Returns a negative FFmpeg code after an error;
- * AVERROR_DEMUXER_NOT_FOUND: FFmpeg here has no such device. */
+/* Lists the inputs from which FFmpeg's device "pulse" or "alsa" can record. The caller frees *list with
+ * devices->free_list_devices. Returns a negative FFmpeg code after an error; AVERROR_DEMUXER_NOT_FOUND: this FFmpeg was
+ * built without the device. */
 typedef int sound_look(const struct ffmpeg_devices *devices, AVDeviceInfoList **list, const char *device);
 sound_look sound_inputs_look;
 

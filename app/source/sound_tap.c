@@ -8,7 +8,8 @@
 #include "app/flow/wait.h"
 #include "unet/base/platform.h"
 
-/* Greatest number of packets kept: some 20 s of AAC, more than lies between a picture and its sound in any file. */
+/* Greatest number of packets kept: about 20 s of AAC, more than any file has between a picture and the sound of the
+ * same time. */
 enum { PACKETS = 1024 };
 
 struct entry {
@@ -19,10 +20,11 @@ struct entry {
 struct sound_tap {
   pthread_mutex_t lock;
   pthread_cond_t arrived;
-  /* Protected by lock. sounds: owners so far. present: the current one has sound. */
+  /* The following fields are protected by lock. sounds: how many sources have owned the tap so far. present: the
+   * current owner has sound. */
   struct entry entry[PACKETS]; /* packet number n is at n modulo PACKETS */
-  unsigned long put;           /* packets put so far; the number of the next one, from 0 */
-  unsigned long begun;         /* number of the first packet of the current owner */
+  unsigned long put;           /* number of packets put into the tap so far, which is also the number of the next one */
+  unsigned long begun;         /* number of the first packet of the source that owns the tap now */
   const void *owner;
   char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;

@@ -12,18 +12,20 @@
 
 enum { DEFAULT_WIDTH = 640, DEFAULT_HEIGHT = 360, DEFAULT_FPS = 30, SIDE_MIN = 16, SIDE_MAX = 16384 };
 #define MARKED "pattern-marked:"
-enum { STEP_X = 4, STEP_Y = 2 }; /* pixels of motion per frame; even, so that chroma moves equally */
+/* pixels by which the pattern moves from frame to frame; even, so that luma and chroma move by whole samples */
+enum { STEP_X = 4, STEP_Y = 2 };
 
 struct pattern_source {
   struct source source;
   struct source_options options;
   int width, height;
   double fps;
-  bool marked; /* a marker (marker.h) is drawn instead of the number */
+  bool marked; /* true: a marker (marker.h) is drawn instead of the blocks that show the frame's number */
   uint64_t serial;
   int64_t started_ns;
   struct host_pictures tiles, pictures, others;
-  struct frame tile; /* the pattern, repeated twice in both directions: each frame is a rectangle of it, which moves */
+  /* the pattern, repeated twice in both directions: each frame is a part of this tile, at a place that moves */
+  struct frame tile;
 };
 
 static bool accepts(const char *spec) {
@@ -34,8 +36,8 @@ static uint8_t to_byte(double value, int low, int high) {
   return (uint8_t)lrint(low + (high - low) * fmin(fmax(value, 0), 1));
 }
 
-/* Returns the brightness of the pattern: smooth waves, sharp discs and fine stripes, to test all that networks and
- * encoders meet. u and v run from 0 to 1 over a period. */
+/* Returns the brightness of the pattern: smooth waves, sharp discs and fine stripes, so that networks and encoders are
+ * tested with each of these. u and v run from 0 to 1 over a period. */
 static double luma_at(double u, double v) {
   const double turn = 2 * M_PI;
   double value = 0.5 + 0.18 * sin(turn * (2 * u + v)) + 0.12 * cos(turn * (3 * v - u));
@@ -91,7 +93,8 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
   return 0;
 }
 
-/* Tells the tap that the pattern has no sound. takes_over: this source replaces another one's sound in the tap. */
+/* Tells the sound tap that the test pattern has no sound. takes_over: the pattern replaces another source as the tap's
+ * owner. */
 static void begin_sound(struct pattern_source *pattern, bool takes_over) {
   const struct sound_origin origin = {
       .owner = pattern, .name = "pattern", .time_base = {0, 1}, .tick = 1 / pattern->fps};
@@ -161,7 +164,8 @@ bool pattern_read_number(const struct frame *frame, uint32_t *number) {
   return bits >> 32 == checksum(*number);
 }
 
-/* Waits until a frame's time, in short steps so that an interrupt is noticed. Returns false if there was one. */
+/* Waits until a frame's time, in short steps so that an interrupt is noticed. Returns false if the source was
+ * interrupted. */
 static bool wait_until(struct pattern_source *pattern, int64_t due_ns) {
   for (;;) {
     int64_t left = due_ns - platform_now_ns();
@@ -179,8 +183,8 @@ static void put_sample(uint8_t *row, int x, uint8_t value, bool ten_bits) {
     row[2 * x] = 0;
 }
 
-/* Converts the frame to NV12, or to P010: chroma becomes pairs, and ten-bit samples are stored in the upper bits of
- * 16. */
+/* Converts the frame to NV12 or P010, in which the two chroma planes are interleaved in one; P010 has its ten-bit
+ * samples in the upper bits of 16. */
 static int pair_chroma(struct pattern_source *pattern, struct frame *frame, struct error *err) {
   struct frame from = *frame;
   bool ten_bits = pattern->options.pixels == PATTERN_P010;

@@ -1,4 +1,4 @@
-/* Translates names of sources as FFmpeg, mpv and users write them into those that source_open knows. */
+/* Translates the names that FFmpeg, mpv and users give to sources into names that source_open knows. */
 #ifndef APP_SOURCE_SPEC_H
 #define APP_SOURCE_SPEC_H
 

@@ -10,8 +10,9 @@
 
 enum {
   PAGE = 4096,
-  /* A surface is copied for OpenGL in advance until this many of its pictures in a row were not asked for in that form.
-   * One is too few, because some pictures are dropped on their way to the window. */
+  /* The pictures of a surface are copied in advance to memory that OpenGL can read, until the window has not asked for
+   * this many of them in a row. A limit of one would be too low, because some pictures are dropped on their way to the
+   * window. */
   UNSHARED = 8,
 };
 
@@ -20,14 +21,17 @@ struct surface {
   struct gpu gpu;
   AVFrame *frame;
   pthread_mutex_t lock;
-  /* Protected by lock, except in set_up, while no other thread has the picture. */
-  /* memory for a copy on the host, in whole pages, which take up no memory before they are written; NULL: none yet */
+  /* The following fields are protected by lock, except in set_up, while no other thread has the picture. */
+  /* host memory for a copy of the picture, allocated in whole pages that the system provides only when they are
+   * written; NULL: none yet */
   uint8_t *host;
   size_t host_bytes;
-  bool locked; /* page-locked, so that the GPU can copy to it */
+  bool locked; /* true: the memory is page-locked, so that the GPU can copy to it */
   struct gpu_share *share;
-  bool filling;    /* a copy of the surface to `share` has begun and was not waited for yet */
-  int ahead;       /* number of further pictures that are copied to `share` before anybody asks for that */
+  bool filling; /* true: a copy of the surface to `share` (memory for OpenGL) has begun and was not waited for yet */
+  /* number of further pictures that are copied to `share` (memory for OpenGL) in advance, before the window asks for
+   * it */
+  int ahead;
   unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };
 
@@ -79,8 +83,8 @@ static int bring_down(struct surface *surface, struct error *err) {
   return gpu->impl->download(gpu, &surface->base.template, err);
 }
 
-/* Returns the bytes from the first plane's beginning to the last one's end; 0: the planes are not in order and close
- * together. */
+/* Returns the number of bytes from the first plane's beginning to the last one's end; 0: the planes are not in order or
+ * not close together. */
 static size_t find_span(const struct frame *frame) {
   uint8_t *const *plane = (uint8_t *const *)frame->picture->device_plane;
   size_t span = 0;
@@ -94,8 +98,8 @@ static size_t find_span(const struct frame *frame) {
 }
 
 /* Begins the copy of the surface to memory that OpenGL can import, since it cannot import a decoder's own. The copy
- * stays on the GPU. Its memory only grows: so a user who has imported it notices by the size that it was replaced, and
- * the old one remains until a larger one is needed. */
+ * stays on the GPU. The memory is replaced only by larger memory, so whoever has imported it sees by the size that it
+ * was replaced. */
 static int begin_share(struct surface *surface, struct error *err) {
   struct picture *picture = &surface->base;
   const struct gpu *gpu = &surface->gpu;
@@ -131,8 +135,8 @@ static int share(struct surface *surface, struct error *err) {
   return end_share(surface, err);
 }
 
-/* Begins the copy in advance, while the engine runs, so that it is done when the window asks. If that fails, it is
- * tried again, with an error, when the window asks. */
+/* Begins to copy the surface for OpenGL while the engine runs, so that the copy is done when the window asks for it. If
+ * that fails, the copy is tried again when the window asks, and then reports its error. */
 static void share_ahead(struct surface *surface) {
   if (surface->ahead)
     surface->ahead = begin_share(surface, NULL) ? 0 : surface->ahead - 1;
@@ -172,7 +176,7 @@ bool surfaces_readable(const AVFrame *in, enum pixel_format *format) {
   return pixels == AV_PIX_FMT_NV12 || pixels == AV_PIX_FMT_P010LE;
 }
 
-/* Allocates pages for the planes, in the order and with the pitches of the surface. */
+/* Allocates pages for the planes, in the order and with the pitches of the surface. Returns 0, or -1 with err. */
 static int lay_out(struct surface *surface, struct frame *frame, struct error *err) {
   size_t bytes = 0, begin[3] = {0};
   for (int i = 0; i < frame_planes(frame->format); i++) {
@@ -194,8 +198,8 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
   return 0;
 }
 
-/* Gives the surface of `in` to the picture. The former one is returned to the decoder here, which takes 0.1 ms, and not
- * by the thread that releases the picture. */
+/* Gives the surface of `in` to the picture. The picture's former surface goes back to the decoder here and not in the
+ * thread that releases the picture, because that takes 0.1 ms. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
   end_share(surface, NULL); /* a copy that has begun may still read the former surface */

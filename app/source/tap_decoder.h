@@ -1,5 +1,5 @@
-/* Decodes the packets of sound that a tap keeps. When the tap gets another owner, the decoder is set up for that one's
- * sound. One thread at a time uses it. */
+/* Decodes the packets of sound that a tap keeps. When the tap gets another owner, the decoder is set up for the new
+ * owner's sound. One thread at a time uses it. */
 #ifndef APP_SOURCE_TAP_DECODER_H
 #define APP_SOURCE_TAP_DECODER_H
 
@@ -10,20 +10,21 @@ struct tap_decoder {
   struct sound_tap *tap;
   struct sound_cursor cursor;
   const struct log *log;
-  unsigned sound_number; /* number of the sound that is decoded; 0: none */
+  unsigned sound_number; /* number that sound_tap_describe gave to the sound that is decoded; 0: none */
   AVCodecContext *codec;
-  AVRational time_base; /* unit of packets' times */
-  double shift;         /* position minus time of the last packet */
+  AVRational time_base; /* time base of the packets */
+  double shift;         /* position minus timestamp of the last packet, in seconds */
   AVPacket *packet;
   AVFrame *frame;
 };
 
 /* Allocates a decoder for the sounds in tap, which must outlive it. Returns 0, or -1 with err and nothing to close. */
 int tap_decoder_open(struct tap_decoder *decoder, struct sound_tap *tap, const struct log *log, struct error *err);
-void tap_decoder_close(struct tap_decoder *decoder); /* accepts zeros */
+void tap_decoder_close(struct tap_decoder *decoder); /* closes the decoder; does nothing for a zeroed struct */
 
 /* Decodes the next samples, from packets whose positions are at most `until`, in seconds. Returns 1: they are in
- * decoder->frame, and begin at *position; 0: there are none yet; or an FFmpeg code. Damage is skipped. */
+ * decoder->frame, and begin at *position; 0: there are none yet; or an FFmpeg code. Damaged packets are skipped; if the
+ * sound cannot be decoded, all packets are. */
 int tap_decoder_next(struct tap_decoder *decoder, double until, double *position);
 
 #endif

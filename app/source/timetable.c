@@ -5,10 +5,11 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* Reserve: reading a frame may take this much longer than the longest recent time without the frame being late. */
+/* Reserve: if reading a frame takes this much longer than the longest recent time, the frame is still not late. */
 static const int64_t spare_ns = 4000000;
 /* With each frame, the running minimum (apart_ns) rises by 1 / APART_FORGETS of itself, and the running maximum
- * (reading_ns) falls by 1 / READING_FORGETS. Most slow frames come again within a few seconds, as key frames do. */
+ * (reading_ns) falls by 1 / READING_FORGETS. The maximum falls slowly, because most frames that are slow to read, such
+ * as key frames, come again within a few seconds. */
 enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 
 void timetable_follow(struct timetable *timetable, double fps) {
@@ -17,7 +18,7 @@ void timetable_follow(struct timetable *timetable, double fps) {
   *timetable = (struct timetable){.begin_ns = begin_ns};
 }
 
-/* Returns the time for a frame that is due without relation to earlier ones: now, or begin_ns if that is later. */
+/* Returns the time for a frame that is due without regard to earlier frames: now, or begin_ns if that is later. */
 static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
   return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
 }

@@ -31,8 +31,9 @@ int context_open(struct context *context, SDL_Window *window, struct error *err)
     context_close(context);
     return -1;
   }
-  /* Prefers adaptive synchronisation (-1): a frame that misses a refresh of the display is shown at once, torn, instead
-   * of at the next refresh. Not every driver has it; 1 is ordinary synchronisation. */
+  /* Adaptive synchronisation (-1) is tried first: a frame that misses a refresh of the display is then shown at once,
+   * torn, instead of at the next refresh. Not every driver has this mode; otherwise 1, ordinary synchronisation, is
+   * used. */
   context->interval = SDL_GL_SetSwapInterval(-1) ? 1 : -1;
   SDL_GL_SetSwapInterval(context->interval);
   const char *renderer = (const char *)glGetString(GL_RENDERER);

@@ -1,4 +1,5 @@
-/* A window's OpenGL context: creates it, and notices when it is lost. Only the main thread calls these functions. */
+/* Creates a window's OpenGL context, and notices when the context is lost. Only the main thread calls these
+ * functions. */
 #ifndef APP_WINDOW_CONTEXT_H
 #define APP_WINDOW_CONTEXT_H
 
@@ -18,13 +19,13 @@ struct context {
   int64_t looked_ns;
 };
 
-/* Creates a context and makes it current, with vertical synchronisation if the driver has it. Returns 0; -1 with err:
- * there is nothing to close. */
+/* Creates an OpenGL context and makes it current, with vertical synchronisation if the driver has it. Returns 0, or -1
+ * with err, and then there is nothing to close. */
 int context_open(struct context *context, SDL_Window *window, struct error *err);
 /* Frees the context, even if it is lost. Does nothing if there is none. */
 void context_close(struct context *context);
 /* Returns true if the current context was lost, for example because the GPU was reset. The driver is asked only once in
- * 100 ms, because asking may take long; between that the answer is false. */
+ * 100 ms, because asking may take long; in between the answer is false. */
 bool context_is_lost(struct context *context, int64_t now_ns);
 
 #endif

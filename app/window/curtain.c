@@ -11,15 +11,15 @@
 enum {
   HEADER_BYTES = 128,
   LOOK_MS = 20,
-  /* The curtain ends by itself if the program that started it has not removed it after this many ms. */
+  /* milliseconds after which the curtain ends by itself if the program that started it has not removed it */
   PATIENCE_MS = 60000,
 };
 static const size_t bytes_most = (size_t)1 << 30;
 
 /* --- called by the program that starts the curtain --- */
 
-/* Stores the picture in a file without a name, which the curtain's process inherits: a line of numbers, then the
- * pixels. Returns the file's descriptor, or -1. */
+/* Stores the picture in an anonymous file, whose descriptor the curtain's process inherits: a line of numbers, then the
+ * pixels. Returns the descriptor, or -1. */
 static int hold(const struct curtain_picture *picture) {
   const struct window_place *place = &picture->place;
   size_t pixels = (size_t)picture->width * (size_t)picture->height * 4;
@@ -104,7 +104,8 @@ static SDL_Surface *flip_rows(const struct curtain_picture *picture) {
   return surface;
 }
 
-/* Shows the picture until the program closes the connection (line) or ends. full: the window fills its display. */
+/* Shows the picture in the window until the program that started the curtain closes the connection (line) or ends, at
+ * most for PATIENCE_MS. full: the window fills its display. */
 static void show_until_told(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
   SDL_Event event;
   SDL_ShowWindow(window);

@@ -1,4 +1,5 @@
-/* Data that the build compiles into the program (embed.sh): the shaders as C strings, and the font's file. */
+/* Files that the build compiles into the program (embed.sh): the shaders as C strings, and the file of the built-in
+ * font. */
 #ifndef APP_WINDOW_EMBED_H
 #define APP_WINDOW_EMBED_H
 

@@ -16,9 +16,9 @@ struct font_file {
 /* Reads the list of installed fonts, which may take seconds; any thread may call it. Returns NULL on failure. The
  * caller frees it with fonts_close. */
 struct fonts *fonts_open(void);
-void fonts_close(struct fonts **fonts); /* stores NULL; accepts a pointer to NULL */
-/* Stores the file of candidate `number` (from 0, the best first) among the fonts that may have this character. Returns
- * false if there are no more. fonts may be NULL. */
+void fonts_close(struct fonts **fonts); /* frees the list; *fonts becomes NULL; does nothing if it is NULL */
+/* Stores the file of an installed font that may contain this character. number: which candidate, from 0, the best
+ * first. Returns false if there are no more candidates. fonts may be NULL. */
 bool fonts_find(const struct fonts *fonts, uint32_t character, int number, struct font_file *file);
 
 #endif

@@ -3,8 +3,8 @@
 #include <fontconfig/fontconfig.h>
 #include <stdio.h>
 
-/* struct fonts is never defined: a pointer to it is a pointer to a configuration of fontconfig. It is not the default
- * configuration, which other libraries in this process may be using on other threads. */
+/* struct fonts is never defined: a pointer to it is really a pointer to a configuration of fontconfig. That
+ * configuration is not the default one, which other libraries in this process may be using on other threads. */
 static FcConfig *config_of(const struct fonts *fonts) {
   return (FcConfig *)(void *)(uintptr_t)fonts;
 }
@@ -19,8 +19,8 @@ void fonts_close(struct fonts **fonts) {
   *fonts = NULL;
 }
 
-/* Returns the scalable font with this character that fontconfig's rules and the user's language prefer; NULL:
- * failed. */
+/* Returns the scalable font with this character that fontconfig's rules and the user's language prefer; NULL: there is
+ * no such font, or the search failed. */
 static FcPattern *match(FcConfig *config, uint32_t character) {
   FcResult result;
   FcPattern *wish = FcPatternCreate(), *found = NULL;

@@ -5,10 +5,10 @@
 #include "unet/base/platform.h"
 
 static const char *const paths[] = {
-    "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc", /* Debian */
-    "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",      /* Arch */
+    "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc", /* where Debian installs the font */
+    "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",      /* where Arch installs the font */
     "/usr/share/fonts/google-noto-sans-cjk-fonts/NotoSansCJK-Regular.ttc",
-    "/usr/share/fonts/google-noto-cjk/NotoSansCJK-Regular.ttc", /* Fedora */
+    "/usr/share/fonts/google-noto-cjk/NotoSansCJK-Regular.ttc", /* where Fedora installs the font */
     "/usr/share/fonts/truetype/NotoSansCJK-Regular.ttc",
     "/usr/share/fonts/truetype/wqy/wqy-microhei.ttc",
     "/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc",
@@ -23,7 +23,7 @@ static const char *const paths[] = {
 };
 enum { PATHS = sizeof paths / sizeof *paths };
 
-/* Nothing has to be opened, so the returned pointer only stands for the constant list of paths. */
+/* This implementation opens nothing: the returned pointer is not NULL and stands for the constant list of paths. */
 struct fonts *fonts_open(void) {
   return (struct fonts *)(void *)(uintptr_t)paths;
 }

@@ -50,8 +50,8 @@ GLuint gl_texture(GLint filter) {
   return texture;
 }
 
-/* Reads error flags until there are none. OpenGL has at most one for each kind of error; the number of reads is limited
- * because some drivers report an error for ever once the context is lost. */
+/* Reads OpenGL's error flags until none is set. OpenGL has at most one flag for each kind of error; the number of reads
+ * is limited because some drivers report an error for ever once the context is lost. */
 void gl_forget_errors(void) {
   enum { KINDS = 10 };
   for (int i = 0; i < KINDS && glGetError() != GL_NO_ERROR; i++)

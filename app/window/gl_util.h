@@ -1,5 +1,5 @@
-/* Helper functions for OpenGL that present.c (the picture) and sheet.c (the overlay) share. They need a current
- * context. */
+/* Helper functions for OpenGL that present.c (draws the picture) and sheet.c (draws the overlay) share. They need a
+ * current OpenGL context. */
 #ifndef APP_WINDOW_GL_UTIL_H
 #define APP_WINDOW_GL_UTIL_H
 
@@ -7,8 +7,8 @@
 
 #include "unet/base/error.h"
 
-/* Compiles and links two shaders, given as GLSL 3.30 source text. name: used in the error message. Returns the program,
- * which the caller deletes; 0 with err on failure. */
+/* Compiles and links two shaders, given as GLSL 3.30 source text. name: names the shaders in the error message. Returns
+ * the OpenGL program, which the caller deletes; 0 with err on failure. */
 GLuint gl_program(const char *name, const char *vertex, const char *fragment, struct error *err);
 
 /* Returns a new texture without contents, clamped at its edges; the caller deletes it. filter: GL_LINEAR or

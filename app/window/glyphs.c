@@ -10,20 +10,21 @@
 #include "app/window/fonts.h"
 #include "app/window/hud_text.h"
 
-/* SIZE_FIRST: font size in pixels until glyphs_set_size. A character that no font has is searched for only once. No
- * search is started any more after MISSING_MAX such characters, or once OTHERS_MAX installed fonts are open. */
+/* SIZE_FIRST: font size in pixels until glyphs_set_size is called. OTHERS_MAX, MISSING_MAX: limits of the search for
+ * fonts: it is given up once OTHERS_MAX installed fonts are open, or once MISSING_MAX characters were found in no
+ * font. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
-/* When glyphs are closed, a search that is still running may take this long to end before it is abandoned. */
+/* ns that glyphs_close waits for a search that is still running; then it no longer waits for that search */
 static const int64_t leave_ns = 500000000;
 
-/* A search for an installed font. It runs on a thread of its own, because the first one may have to read all fonts.
- * Neither pictures nor the end of the program wait for it. */
+/* A search for an installed font that has a given character. The search runs on a thread of its own, because the first
+ * one may have to read all fonts. Neither pictures nor the end of the program wait for it. */
 struct search {
   struct errand errand;
   struct fonts *fonts;
-  bool asked; /* fonts_open was called; `fonts` is NULL if it failed */
+  bool asked; /* true: this search has called fonts_open; `fonts` is NULL if that failed */
   uint32_t character;
-  int number; /* which of the fonts that may have the character is tried, from 0 */
+  int number; /* number of the candidate, among the fonts that may have the character, that is being tried, from 0 */
   bool found;
   struct font_file file;
 };
@@ -31,7 +32,7 @@ struct search {
 struct glyphs {
   TTF_Font *own;
   int size, advance;
-  struct search *search; /* if it is abandoned, its own thread frees it */
+  struct search *search; /* the search for a font; if it is abandoned, its own thread frees it */
   TTF_Font *others[OTHERS_MAX];
   int other_count;
   uint32_t missing[MISSING_MAX];
@@ -100,7 +101,7 @@ int glyphs_advance(const struct glyphs *glyphs) {
   return glyphs->advance;
 }
 
-/* --- which font --- */
+/* --- choosing the font for a character, and searching for one --- */
 
 static bool has(TTF_Font *font, uint32_t character) {
   return TTF_GlyphIsProvided32(font, character) != 0;
@@ -121,8 +122,8 @@ static void look(void *opaque) {
   search->found = fonts_find(search->fonts, search->character, search->number, &search->file);
 }
 
-/* Starts to search for an installed font with this character. number: which candidate is tried, from 0. Returns true if
- * the search runs. */
+/* Starts to search for an installed font with this character. number: number of the candidate font to try, from 0.
+ * Returns true if the search runs. */
 static bool begin_search(struct glyphs *glyphs, uint32_t character, int number) {
   struct search *search = glyphs->search;
   struct error ignored;
@@ -163,7 +164,7 @@ static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
   return glyphs->own;
 }
 
-/* --- drawing --- */
+/* --- drawing text --- */
 
 /* Characters that are drawn with one call: either several characters of the built-in font that take one column each, or
  * a single character that is wide or of another font. Combining marks belong to the character before them. */
@@ -171,7 +172,8 @@ struct piece {
   TTF_Font *font;
   size_t bytes;
   int columns;
-  bool placed; /* true: the glyph is of another font or wide, and is centred in its columns */
+  /* true: the character is wide or belongs to another font than the built-in one, and is centred in its columns */
+  bool placed;
 };
 
 static struct piece take_piece(struct glyphs *glyphs, const char *text, size_t length) {

@@ -12,7 +12,7 @@
 enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANEL_GRAPH, PANELS };
 
 static const int64_t refresh_ns = 100000000, graph_ns = 50000000;
-/* Time span that the graph of frame times covers. */
+/* Nanoseconds that the graph of frame times covers. */
 static const int64_t graph_length_ns = 10000000000;
 
 static const struct color ground = {24, 27, 33, 255}, over_picture = {16, 18, 22, 205},
@@ -30,10 +30,11 @@ struct hud {
   struct typeface *face;
   struct words panels[PANELS];
   enum hud_layout layout;
-  int width, height; /* size in pixels of the drawable for which the panels were laid out last */
+  int width, height; /* size in pixels of the drawable (window or overlay) for which the panels were last laid out */
   int64_t updated_ns, graphed_ns;
-  int alert_lines; /* number of text lines that alerts take at the moment */
-  /* number of characters in a line of alerts, and of lines that alerts may take */
+  int alert_lines; /* number of text lines that alerts take in the window at the moment */
+  /* alert_columns: largest number of characters in a line of alerts; alert_lines_most: largest number of lines that
+   * alerts may take */
   int alert_columns, alert_lines_most;
   int help_pages;
   int cursor; /* distance in pixels from the left edge of the typed line to its text cursor */
@@ -67,8 +68,8 @@ static struct hud_type get_type(const struct hud *hud) {
   return (struct hud_type){typeface_size(hud->face), typeface_advance(hud->face), typeface_line(hud->face)};
 }
 
-/* Chooses the font size by the drawable's height, or by its width if that is small for the height. Returns true if the
- * size has changed. */
+/* Chooses the font size by the height of the window's drawable, or by its width if the drawable is narrow. Returns true
+ * if the size has changed. */
 static bool fit_type(struct hud *hud, int width, int height) {
   int wide = width * 3 / 4;
   return typeface_fit(hud->face, height < wide ? height : wide);
@@ -93,7 +94,7 @@ void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int he
                            .bar_right = left + (HUD_NAME_COLUMNS + HUD_BAR_COLUMNS - 1) * advance};
 }
 
-/* --- marked text --- */
+/* --- drawing text that contains colour marks --- */
 
 /* Draws a line of text that contains marks, bytes that switch the colour (hud_text.h). Returns how many columns it
  * takes. */
@@ -119,8 +120,8 @@ static int get_notice_height(const struct hud *hud) {
   return type.line + 2 * type.size;
 }
 
-/* Stores how many characters a line of this panel may have, and how many lines fit. Room for alerts and a notice is
- * left free. In the operator's window, notices and figures are beside the parameter list. */
+/* Stores how much text a panel has room for: characters in a line, and lines. Room for alerts and a notice is left
+ * free. In the operator's window, notices and measured values are beside the parameter list. */
 static void get_room(struct hud *hud, enum panel_kind kind, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
   struct hud_places places;
@@ -133,8 +134,8 @@ static void get_room(struct hud *hud, enum panel_kind kind, int width, int heigh
   *lines = (height - 2 * type.size - places.top - get_notice_height(hud)) / type.line;
 }
 
-/* Draws a panel of text. If its lines do not fit in one column into the window's height, they are in several side by
- * side. */
+/* Draws a panel of text. If the text has more lines than fit into the window's height, it is drawn in several columns
+ * side by side. */
 static void draw_words(struct hud *hud, enum panel_kind kind, int width, int height) {
   struct words *words = &hud->panels[kind];
   const struct hud_type type = get_type(hud);
@@ -158,10 +159,10 @@ static void draw_words(struct hud *hud, enum panel_kind kind, int width, int hei
   sheet_end(&words->sheet);
 }
 
-/* --- panels with a fixed area in the window --- */
+/* --- drawing the panels whose place in the window is fixed --- */
 
-/* Draws a panel that has a fixed area in the window. If the area has size 0, nothing is shown. below: background
- * colour. */
+/* Draws a panel of text that has a fixed area in the window. If the area's size is 0, nothing is shown. below:
+ * background colour. */
 static void draw_lines(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
   const struct hud_type type = get_type(hud);
   if (!sheet_begin(&words->sheet, area->width, area->height, below))
@@ -187,7 +188,8 @@ static void draw_row(struct hud *hud, struct sheet *sheet, const char *text, int
   draw_line(hud, sheet, x + from * type.advance, y, columns - from, text + 6 + HUD_NAME_COLUMNS);
 }
 
-/* Draws the parameter list. The first character of each row tells if it is selected ('>') and is not drawn. */
+/* Draws the parameter list from the text that hud_list_text writes. The '>' of the selected row is not drawn: that row
+ * gets a background of its own. */
 static void draw_list(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
   const struct hud_type type = get_type(hud);
   if (!*words->text || !sheet_begin(&words->sheet, area->width, area->height, below)) {
@@ -240,10 +242,10 @@ static void draw_input(struct hud *hud, struct words *words, const struct hud_ar
   sheet_end(&words->sheet);
 }
 
-/* --- the graph --- */
+/* --- the graph of frame times --- */
 
-/* Returns the smallest number that is 1, 2 or 5 times a power of ten and at least ms, as the top of the graph's
- * scale. */
+/* Returns the top of the graph's scale: the smallest number of ms that is 1, 2 or 5 times a power of ten and at least
+ * `ms`. */
 static double round_up(double ms) {
   double power = pow(10, floor(log10(fmax(ms, 0.1)))), times = ms / power;
   return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
@@ -296,7 +298,7 @@ static void draw_graph(struct hud *hud, struct sheet *sheet, const struct hud_co
   sheet_end(sheet);
 }
 
-/* --- the whole overlay --- */
+/* --- updating and drawing all panels --- */
 
 static void write_panel(struct hud *hud, enum panel_kind kind, char *text, const struct hud_content *content) {
   static void (*const writers[PANELS])(char *, const struct hud_content *) = {[PANEL_FIGURES] = hud_figures_text,
@@ -347,7 +349,7 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   return true;
 }
 
-/* Returns true if the graph is empty, because no picture has come for as long as it covers. */
+/* Returns true if the graph of frame times is empty, because no picture has come for as long as the graph covers. */
 static bool is_empty(const struct recent_times *recent, int64_t now_ns) {
   const struct recent_time *last = recent_times_before(recent, 0);
   return !last || now_ns - last->at_ns > graph_length_ns;
@@ -372,7 +374,8 @@ static bool update_graph(struct hud *hud, const struct hud_content *content, int
   return true;
 }
 
-/* Breaks alerts into lines that fit, and stores how many they are. Returns true if that number has changed. */
+/* Breaks the alerts' text into lines that fit into the window, and stores the number of lines. Returns true if that
+ * number has changed. */
 static bool fit_alerts(struct hud *hud, const struct hud_content *content, int width, int height) {
   char text[HUD_TEXT_MAX];
   int before = hud->alert_lines;
@@ -394,7 +397,8 @@ bool hud_update(struct hud *hud, const struct hud_content *content, int width, i
   if (words_due)
     hud->updated_ns = now_ns;
   for (enum panel_kind kind = 0; kind < PANEL_GRAPH; kind++)
-    /* the parameter list and the typed line show at once what the user does */
+    /* these two panels, the parameter list and the typed line, are updated at once, because they show what the user
+     * does */
     if (words_due || kind == PANEL_ROWS || kind == PANEL_LINE)
       changed |= update_panel(hud, kind, content, width, height, all);
   return update_graph(hud, content, width, height, now_ns, all) || changed;
@@ -440,8 +444,8 @@ int hud_help_pages(const struct hud *hud) {
   return hud->help_pages;
 }
 
-/* Returns true if a panel is not drawn because another one is in its place. Over the picture, the help replaces figures
- * and parameter list; the list replaces the figures if both do not fit side by side. */
+/* Returns true if a panel is not drawn because another one takes its room. Over the picture, the help replaces the
+ * measured values and the parameter list; the list replaces the measured values if both do not fit side by side. */
 static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width, int height) {
   const struct sheet *figures = &hud->panels[PANEL_FIGURES].sheet, *list = &hud->panels[PANEL_ROWS].sheet;
   bool help = *hud->panels[PANEL_HELP].text;
@@ -453,8 +457,8 @@ static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout
   return help || (kind == PANEL_FIGURES && meet);
 }
 
-/* No text is drawn over other text: the help and the notice, which may be in front of other panels, have an opaque
- * background. */
+/* Draws the panels so that no text is drawn over other text: the help and the notice, which may be in front of other
+ * panels, have an opaque background. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   glViewport(0, 0, width, height);
   static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH,  PANEL_ROWS,  PANEL_LINE,

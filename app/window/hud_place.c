@@ -4,9 +4,10 @@
 
 enum { LIST_COLUMNS = HUD_NAME_COLUMNS + HUD_BAR_COLUMNS + HUD_VALUE_COLUMNS, FIGURES_LINES = 8, GRAPH_LINES = 8 };
 
-/* If fewer character columns than this fit beside the parameter list, alerts are above the list and not beside it. */
+/* If there is room for fewer characters than this in a line beside the parameter list, the alerts are placed above the
+ * list instead of beside it. */
 enum { ALERT_COLUMNS = 40 };
-/* The parameter list takes at most LIST_PART / WHOLE of the operator's window's width. */
+/* The parameter list takes at most LIST_PART / WHOLE (three fifths) of the operator's window's width. */
 enum { LIST_PART = 3, WHOLE = 5 };
 
 static int least(int a, int b) {
@@ -26,7 +27,7 @@ static void place_list(struct hud_places *places, int width, int top, int bottom
                        const struct hud_type *type) {
   int margin = type->size, own = list_width(most, type);
   places->list = area(width - margin - own, top, own, bottom - margin - top);
-  int rows = (places->list.height - type->size) / type->line - 1; /* the first row is the heading */
+  int rows = (places->list.height - type->size) / type->line - 1; /* the first row of the list is its heading */
   places->list_rows = rows > 0 ? rows : 1;
 }
 
@@ -67,7 +68,7 @@ void hud_place(struct hud_places *places, enum hud_layout layout, int width, int
       graph = GRAPH_LINES * type->line;
   figures = least(figures, line_top - places->top);
   int picture = line_top - figures - graph - 2 * margin - places->top;
-  /* without the graph the picture has enough height */
+  /* the graph is left out and the picture gets its room, because the picture would not be high enough otherwise */
   if (picture < line_top / 5 || picture + alerts < line_top / 3) {
     picture += graph + margin;
     graph = 0;

@@ -11,23 +11,26 @@ enum tone { TONE_PLAIN = 1, TONE_DIM, TONE_ALERT, TONE_TITLE, TONES };
 
 enum { HUD_TEXT_MAX = 8192 };
 
-/* Write the figures, and the notice. Like the other functions here that write text, they store "" if there is nothing
- * to show. text holds HUD_TEXT_MAX bytes. */
+/* hud_figures_text writes the measured values (frame rate, latency, model, ...), hud_notice_text the notice. Like the
+ * other functions here that write text, they store "" if there is nothing to show. text holds HUD_TEXT_MAX bytes. */
 void hud_figures_text(char *text, const struct hud_content *content);
 void hud_notice_text(char *text, const struct hud_content *content);
-/* Breaks lines that are longer than this many columns, each at its last space that fits; a line without one is left. */
+/* Breaks lines that are longer than this many columns. A line is broken at the last space before which the text fits
+ * into the columns; a line without such a space is not broken. */
 void hud_text_fold(char *text, int columns);
-/* Breaks lines that are longer than this many columns between two figures, so that no figure is cut. */
+/* Breaks lines of measured values that are longer than this many columns. Lines are broken between two values, so that
+ * no value is cut. */
 void hud_text_fold_figures(char *text, int columns);
-/* Writes the help: a line for each command that has a label (the name of its key). */
+/* Writes the help text: a line for each key that the user has bound, and a line for each command whose table entry has
+ * a label (the names of its keys), unless the user has bound all of these keys. */
 void hud_help_text(char *text, const struct hud_content *content);
-/* Writes a line for each alert with its reason, if these fit into `lines` lines. Otherwise puts several alerts into a
- * line of at most `columns` characters: without reasons, and if that is still too much, without durations. Returns the
- * number of lines. */
+/* Writes a line for each alert with its reason, if these lines are at most `lines`. Otherwise puts several alerts into
+ * a line of at most `columns` characters: without reasons, and if that is still too much, without durations. Returns
+ * the number of lines. */
 int hud_alerts_text(char *text, const struct hud_content *content, int columns, int lines);
 /* Reduces the text to page number `page` (from 0), and appends a line with the page's number. A page has `lines` lines
  * and is `width` characters wide; the text's lines are put side by side in as many columns as fit. Returns the number
- * of pages; if that is 1, the text stays as it is. */
+ * of pages, 0 if the text is empty; if the result is 0 or 1, the text is not changed. */
 int hud_text_page(char *text, int page, int width, int lines);
 /* Number of spaces between two columns of text that are side by side. */
 enum { HUD_COLUMN_GAP = 2 };
@@ -35,8 +38,9 @@ enum { HUD_COLUMN_GAP = 2 };
 void hud_text_measure(const char *text, int *lines, int *columns);
 /* Returns the beginning of the text's second line; if it has only one line, its end. */
 const char *hud_text_next_line(const char *text);
-/* Writes one line for each row of the parameter list: '>' if the row is selected, otherwise a space; 4 characters with
- * the length of the row's bar in thousandths (-1: no bar); the name in HUD_NAME_COLUMNS characters; the value. */
+/* Writes the list's heading, and one line for each row of the parameter list: a colour mark; '>' if the row is
+ * selected, otherwise a space; 4 characters with the length of the row's bar in thousandths (-1: no bar); the name in
+ * HUD_NAME_COLUMNS characters; the value. */
 void hud_list_text(char *text, const struct hud_content *content);
 /* Writes the line that the user is typing: its label, then the text with the cursor in it. */
 void hud_line_text(char *text, const struct hud_content *content);

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Lengths are in units of a drawing of 128 by 128 units, whose origin is its centre. Its shapes are symmetric about
- * both axes, so that one quarter describes them. */
+/* Sizes of the icon's shapes, in units of a drawing of 128 by 128 units whose origin is its centre. The shapes are
+ * symmetric about both axes, so that one quarter describes them. */
 static const float half = 64, corner = 24, iris = 24, lid = 3, slit = 1.5f, slit_half = 44;
 
 struct colour {
@@ -17,8 +17,8 @@ static int is_in_square(float x, float y) {
   return over_x * over_x + over_y * over_y <= corner * corner;
 }
 
-/* Returns the distance from x, y to the eyelid's outline, which in a quarter of the drawing is a cubic curve from the
- * corner of the eye to its top. */
+/* Returns the distance from the point x, y to the eyelid's outline. In a quarter of the drawing this outline is a cubic
+ * curve from the corner of the eye to its top. */
 static float distance_to_lid(float x, float y) {
   enum { POINTS = 24 };
   float least = half;
@@ -40,7 +40,7 @@ static struct colour colour_at(float x, float y) {
   return distance_to_lid(away_x, away_y) <= lid ? light : ground;
 }
 
-/* Computes a pixel as the mean of SAMPLES by SAMPLES points, so that edges are smooth. */
+/* Computes a pixel of the icon as the mean of SAMPLES by SAMPLES points of the drawing, so that edges are smooth. */
 static void draw_pixel(int column, int row, uint8_t rgba[4]) {
   enum { SAMPLES = 3 };
   int sum[3] = {0}, inside = 0;

@@ -7,7 +7,9 @@ struct import_entry {
   uint64_t number; /* number of the picture (struct picture) whose memory was imported; 0: the entry is empty */
   size_t bytes;
   struct imported imported;
-  long used; /* value of import.takes when the entry was used last, to find the entry unused for longest */
+  /* value of import.takes (a count of uses) when the entry was last used; the entry with the smallest value is replaced
+   * first */
+  long used;
 };
 
 struct import_hold {
@@ -21,20 +23,23 @@ struct import {
   const struct import_impl *impl;
   void *opaque;
   const struct log *log;
-  struct gpu_id asked; /* the GPU with which import_suits was called last */
+  struct gpu_id asked; /* the GPU that import_suits was last asked about */
   bool has_asked;
-  bool suited; /* answer of impl->suits for that GPU */
-  /* OpenGL has failed to import a picture's memory, so no more imports are tried. */
+  bool suited; /* true: impl->suits has answered that pictures in the memory of that GPU can be imported */
+  /* true: importing a picture's memory into OpenGL has failed once, so no more imports are tried */
   bool refused;
-  const struct picture_pool *pool; /* the pool to which all pictures in `entries` belong */
+  /* the pool (device memory for pictures that is used again and again) to which all pictures in `entries` belong */
+  const struct picture_pool *pool;
   struct import_entry entries[IMPORT_CACHE];
   long takes;
-  /* number of calls of import_take that still return 0, because a picture's memory could not be shared */
+  /* number of calls of import_take that return 0 at once, because a picture's memory could not be shared; then it is
+   * tried again */
   int rest;
   int idle; /* number of calls of import_follow since the last call of import_take */
-  /* pictures that OpenGL still reads; hold number n is at index n modulo IMPORT_HOLDS */
+  /* pictures that OpenGL still reads; the n-th hold (reference to a picture) is at index n modulo IMPORT_HOLDS */
   struct import_hold held[IMPORT_HOLDS];
-  /* Number of holds that were begun since the start, and that were ended. */
+  /* told: number of holds (references to pictures that OpenGL reads) that were begun since the start; released: number
+   * of those that were ended. */
   long told, released;
 };
 
@@ -97,7 +102,7 @@ void import_follow(struct import *import) {
     drop_all(import);
 }
 
-/* Returns the entry with this picture number. If there is none, returns the entry that was unused for longest, to be
+/* Returns the entry with this picture number. If there is none, returns the entry that was not used for longest, to be
  * replaced. */
 static struct import_entry *find(struct import *import, uint64_t number) {
   struct import_entry *oldest = &import->entries[0];

@@ -1,7 +1,7 @@
 /* Lets OpenGL read pictures in GPU memory directly, without a copy through host memory. The memory of each picture is
- * imported into OpenGL once; the pool uses its pictures again and again, and the import is found by the picture's
- * number. A picture is held from the moment when OpenGL is told to read it until the GPU has done so. These functions
- * do not wait. Only the main thread calls them. */
+ * imported into OpenGL once: the engine uses a few pictures again and again, and the import is found by the picture's
+ * number. A picture is held (its memory stays in use) from the moment when OpenGL is told to read it until the GPU has
+ * done so. These functions do not wait. Only the main thread calls them. */
 #ifndef APP_WINDOW_IMPORT_H
 #define APP_WINDOW_IMPORT_H
 
@@ -9,19 +9,19 @@
 #include "unet/base/picture.h"
 
 enum {
-  IMPORT_HOLDS = 6,  /* number of pictures that one struct import holds at most */
-  IMPORT_CACHE = 32, /* number of pictures whose memory is imported at the same time, at most */
-  /* After a picture's memory could not be shared, import_take returns 0 for this many calls before another attempt.
-   * After this many calls of import_follow without import_take, all imports are closed to free their memory. */
+  IMPORT_HOLDS = 6,  /* largest number of pictures that one struct import holds */
+  IMPORT_CACHE = 32, /* largest number of pictures whose memory is imported at the same time */
+  /* After a picture's memory could not be shared, import_take returns 0 for this number of calls before it tries again.
+   * After this number of calls of import_follow without import_take, all imports are closed to free their memory. */
   IMPORT_REST = 120,
 };
 
-/* Names of the OpenGL objects of one import: a memory object, and a buffer in that memory. */
+/* OpenGL's numbers of the two objects of one import: a memory object, and a buffer in that memory. */
 struct imported {
   unsigned memory, buffer;
 };
 
-/* Functions that call OpenGL: import_gl in the program; tests use others, without OpenGL. */
+/* The OpenGL calls that importing needs. The program uses import_gl; tests use others, which work without OpenGL. */
 struct import_impl {
   /* Returns true if OpenGL draws on this GPU and can import memory from other libraries. */
   bool (*suits)(void *opaque, const struct gpu_id *gpu);
@@ -29,10 +29,11 @@ struct import_impl {
    * or -1 with err. */
   int (*open)(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err);
   void (*close)(void *opaque, const struct imported *imported);
-  /* Makes later OpenGL commands read what another library has written to imported memory before this call. */
+  /* Makes sure that OpenGL commands after this call read what another library (CUDA) wrote to imported memory before
+   * this call. */
   void (*renew)(void *opaque);
-  /* Returns a fence, which has_passed reports as passed when the GPU has done all commands given so far. NULL: it
-   * cannot be made, for example because the context is lost. */
+  /* Returns a fence (a mark in OpenGL's sequence of commands): has_passed returns true for it when the GPU has done all
+   * commands given so far. NULL: no fence can be made, for example because the context is lost. */
   void *(*make_fence)(void *opaque);
   bool (*has_passed)(void *opaque, void *fence);
   void (*free_fence)(void *opaque, void *fence);
@@ -42,12 +43,12 @@ struct import;
 
 /* Allocates *import; the caller frees it with import_close. what: word for the pictures in log lines, such as "frames".
  * holds: number of pictures that may be held at a time, up to IMPORT_HOLDS. impl, what and log (may be NULL) must
- * outlive it; opaque is passed to impl's functions. Returns 0, or -1 with err. */
+ * outlive *import; opaque is passed to impl's functions. Returns 0, or -1 with err. */
 int import_open(struct import **import, const char *what, int holds, const struct import_impl *impl, void *opaque,
                 const struct log *log, struct error *err);
-void import_close(struct import **import); /* stores NULL; accepts a pointer to NULL */
+void import_close(struct import **import); /* closes all imports; *import becomes NULL; does nothing if it is NULL */
 
-/* Returns true if pictures in this GPU's memory can be read directly. Once an import has failed, always returns
+/* Returns true if OpenGL can read pictures in this GPU's memory directly. Once an import has failed, always returns
  * false. */
 bool import_suits(struct import *import, const struct gpu_id *gpu);
 
@@ -55,9 +56,10 @@ bool import_suits(struct import *import, const struct gpu_id *gpu);
  * be uploaded instead: its memory cannot be shared, OpenGL cannot import it, or too many pictures are held. */
 unsigned import_take(struct import *import, const struct frame *frame);
 /* Called after OpenGL was told to read the buffer that import_take returned for this frame. Holds the frame until the
- * GPU has read it. */
+ * GPU has read it. If no fence can be made (the OpenGL context is lost), the frame is not held. */
 void import_told(struct import *import, const struct frame *frame);
-/* Releases pictures that the GPU has read. Called regularly, at least once per picture. */
+/* Releases pictures that the GPU has finished reading. The caller must call this regularly, at least once per
+ * picture. */
 void import_follow(struct import *import);
 
 #endif

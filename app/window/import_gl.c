@@ -5,8 +5,8 @@
 #include "app/window/gl_util.h"
 #include "unet/base/platform.h"
 
-/* Returns true if OpenGL has memory barriers. Looking up an extension takes longer than drawing, so this is called
- * once, by suits, and not for each picture by renew. */
+/* Returns true if OpenGL has memory barriers (glMemoryBarrier). Looking up an extension takes longer than drawing, so
+ * `suits` calls this function once; `renew`, which runs for each picture, does not. */
 static bool has_barrier(void) {
   return epoxy_gl_version() >= 42 || epoxy_has_gl_extension("GL_ARB_shader_image_load_store");
 }
@@ -26,7 +26,8 @@ static void close_import(void *opaque, const struct imported *imported) {
   glDeleteMemoryObjectsEXT(1, &imported->memory);
 }
 
-/* If the import succeeds, OpenGL owns and closes the descriptor; therefore OpenGL gets a copy. */
+/* Imports memory into OpenGL. If that succeeds, OpenGL owns and closes the descriptor; therefore OpenGL gets a copy of
+ * `share`. Returns 0, or -1 with err. */
 static int open_import(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
   int taken = platform_copy_descriptor(share);
   if (taken < 0)
@@ -49,7 +50,8 @@ static int open_import(void *opaque, int share, size_t bytes, struct imported *i
   return error_set(err, STATUS_OUTPUT, "OpenGL refuses the memory of a picture (error 0x%x)", code);
 }
 
-/* Usually a semaphore would be shared with CUDA, but CUDA has none for OpenGL; this memory barrier serves instead. */
+/* Usually OpenGL and CUDA would share a semaphore that tells when memory was written, but CUDA cannot share one with
+ * OpenGL; this memory barrier serves instead. */
 static void renew(void *opaque) {
   (void)opaque;
   glMemoryBarrier(GL_PIXEL_BUFFER_BARRIER_BIT);
@@ -60,8 +62,9 @@ static void *make_fence(void *opaque) {
   return glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
 }
 
-/* Flushes the commands first, because without that the fence might never pass. If the context is lost, the wait fails,
- * and the fence counts as passed. */
+/* Returns true if the fence has passed, which means that the GPU has done all commands given before it. Flushes the
+ * commands first, because without that the fence might never pass. If the context is lost, the wait fails, and the
+ * fence counts as passed. */
 static bool has_passed(void *opaque, void *fence) {
   (void)opaque;
   return glClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, 0) != GL_TIMEOUT_EXPIRED;

@@ -4,6 +4,7 @@
 
 #include "app/window/import.h"
 
-extern const struct import_impl import_gl; /* the functions for import_open; their opaque may be NULL */
+/* the functions for import_open; the pointer `opaque` that they get may be NULL */
+extern const struct import_impl import_gl;
 
 #endif

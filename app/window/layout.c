@@ -41,7 +41,8 @@ static char us_character(const SDL_Keysym *key) {
   return 0;
 }
 
-/* Returns true for a Latin character; that includes letters with diacritics and those used by few languages only. */
+/* Returns true for a Latin character, also for Latin letters with diacritics and for those that only few languages
+ * use. */
 static bool is_latin(SDL_Keycode character) {
   return character < 0x370 || (character >= 0x1e00 && character < 0x1f00) ||
          (character >= 0x2c60 && character < 0x2c80) || (character >= 0xa720 && character < 0xa800);
@@ -54,8 +55,9 @@ bool layout_is_foreign(SDL_Keycode character) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND;
 }
 
-/* A layout counts as foreign if the key or more than half of the letter keys type other than Latin characters. One key
- * alone would not tell, because some keys of a foreign layout type ASCII. */
+/* Asks SDL what the user's keyboard layout says about a key. The layout counts as foreign if this key, or more than
+ * half of the letter keys, type other than Latin characters. One key alone would not tell, because some keys of a
+ * foreign layout type ASCII. */
 struct layout_key layout_ask(const SDL_Keysym *key) {
   int foreign = 0;
   for (int place = SDL_SCANCODE_A; place <= SDL_SCANCODE_Z; place++)
@@ -67,8 +69,8 @@ static bool is_digit(SDL_Keycode character) {
   return character >= '0' && character <= '9';
 }
 
-/* Returns the digit, or the command's character, that a key of the number row stands for. 0: the key is not in that
- * row, or Shift is held on a layout that types digits without Shift. */
+/* Returns the digit or the command's character that a key of the number row stands for. 0: the key is not in that row,
+ * or Shift is held on a layout that types digits without Shift. */
 static char row_digit(const SDL_Keysym *key, SDL_Keycode plain) {
   bool shift = key->mod & KMOD_SHIFT;
   if (key->scancode < SDL_SCANCODE_1 || key->scancode > SDL_SCANCODE_0 || (shift && is_digit(plain)))

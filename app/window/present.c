@@ -8,20 +8,22 @@
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
 
-/* Number of the source's frames that OpenGL may hold at a time. It is small because a hardware decoder has few frames
- * (HARDWARE_HOLDS). */
+/* Number of the source's frames that OpenGL may hold at a time. The number is small because a hardware decoder has few
+ * frames in all (HARDWARE_HOLDS). */
 enum { FRAME_HOLDS = 3 };
 
-/* How the shader input.frag computes a colour from a frame's planes. The shader gets the number. */
+/* The arrangements of a frame's samples in its planes, for which the shader input.frag computes colours in different
+ * ways; the shader gets the number. */
 enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
 
-/* Format of a texture that is filled with one of a frame's planes. */
+/* Format of a texture that holds one of a frame's planes. */
 struct texture_format {
   int plane;
   GLint internal;
   GLenum format, type;
   int texel_bytes;
-  int divide_x, divide_y; /* the texture has the frame's width and height divided by these, rounded up */
+  /* the texture's width and height are those of the frame, divided by these numbers and rounded up */
+  int divide_x, divide_y;
 };
 
 struct pixel_layout {
@@ -30,8 +32,8 @@ struct pixel_layout {
   struct texture_format texture[3];
 };
 
-/* YUYV's one plane fills two textures, one with texels (Y, Cb or Cr) for luma and one with texels (Y0, Cb, Y1, Cr) for
- * chroma, so that both can be interpolated. */
+/* How the planes of each pixel format become textures. YUYV's one plane fills two textures, one with texels (Y, Cb or
+ * Cr) for luma and one with texels (Y0, Cb, Y1, Cr) for chroma, so that both can be interpolated. */
 static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_NV12] = {LAYOUT_Y_CBCR,
                     2,
@@ -51,7 +53,7 @@ static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_RGBA] = {LAYOUT_RGB, 1, {{0, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, 4, 1, 1}}},
 };
 
-/* One frame or picture in OpenGL: up to three textures, one per plane. */
+/* One frame or picture as OpenGL has it: up to three textures, one for each plane. */
 struct image {
   GLuint texture[3];
   bool filled;
@@ -59,9 +61,11 @@ struct image {
   struct frame frame;
 };
 
-/* Values of the uniforms that all painters have. */
+/* Values of the uniforms that all shader programs (struct painter) have. */
 struct paint {
-  float rect[4]; /* position of the rectangle, as present.vert expects it */
+  /* left, bottom, right and top edge of the rectangle to fill, from -1 to 1 across the view (OpenGL's normalised device
+   * coordinates) */
+  float rect[4];
   float opacity, light;
 };
 
@@ -81,16 +85,17 @@ struct colors {
 };
 
 struct present {
-  /* vertices: an empty vertex array, which OpenGL requires; columns: buffer for columns that are read from the
+  /* vertices: an empty vertex array, which OpenGL requires; columns: buffer for pixels that are read back from the
    * window */
   GLuint vertices, columns;
   struct painter plain, bicubic, frame;
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
-  } at;               /* locations of the uniforms of input.frag */
-  struct colors told; /* values that these uniforms were set to last */
+  } at;               /* locations of the uniforms (variables) of the shader input.frag */
+  struct colors told; /* the values to which the uniforms of input.frag were set last */
   struct image picture, held, input, source;
-  /* direct access to the engine's pictures, and to the source's frames, in GPU memory; NULL: they are uploaded */
+  /* give OpenGL direct access to the engine's pictures (import) and to the source's frames (import_frames) in GPU
+   * memory; NULL: these are uploaded */
   struct import *import, *import_frames;
   struct present_counts counts;
 };
@@ -172,8 +177,8 @@ static bool suits(const struct image *image, const struct frame *frame) {
          image->frame.height == frame->height;
 }
 
-/* Sets the distance between rows (pitch) in texels for the next upload, unless *told, the value set last, is the
- * same. */
+/* Sets the distance between rows (pitch) in texels for the next upload, unless *told, the value that was set last, is
+ * equal. */
 static void tell_pitch(int pitch, int width, int *told) {
   int wanted = pitch == width ? 0 : pitch;
   if (wanted != *told)
@@ -204,8 +209,8 @@ static void fill(struct image *image, const struct frame *frame, int columns, co
   image->filled = true;
 }
 
-/* Fills the textures with the left `columns` columns of a frame from host memory. Returns false if the pixels cannot be
- * had. */
+/* Fills the textures with the left `columns` columns of a frame from host memory. Returns false if the frame has no
+ * pixels in host memory. */
 static bool upload(struct present *present, struct image *image, const struct frame *frame, int columns) {
   if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
     return false;
@@ -218,8 +223,8 @@ static bool upload(struct present *present, struct image *image, const struct fr
 }
 
 /* Lets the GPU fill the textures from the frame's own GPU memory. The first time, all columns are filled: textures
- * without contents cannot be created while a buffer is bound, because there the address NULL means the offset 0.
- * Returns false if that is not possible. */
+ * without contents cannot be created while a buffer is bound, because the address NULL then means the offset 0. Returns
+ * false if the GPU cannot read the frame. */
 static bool share(struct import *import, struct image *image, const struct frame *frame, int columns) {
   if (!import)
     return false;
@@ -248,7 +253,8 @@ struct present_counts present_count(const struct present *present) {
 
 void present_picture(struct present *present, const struct frame *picture) {
   if (present->import_frames)
-    /* The source's frames are not shown at all times, but those held must be released when the GPU has read them. */
+    /* called for each picture: even while no frame of the source is shown, frames that OpenGL still holds must be
+     * released when the GPU has read them */
     import_follow(present->import_frames);
   if (share(present->import, &present->picture, picture, picture->width))
     present->counts.shared++;
@@ -261,7 +267,8 @@ static void take_frame(struct present *present, struct image *image, const struc
     upload(present, image, frame, columns);
 }
 
-/* Uploads some more columns than are visible, because interpolation at the edge reads its neighbours. */
+/* Uploads the visible part of the input and some more columns, because interpolation at the edge reads the neighbouring
+ * pixels. */
 void present_input(struct present *present, const struct frame *input, float part) {
   const int more = 8;
   int columns = (int)ceilf(part * (float)input->width) + more + input->width / 32;
@@ -284,7 +291,7 @@ void present_hold(struct present *present) {
 /* Computes the conversion from Y'CbCr to R'G'B', for samples from 0 to 1. Each matrix (BT.601, BT.709, BT.2020) follows
  * from its luma weights of red and blue. */
 static void fill_colors(const struct frame *frame, struct colors *colors) {
-  static const float weights[][2 /* red, blue */] = {
+  static const float weights[][2 /* luma weights of red and blue, for each standard */] = {
       [MATRIX_BT601] = {0.299f, 0.114f}, [MATRIX_BT709] = {0.2126f, 0.0722f}, [MATRIX_BT2020] = {0.2627f, 0.0593f}};
   bool full = frame->range == RANGE_FULL;
   float kr = weights[frame->matrix][0], kb = weights[frame->matrix][1], kg = 1 - kr - kb;
@@ -294,13 +301,13 @@ static void fill_colors(const struct frame *frame, struct colors *colors) {
   memcpy(colors->matrix, columns, sizeof columns);
   colors->zero[0] = full ? 0 : 16.0f / 255;
   colors->zero[1] = colors->zero[2] = 128.0f / 255;
-  /* P010 has its 10 bits in the upper bits of 16. The scale turns them into 8-bit codes / 255 for limited range (64 of
-   * 1023 equals 16 of 255), and into codes / 1023 for full range. */
+  /* P010 stores 10-bit samples in the upper bits of 16. sample_scale turns them into 8-bit codes / 255 for limited
+   * range (64 of 1023 equals 16 of 255), and into codes / 1023 for full range. */
   colors->sample_scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
 }
 
-/* Stores which part of the frame the picture covers on each axis, about the centre. Below 1 the frame is cropped; above
- * 1 it has bars. */
+/* Stores in scale which part of the frame the picture covers on each axis, about the centre: below 1 the frame is
+ * cropped, above 1 there are bars beside it. */
 static void fill_fit(const struct frame *frame, float shape, enum fit fit, float scale[2]) {
   float wider = (float)frame_aspect(frame) / shape;
   scale[0] = scale[1] = 1;
@@ -313,7 +320,8 @@ static void fill_fit(const struct frame *frame, float shape, enum fit fit, float
   }
 }
 
-/* Sets the uniforms of input.frag, which must be the current program, unless they have these values already. */
+/* Sets the uniforms of the shader input.frag, unless they have these values already. That shader's program must be the
+ * current one. */
 static void tell_colors(struct present *present, const struct colors *colors) {
   if (!memcmp(&present->told, colors, sizeof *colors))
     return;
@@ -326,7 +334,7 @@ static void tell_colors(struct present *present, const struct colors *colors) {
 }
 
 struct box {
-  int left, top, width, height; /* in pixels of the drawable, from its top left corner */
+  int left, top, width, height; /* a rectangle in pixels of the drawable, from its top left corner */
 };
 
 /* Returns the largest rectangle with this aspect ratio (width / height) in the middle of the drawable. */
@@ -341,7 +349,7 @@ static struct box letterbox(int width, int height, float shape) {
   return box;
 }
 
-/* Sets the painter's uniforms, unless they have these values already. Its program must be the current one. */
+/* Sets the painter's uniforms, unless they have these values already. The painter's program must be the current one. */
 static void tell_painter(struct painter *painter, const struct paint *paint) {
   if (!memcmp(&painter->told, paint, sizeof *paint))
     return;
@@ -351,7 +359,8 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
   painter->told = *paint;
 }
 
-/* Fills the box with the texture that is bound, by the painter's program. opacity: 1 covers what is below. */
+/* Fills the box with the texture that is bound, by the painter's program. opacity: 0 to 1; 1 hides what was drawn
+ * before. */
 static void paint(struct painter *painter, const struct present_view *view, struct box box, float opacity) {
   float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
   const struct paint wanted = {.rect = {(float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
@@ -378,7 +387,8 @@ static void paint_frame(struct present *present, const struct image *image, cons
   paint(&present->frame, view, box, opacity);
 }
 
-/* Draws the picture. Bicubic interpolation is used only to enlarge; when reducing it would look no better. */
+/* Draws the picture. Bicubic interpolation is used only where the picture is enlarged; where it is reduced, bicubic
+ * would look no better than bilinear. */
 static void paint_picture(struct present *present, const struct image *image, const struct present_view *view,
                           struct box box, float opacity) {
   bool bicubic = view->bicubic && box.width > image->frame.width;
@@ -386,7 +396,7 @@ static void paint_picture(struct present *present, const struct image *image, co
   paint(bicubic ? &present->bicubic : &present->plain, view, box, opacity);
 }
 
-/* Limits later drawing to the part of the view between two columns, in pixels. */
+/* Limits later drawing to the columns of the view from `from` to `to`, in pixels. */
 static void limit(const struct present_view *view, int from, int to) {
   glScissor(view->left + from, view->bottom, to - from, view->height);
 }
@@ -403,8 +413,9 @@ static void paint_line(const struct present_view *view, struct box box, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
-/* Returns where the picture is drawn in the view. If the aspect ratios differ only because sides were rounded to a
- * multiple, the picture fills the view: otherwise thin bars would appear and disappear as the size changes. */
+/* Returns the rectangle of the view in which the picture is drawn. If the aspect ratios of both differ only because
+ * sides were rounded to a multiple, the picture fills the whole view: otherwise thin bars would appear and disappear as
+ * the size changes. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
@@ -452,13 +463,14 @@ static void paint_all(struct present *present, const struct present_view *view, 
     paint_cover(present, view, box, split);
 }
 
-/* Returns true if nothing but the picture is visible, and it fills the view. */
+/* Returns true if nothing but the picture is visible (no split, no cover), and the picture fills the view. */
 static bool is_alone(const struct present *present, const struct present_view *view, struct box box) {
   return present->picture.filled && box.width == view->width && box.height == view->height && !view->split &&
          view->cover.held <= 0 && view->cover.bypass <= 0;
 }
 
-/* Most views show the picture alone; that case is drawn with fewer OpenGL calls, which cost time (struct painter). */
+/* Draws the view. Most views show only the picture; that case is drawn with fewer OpenGL calls, which cost time (struct
+ * painter). */
 void present_draw(struct present *present, const struct present_view *view) {
   if (view->width <= 0 || view->height <= 0)
     return;
@@ -497,8 +509,8 @@ int present_read(int width, int height, uint8_t *rgba) {
   return glGetError() == GL_NO_ERROR ? 0 : -1;
 }
 
-/* Reads all columns with one wait for the GPU: while this process waits, other programs may use the GPU, which makes
- * each wait long. */
+/* Reads columns of the window's pixels, all of them with one wait for the GPU. More waits would take long, because
+ * other programs may use the GPU while this process waits. */
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most) {
   struct box box = picture_box(&present->picture, view);

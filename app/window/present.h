@@ -1,6 +1,7 @@
 /* Draws pictures into the window, scaled to fit, with black bars if the aspect ratios differ. If the view is split, the
- * frame from which the picture was made is on the left. Shaders convert the frame's colours, so that this costs the
- * engine no time. Only the main thread calls these functions; they need a current OpenGL context. */
+ * source's frame from which the picture was made is drawn on the left. Shaders convert the frame's colours, so that the
+ * conversion costs the engine no time. Only the main thread calls these functions; they need a current OpenGL
+ * context. */
 #ifndef APP_WINDOW_PRESENT_H
 #define APP_WINDOW_PRESENT_H
 
@@ -14,62 +15,61 @@ struct present;
 struct present_view {
   int left, bottom;  /* position of the view's lower left corner in the drawable, in pixels */
   int width, height; /* size of the view in pixels */
-  /* aspect ratio of the picture as width and height, used until there is a picture; 0: the view's own */
+  /* width and height whose ratio is used as aspect ratio until there is a picture; 0: the aspect ratio of the view */
   int shape_w, shape_h;
-  enum fit fit;   /* how the engine fits frames into pictures (crop, bars or stretch) */
-  bool split;     /* show the input frame left of the split; must be false if the picture has no input frame */
-  float split_at; /* position of the split, as a part of the picture's width from the left: 0 to 1 */
-  /* enlarge pictures by bicubic interpolation; false: bilinear */
+  enum fit fit; /* how the engine fits frames into pictures: crop, bars or stretch */
+  bool split;   /* true: the input frame is shown left of the split; must be false if the picture has no input frame */
+  float split_at; /* position of the split, as a fraction of the picture's width from the left: 0 to 1 */
+  /* true: pictures are enlarged by bicubic interpolation; false: bilinear */
   bool bicubic;
   struct cover_levels cover;
 };
 
-/* Counts of pictures, by the way in which OpenGL got their pixels. */
+/* Counts of pictures, by the way in which OpenGL got their pixels, and bytes that were copied for this. */
 struct present_counts {
-  /* number of pictures read directly in GPU memory, and of those copied from host memory */
+  /* shared: number of pictures read directly in GPU memory; uploaded: number of those copied from host memory */
   long shared, uploaded;
   uint64_t bytes; /* number of bytes copied from host memory, including input frames */
 };
 
-/* Allocates *present; the caller frees it with present_close. impl: functions to import pictures from GPU memory, which
- * get opaque; NULL: all pictures are uploaded. log may be NULL. log and impl must outlive it. Returns 0, or -1 with
- * err. */
+/* Allocates *present; the caller frees it with present_close. impl: functions that import pictures from GPU memory,
+ * called with opaque; NULL: all pictures are uploaded. log may be NULL. log and impl must outlive *present. Returns 0,
+ * or -1 with err. */
 int present_open(struct present **present, const struct import_impl *impl, void *opaque, const struct log *log,
                  struct error *err);
-void present_close(struct present **present); /* stores NULL; accepts a pointer to NULL */
+void present_close(struct present **present); /* frees everything; *present becomes NULL; does nothing if it is NULL */
 
-/* Returns true if pictures in this GPU's memory are read directly by OpenGL; false: they are copied through host
- * memory. */
+/* Returns true if OpenGL reads pictures in this GPU's memory directly; false: they are copied through host memory. */
 bool present_shares(struct present *present, const struct gpu_id *gpu);
 /* Returns the counts of pictures since present_open. */
 struct present_counts present_count(const struct present *present);
 
-/* Upload a new picture (PIXEL_RGBA), or the frame that it was made from (any format), for later drawing. part: which
- * part of the frame is needed, from its left edge; 1: all of it. Textures are created again only if format or size
- * changes. If the pixels cannot be had, the previous ones stay. */
+/* Two functions that upload to OpenGL, for later drawing, a new picture (PIXEL_RGBA), or the source's frame from which
+ * it was made (any format). part: how much of the frame is needed, from its left edge; 1: all of it. Textures are
+ * created again only if format or size changes. If the pixels cannot be read, the previous ones are kept. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input, float part);
 /* Uploads the source's frame that is drawn instead of pictures during a bypass. */
 void present_source(struct present *present, const struct frame *source);
-/* Keeps the picture that was uploaded last as the one that is shown during a freeze. */
+/* Keeps the textures of the picture that was uploaded last, to draw that picture during a freeze. */
 void present_hold(struct present *present);
 
-/* Clears the drawable, and draws the view with freeze, bypass and blackout as view->cover says. Before the first
- * picture only the input frame is drawn; without that the view is black. */
+/* Clears the drawable, and draws the view, with the frozen picture, the source (bypass) and black (blackout) mixed in
+ * as view->cover says. Before the first picture only the input frame is drawn; if there is none, the view is black. */
 void present_draw(struct present *present, const struct present_view *view);
-/* Sends the drawing commands given so far to the GPU. Presenting (swapping) does not always do that at once, and
- * without a screen it does nothing. */
+/* Sends the drawing commands given so far to the GPU (glFlush). Presenting (swapping buffers) does not always send them
+ * at once, and does nothing if there is no screen. */
 void present_flush(void);
 
-/* Reads `count` columns of the picture's area from the window. x: their positions, 0 to 1 of the picture's width. front
- * true: reads what was presented last (the front buffer), which not every system permits; false: what was drawn last.
- * rgba gets the columns one after the other, each from bottom to top. Waits for the GPU once. Returns the number of
- * pixels in a column, at most `most`; 0: they cannot be read. */
+/* Reads from the window `count` columns of pixels of the picture. x: the columns' positions, 0 to 1 of the picture's
+ * width. front: true reads what was presented last (the front buffer), which not every system permits; false reads what
+ * was drawn last. rgba gets the columns one after the other, each from bottom to top. Waits for the GPU once. Returns
+ * the number of pixels in a column, at most `most`; 0: they cannot be read. */
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most);
 
-/* Reads all that was drawn last in a drawable of this size: RGBA, rows from bottom to top. Returns 0; -1: it cannot be
- * read. */
+/* Reads the pixels that were drawn last in a drawable of this size: RGBA, rows from bottom to top. Returns 0, or -1 if
+ * they cannot be read. */
 int present_read(int width, int height, uint8_t *rgba);
 
 /* Converts x, in pixels of the drawable, to a position on the picture: 0 (left edge) to 1 (right edge), clamped. */

@@ -8,8 +8,8 @@
 #include "app/window/gl_util.h"
 #include "app/window/glyphs.h"
 
-/* The font's size in pixels is the drawable's height divided by LINES_OF_TYPE, from TYPE_MIN to TYPE_MAX. All other
- * lengths of the overlay follow from it. */
+/* The font's size in pixels is the drawable's height divided by LINES_OF_TYPE, but at least TYPE_MIN and at most
+ * TYPE_MAX. All other lengths of the overlay are computed from the font's size. */
 enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
 
 static const SDL_Color tones[TONES] = {
@@ -25,7 +25,7 @@ struct typeface {
   GLuint program, vertices;
   struct {
     GLint rect, window, size, radius, shade;
-  } at; /* locations of the uniforms of the shaders text.vert and text.frag */
+  } at; /* locations of the uniforms (variables) of the shaders text.vert and text.frag */
 };
 
 static int open_program(struct typeface *face, struct error *err) {

@@ -1,6 +1,6 @@
-/* A sheet is a texture with text and rectangles, for one panel of the overlay. The processor draws it with SDL_ttf when
- * its contents change, and OpenGL shows it. All functions need a current context, except sheet_begin, sheet_fill and
- * sheet_text. */
+/* A sheet is a texture with text and rectangles, for one panel of the overlay. The processor draws a sheet with SDL_ttf
+ * when the panel's contents change, and OpenGL shows the sheet. All functions need a current OpenGL context, except
+ * sheet_begin, sheet_fill and sheet_text. */
 #ifndef APP_WINDOW_SHEET_H
 #define APP_WINDOW_SHEET_H
 
@@ -11,51 +11,53 @@
 #include "app/window/hud_text.h"
 #include "unet/base/error.h"
 
-/* The monospaced font, and the shader that shows sheets. */
+/* The monospaced font, and the shader that shows sheets (textures with text). */
 struct typeface;
 
 /* Opens font and shader. Returns 0, or -1 with err. The caller frees *face with typeface_close. */
 int typeface_open(struct typeface **face, struct error *err);
-void typeface_close(struct typeface **face); /* stores NULL; accepts a pointer to NULL */
+void typeface_close(struct typeface **face); /* frees font and shader; *face becomes NULL; does nothing if it is NULL */
 /* Sets the font size that suits a drawable of this height in pixels. Returns true if the size has changed. */
 bool typeface_fit(struct typeface *face, int height);
 /* Returns true if sheets have to be drawn again, because an installed font was found for a character that the built-in
  * font lacks (glyphs_follow). */
 bool typeface_follow(struct typeface *face);
-/* Return lengths in pixels: the font's size, the width of a character column, and the distance between lines. */
+/* Four functions that return lengths in pixels: the font's size, the width of a character column, the distance between
+ * lines, and the width of a text. */
 int typeface_size(const struct typeface *face);
-int typeface_advance(const struct typeface *face); /* width of a character column */
-int typeface_line(const struct typeface *face);    /* distance from one line to the next */
+int typeface_advance(const struct typeface *face); /* Returns the width in pixels of a character column. */
+/* Returns the distance in pixels from one line of text to the next. */
+int typeface_line(const struct typeface *face);
 int typeface_width(const struct typeface *face, const char *text, size_t length);
 
 struct color {
   uint8_t red, green, blue, alpha;
 };
 
-/* Zero-initialise to start. */
+/* A texture with text for one panel of the overlay. Zero-initialise to start. */
 struct sheet {
   unsigned texture;
   int width, height;           /* size in pixels; 0: the sheet is empty */
   struct SDL_Surface *surface; /* memory in which the sheet is drawn; valid from sheet_begin to sheet_end */
-  bool filled;                 /* true: the sheet has a background colour of its own; false: it is transparent */
+  bool filled;                 /* true: the sheet has a background colour; false: it is transparent */
 };
 
-/* Frees the sheet's texture. */
+/* Frees the sheet's texture; the sheet is empty then. */
 void sheet_close(struct sheet *sheet);
-/* Starts to draw the sheet anew. ground: background colour; alpha 0: transparent. Returns false, and leaves the sheet
- * empty, if the size is 0 or no memory is left. */
+/* Starts to draw the sheet's new contents. ground: background colour; alpha 0: transparent. Returns false, and leaves
+ * the sheet empty, if the size is 0 or no memory is left. */
 bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground);
 /* Fills a rectangle of the sheet with the colour, in pixels from the top left corner, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
-/* Draws text at x, y (pixels from the top left corner), at most `columns` character columns; longer text is cut and
- * ends with an ellipsis. length: in bytes of UTF-8. Returns how many columns were drawn. */
+/* Draws text at x, y (pixels from the sheet's top left corner), at most `columns` character columns; longer text is cut
+ * and ends with an ellipsis. length: number of bytes of text, in UTF-8. Returns how many columns were drawn. */
 int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, int columns, enum tone tone,
                const char *text, size_t length);
-/* Ends drawing: copies the sheet to its texture. */
+/* Ends drawing: copies the drawn contents to the sheet's texture. */
 void sheet_end(struct sheet *sheet);
 
-/* Where a sheet is shown. shade: how much the picture under a transparent sheet is darkened, 0 to 1; radius: of the
- * sheet's corners, in pixels. */
+/* Where and how a sheet is shown. left, top: position in pixels from the drawable's top left corner; shade: how much
+ * the picture under a transparent sheet is darkened, 0 to 1; radius: radius of the sheet's corners, in pixels. */
 struct sheet_place {
   int left, top;
   float shade, radius;

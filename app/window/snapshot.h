@@ -1,5 +1,5 @@
-/* Saves a picture as a PNG file named after the time. A background thread writes it, because that takes longer than
- * showing a picture. The file's text chunks contain how the picture was made (png_text.h). */
+/* Saves a picture as a PNG file named after the time. A background thread writes the file, because writing takes longer
+ * than showing a picture. The file's text chunks contain how the picture was made (png_text.h). */
 #ifndef APP_WINDOW_SNAPSHOT_H
 #define APP_WINDOW_SNAPSHOT_H
 
@@ -18,7 +18,7 @@ struct snapshot {
   bool running;
   struct frame picture;
   const char *dir;
-  char *words, *preset; /* texts for the file's text chunks; freed when the file is written */
+  char *words, *preset; /* texts for the PNG file's text chunks; owned, and freed when the file is written */
   char path[PATHS_MAX];
   struct error err;
   int status;
@@ -33,9 +33,9 @@ struct snapshot {
 int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, char *words, char *preset,
                    struct error *err);
 
-/* Returns 1 if the picture is saved: *path is the file's name, valid until the next snapshot_start. Returns 0 if
- * nothing is being saved, or if saving goes on and wait is false. Returns -1 with err on failure; the incomplete file
- * is removed. */
+/* Asks about the picture that snapshot_start was given. Returns 1 if it is saved: *path is the file's name, valid until
+ * the next snapshot_start. Returns 0 if nothing is being saved, or if saving goes on and wait is false. Returns -1 with
+ * err on failure; the incomplete file is removed. */
 int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err);
 
 #endif

@@ -15,23 +15,25 @@ static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
 #ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
-  /* otherwise the desktop shows that a game is running */
+  /* without this name the desktop would show "playing a game" as the reason why the screen is kept on */
   SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video");
 #endif
 #if SDL_VERSION_ATLEAST(2, 0, 22)
-  /* otherwise SDL cuts text from an input method after ten wide characters */
+  /* without this hint SDL would cut text from an input method after ten wide characters */
   SDL_SetHint(SDL_HINT_IME_SUPPORT_EXTENDED_TEXT, "1");
 #endif
-  /* the picture must stay visible when another window gets the focus */
+  /* without this hint SDL would minimise a window in full screen, and so hide the picture, when another window gets the
+   * focus */
   SDL_SetHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0");
-  bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* the user has chosen SDL's video driver */
-  /* Without this variable there is no Wayland, and its library would print messages to standard error, so SDL does not
-   * try it. */
+  /* true: the user has chosen SDL's video driver by an environment variable */
+  bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL;
+  /* Without the variable XDG_RUNTIME_DIR there is no Wayland, whose library would print messages to standard error, so
+   * SDL is told not to try Wayland. */
   if (!getenv("XDG_RUNTIME_DIR") && !chosen)
     SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,KMSDRM");
   bool failed = SDL_InitSubSystem(SDL_INIT_VIDEO) != 0;
-  /* Without a display SDL chooses the driver "offscreen", which shows nothing. It is refused unless the user has chosen
-   * it. */
+  /* Without a display SDL chooses the driver "offscreen", which shows nothing. That driver is refused unless the user
+   * has chosen it. */
   const char *driver = failed ? NULL : SDL_GetCurrentVideoDriver();
   if (driver && !strcmp(driver, "offscreen") && !chosen) {
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
@@ -99,8 +101,8 @@ void window_get_display(const struct window *window, int *width, int *height) {
   *height = bounds.h;
 }
 
-/* Moves the output to fill its display, or back. Used if no window manager runs: a request for full screen would then
- * only change what SDL believes. */
+/* Makes the output window fill its display by moving and resizing it, or moves it back. This function is used if no
+ * window manager runs: a request for full screen would then change nothing but SDL's own state. */
 static void fill_by_hand(struct window *window, bool fill) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   SDL_Rect *before = &window->before;
@@ -125,8 +127,8 @@ static void fill_display(struct window *window, bool fill) {
     SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fill ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
 }
 
-/* Creates the output hidden, in the place of the window that it replaces. It must look right when it appears, but SDL
- * can only make visible windows full screen; until then the window has no border. */
+/* Creates the output window hidden, in the place of the window that it replaces. The new window must look right when it
+ * appears, but SDL can make only visible windows full screen; until then the window has no border. */
 static SDL_Window *make_hidden(const struct window_params *params) {
   const struct window_place *place = params->place;
   Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI | SDL_WINDOW_HIDDEN;
@@ -143,7 +145,9 @@ int window_open(struct window *window, const struct window_params *params, struc
   window_set_icon(window->sdl[WINDOW_OUTPUT]);
   window->borderless = params->borderless;
   window->connection = x11_begin(window->sdl[WINDOW_OUTPUT], &window->lost);
-  if (params->place) /* the window that is replaced may have been moved to another display */
+  /* the new window appears on the display of the window that it replaces, which may have been moved to another
+   * display */
+  if (params->place)
     window->display[WINDOW_OUTPUT] = SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   display_place_begin(&window->place, window->sdl[WINDOW_OUTPUT], window->display[WINDOW_OUTPUT]);
   struct error why;
@@ -154,7 +158,7 @@ int window_open(struct window *window, const struct window_params *params, struc
   window->border_waits = params->place && params->place->fullscreen && !params->borderless;
   if (params->place && params->fullscreen)
     window_resize(window, params->width, params->height);
-  window->takes_text = true; /* SDL starts with text input on */
+  window->takes_text = true; /* SDL's text input is switched on when SDL starts */
   window_take_text(window, false);
   return 0;
 }
@@ -189,7 +193,7 @@ int window_check(const struct window *window, struct error *err) {
   return window->destroyed ? error_set(err, STATUS_OUTPUT, "the window is gone: another program has destroyed it") : 0;
 }
 
-/* Handles an event that tells that another program has destroyed one of the windows. Returns true if *event was
+/* Handles an SDL event that says that another program has destroyed one of the windows. Returns true if *event was
  * filled. */
 static bool follow_windows(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   window->destroyed |= x11_tells_destroyed(sdl, window->sdl[WINDOW_OUTPUT]);
@@ -197,7 +201,8 @@ static bool follow_windows(struct window *window, const SDL_Event *sdl, struct w
   return x11_tells_destroyed(sdl, window->sdl[WINDOW_OPERATOR]);
 }
 
-/* Moves the output back to its display, because a window manager may have moved it to another one meanwhile. */
+/* Moves the output window back to its display after that display was connected again, because a window manager may have
+ * moved the output window to another one meanwhile. */
 static void return_to_display(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   bool fills = window->fullscreen;
@@ -207,9 +212,9 @@ static void return_to_display(struct window *window) {
   fill_display(window, fills);
 }
 
-/* Handles an event about displays: notices that the output's display was disconnected or is back. While it is away and
- * there is an operator's window, the output is hidden, because it would cover that. Returns true if *event was
- * filled. */
+/* Handles an SDL event about displays: notices that the output window's display was disconnected or is connected again.
+ * While that display is disconnected and there is an operator's window, the output window is hidden, because it would
+ * cover the operator's window. Returns true if *event was filled. */
 static bool follow_display(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   bool may = sdl->type == SDL_DISPLAYEVENT || x11_tells_displays(sdl, window->sdl[WINDOW_OUTPUT]);
   enum display_change change = DISPLAY_SAME;
@@ -296,8 +301,8 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
     window_resize(window, window->width, window->height);
 }
 
-/* Switches text input off: keys are commands again, and text events still in the queue are discarded. On systems other
- * than X11 SDL goes on reporting text, because no input method is involved there. */
+/* Switches text input off: from then on keys are commands again, and text events still in the queue are discarded. On
+ * systems other than X11, SDL goes on reporting text, because no input method is involved there. */
 static void leave_text(struct window *window) {
   SDL_StopTextInput();
   window->text_comes = !window->connection;
@@ -305,8 +310,8 @@ static void leave_text(struct window *window) {
     SDL_EventState(SDL_TEXTINPUT, SDL_ENABLE);
 }
 
-/* Switches text input on. Keys that are already in the queue have no text events; an event of type SDL_USEREVENT marks
- * where they end. */
+/* Switches text input on, so that SDL sends text events. Keys that are already in the queue have no text events; an
+ * event of type SDL_USEREVENT in the queue marks where these keys end. */
 static void ask_for_text(struct window *window) {
   SDL_Event from_here = {.user = {.type = SDL_USEREVENT, .code = window->text_turns}};
   SDL_StartTextInput();
@@ -335,8 +340,8 @@ void window_set_text_place(struct window *window, int left, int top, int width, 
   SDL_Window *sdl = window->sdl[window->used];
   const SDL_Rect rect = {from_pixels(sdl, left), from_pixels(sdl, top), from_pixels(sdl, width),
                          from_pixels(sdl, height)};
-  /* Each call sends a message to the input method's process, so it is made only if the position has changed. If only
-   * the window moves, SDL tells that process itself. */
+  /* SDL_SetTextInputRect sends a message to the input method's process each time, so it is called only if the position
+   * has changed. If only the window moves, SDL tells that process itself. */
   if (!SDL_RectEquals(&rect, &window->text_place))
     SDL_SetTextInputRect(&rect);
   window->text_place = rect;
@@ -370,7 +375,7 @@ bool window_lost_context(struct window *window, int64_t now_ns) {
   return !window->lost && context_is_lost(&window->context, now_ns);
 }
 
-/* Makes the context current for the output's window. */
+/* Makes the OpenGL context current for drawing in the output window. */
 static void put_context(struct window *window, const struct context *context) {
   SDL_GL_MakeCurrent(window->sdl[WINDOW_OUTPUT], context->gl);
   SDL_GL_SetSwapInterval(context->interval);

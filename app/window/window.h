@@ -1,6 +1,6 @@
-/* The program's windows, made with SDL2 and an OpenGL 3.3 core context: the output, which shows the picture to the
- * audience, and the operator's window. Their events are translated to the few kinds that the program needs. Only the
- * main thread calls these functions. */
+/* The program's windows, made with SDL2 and an OpenGL 3.3 core context: the output window, which shows the picture to
+ * the audience, and the operator's window. Events of the windows are translated to the few kinds that the program
+ * needs. Only the main thread calls these functions. */
 #ifndef APP_WINDOW_WINDOW_H
 #define APP_WINDOW_WINDOW_H
 
@@ -19,42 +19,45 @@ enum window_which { WINDOW_OUTPUT, WINDOW_OPERATOR, WINDOWS };
 struct window_place {
   int left, top;
   int width, height;
-  bool fullscreen; /* the window fills its display */
+  bool fullscreen; /* true: the window fills its display */
 };
 
 struct window_params {
   const char *title;
-  int width, height; /* size of the contents in window coordinates; 0: all of its display */
-  /* Position and size of a window that this one replaces; the new window stays hidden until window_show. NULL: it
-   * replaces none and is visible at once. */
+  int width, height; /* size of the contents in window coordinates; 0: the window fills its display */
+  /* Position and size of a window that the new window replaces; the new one is hidden until window_show. NULL: the new
+   * window replaces none and is visible at once. */
   const struct window_place *place;
   bool borderless; /* true: the window has no border and is in the display's upper left corner */
   bool fullscreen;
 };
 
-/* A display of the system. */
+/* A display that is connected to the system. */
 struct window_display {
-  int number; /* number from 0, by which window_create can choose the display */
+  int number; /* the display's number from 0, by which window_create can choose it */
   char name[96];
-  /* Position and size on the desktop, which all displays share. */
+  /* Position and size, in SDL's window coordinates, of the display on the desktop, which all displays share. */
   int x, y, width, height;
-  int refresh; /* refreshes a second; 0: unknown */
+  int refresh; /* refresh rate of the display in Hz; 0: unknown */
   bool on_x11;
 };
 
 enum window_event_type {
   WINDOW_KEY,     /* a key was pressed; fields: key, repeat, text */
-  WINDOW_COMPOSE, /* an input method composes text, which is in `text`; "": it has ended */
-  WINDOW_POINT,   /* the left button is held down at x, y; pressed: this event is its beginning */
-  WINDOW_RELEASE, /* the left button was released */
-  WINDOW_WHEEL,   /* the wheel was turned; fields: turns, x, y */
-  WINDOW_DROP,    /* a file was dropped; follows: together with the file before; file NULL: it was not a file */
-  WINDOW_DRAW,    /* the window was uncovered or resized and must be drawn again */
+  WINDOW_COMPOSE, /* an input method composes text, which is in `text`; "": composing has ended */
+  WINDOW_POINT,   /* the left mouse button is held down at x, y; pressed: true for the first of these events */
+  WINDOW_RELEASE, /* the left mouse button was released */
+  WINDOW_WHEEL,   /* the mouse wheel was turned; fields: turns, x, y */
+  /* a file was dropped on the window; `file` is its path. follows: true if the file was dropped together with the file
+   * before; file NULL: what was dropped is not a file */
+  WINDOW_DROP,
+  WINDOW_DRAW, /* the window was uncovered or resized and must be drawn again */
   WINDOW_CLOSE,
-  /* The output filled a display, or was in its corner, which was disconnected: `display` is its name. If there is an
-   * operator's window, the output is hidden. */
+  /* The display was disconnected that the output window filled, or in whose corner the output window was; `display` is
+   * the display's name. If there is an operator's window, the output window is hidden. */
   WINDOW_DISPLAY_GONE,
-  /* the display of the last WINDOW_DISPLAY_GONE is connected again or was moved, and the output has moved there */
+  /* the display named by the last WINDOW_DISPLAY_GONE is connected again or was moved, and the output window has moved
+   * to it */
   WINDOW_DISPLAY_CAME,
 };
 
@@ -63,91 +66,95 @@ enum { WINDOW_TEXT_MAX = 256 };
 struct window_event {
   enum window_event_type type;
   enum window_which which;
-  int key; /* the typed character, or a value of enum key (control/keys.h); KEY_NONE: there is only text */
+  /* the ASCII character that was typed, or for which the key stands by its position (layout_place); or a value of enum
+   * key (control/keys.h); KEY_NONE: there is only text */
+  int key;
   char text[WINDOW_TEXT_MAX]; /* typed text in UTF-8; "": the key types nothing */
   const char *file;           /* path of the dropped file, valid until the next window_poll */
   const char *display;        /* name of the display that was disconnected or is back */
   bool follows;
   bool repeat, pressed;
   float x, y;  /* position of the pointer in pixels of the drawable */
-  float turns; /* number of steps of the wheel, positive away from the user */
+  float turns; /* number of steps by which the mouse wheel was turned, positive away from the user */
 };
 
-/* Connects to the desktop and chooses the displays, without opening a window. That is quick, so that a missing display
+/* Connects to the desktop and chooses the displays, without opening a window. This is quick, so that a missing display
  * is noticed before anything else starts. output: number (from 0), name or part of the name of the display for the
- * output; NULL: the first display, or the second if has_operator. Returns 0, or -1 with err.
- *
- * On failure, here and in window_open, the status is STATUS_OUTPUT, and the message says what works without a display.
- * It is STATUS_USAGE if no display has this number or name; *window is valid then, and must be closed. */
+ * output window; NULL: the first display, or the second if has_operator. Returns 0, or -1 with err. On failure of this
+ * function or of window_open the status is STATUS_OUTPUT, and the message says which commands work without a display.
+ * The status is STATUS_USAGE if no display has this number or name; *window is valid then, and must be closed. */
 int window_create(struct window **window, const char *output, bool has_operator, struct error *err);
 /* Returns the number of displays; 0: the connection to the X server is lost. */
 int window_count_displays(const struct window *window);
-/* Stores the size of the output's display in pixels. */
+/* Stores the size, in window coordinates, of the display on which the output window is. */
 void window_get_display(const struct window *window, int *width, int *height);
 
-/* Calls take for every display, in the order of their numbers. Needs no window. Returns 0, or -1 with err. */
+/* Calls take for every display, in the order of their numbers. No window need be open. Returns 0, or -1 with err. */
 int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
                          struct error *err);
 
-/* Opens the output and makes its OpenGL context current, with vertical synchronisation if the driver has it. Called
- * once only. Returns 0, or -1 with err. */
+/* Opens the output (the window that the audience sees) and makes its OpenGL context current, with vertical
+ * synchronisation if the driver has it. Called once only. Returns 0, or -1 with err. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);
-void window_show(struct window *window);   /* shows an output that was opened hidden (params->place) */
-void window_close(struct window **window); /* stores NULL; accepts a pointer to NULL */
+void window_show(struct window *window);   /* shows an output window that was opened hidden (params->place) */
+void window_close(struct window **window); /* closes the windows; *window becomes NULL; does nothing if it is NULL */
 
-/* Opens the operator's window, on another display than the output's if there is one. If there is only one display, the
- * output loses its border and moves to the display's upper left corner, and the operator's window gets the room beside
- * or below it, until window_close_operator. Both windows share the OpenGL context. Presenting the operator's window
- * never waits for the display. Returns 0, or -1 with err. */
+/* Opens the operator's window, on another display than the output window's if there is one. If there is only one
+ * display, the output window loses its border and moves to the display's upper left corner, and the operator's window
+ * gets the room beside or below it, until window_close_operator. Both windows share the OpenGL context. Presenting the
+ * operator's window never waits for the display. Returns 0, or -1 with err. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
-/* Closes the operator's window if it is open, and gives the output its border and place back. Afterwards the output is
- * the current window. */
+/* Closes the operator's window if it is open, and gives the output window its border and place back. Afterwards the
+ * output window is the current window. */
 void window_close_operator(struct window *window);
 bool window_has_operator(const struct window *window);
-/* Makes a window the current one: drawing goes to it, and functions such as window_get_size and window_swap mean it. At
- * first the output is current. */
+/* Makes a window the current one: later drawing goes to that window, and functions such as window_get_size and
+ * window_swap refer to it. At first the output window is current. */
 void window_use(struct window *window, enum window_which which);
 
-/* Returns 0, or -1 with err if the output is lost: the connection to its X server is, or another program has destroyed
- * the window. All other functions can still be called then, and do nothing. */
+/* Returns 0, or -1 with err if the output window is lost: the connection to its X server has ended, or another program
+ * has destroyed the window. After that all other functions can still be called, and do nothing. */
 int window_check(const struct window *window, struct error *err);
 
-/* Returns the name of the output's display if that is disconnected; NULL: it is connected. */
+/* Returns the name of the output window's display if that display is disconnected; NULL: it is connected. */
 const char *window_lost_display(const struct window *window);
 
-/* Returns true if events can come at all: SDL's drivers without a screen ("offscreen", "dummy") have none. */
+/* Returns true if the window can get events; SDL's drivers without a screen ("offscreen", "dummy") deliver none. */
 bool window_takes_events(const struct window *window);
 /* Returns true if window_poll would return an event or window_check a failure. */
 bool window_has_event(const struct window *window);
 /* Stores the next event of either window. Returns false if there is none. Does not wait. */
 bool window_poll(struct window *window, struct window_event *event);
-/* Stores the output's position and size, for a window that is to replace it after a restart. */
+/* Stores the output window's position and size. After a restart of the program the new window gets the same place. */
 void window_get_place(const struct window *window, struct window_place *place);
-/* size of the current window's drawable in pixels */
+/* stores the size of the current window's drawable in pixels */
 void window_get_size(const struct window *window, int *width, int *height);
-/* Sets the output's size in window coordinates. In full screen the size is set when that ends. */
+/* Sets the output window's size in window coordinates. In full screen the size is set when full screen ends. */
 void window_resize(struct window *window, int width, int height);
-/* Makes the output fill its display (full screen), or ends that. */
+/* Makes the output window fill its display (full screen), or ends full screen. */
 void window_set_fullscreen(struct window *window, bool fullscreen);
-/* taken true: the user types a line of text, and input methods get the keys first; false, as at the beginning: keys are
- * commands. */
+/* Tells the window whether the user types a line of text. taken true: the user does, and input methods get the keys
+ * first; false, as at the beginning: keys run commands. */
 void window_take_text(struct window *window, bool taken);
-/* Tells input methods where the typed text is shown, in pixels of the drawable, because they show candidates there. */
+/* Tells input methods (programs for typing other scripts) where the typed text is shown, in pixels of the drawable,
+ * because they show suggestions there. */
 void window_set_text_place(struct window *window, int left, int top, int width, int height);
-/* Returns the clipboard's text, which the caller frees. NULL: it contains no text. */
+/* Returns the clipboard's text, which the caller frees. NULL: the clipboard contains no text. */
 char *window_paste(struct window *window);
-/* Shows or hides the mouse pointer over the output. Over the operator's window it is always shown. */
+/* Shows or hides the mouse pointer over the output window. Over the operator's window it is always shown. */
 void window_show_pointer(struct window *window, bool shown);
-/* Returns for how many ms the output's display shows one picture (1000 / its refresh rate); 0: unknown. */
+/* Returns for how many ms the output window's display shows one picture (1000 / its refresh rate); 0: unknown. */
 double window_refresh_ms(const struct window *window);
-/* Presents what was drawn in the current window. For the output this may wait for the display's next refresh. */
+/* Presents what was drawn in the current window (swaps buffers). For the output window this may wait for the display's
+ * next refresh. */
 void window_swap(struct window *window);
 
-/* Returns true if the OpenGL context was lost (context_is_lost); what is drawn after that is not shown. */
+/* Returns true if the OpenGL context was lost (context_is_lost); what is drawn afterwards is not shown. */
 bool window_lost_context(struct window *window, int64_t now_ns);
-/* Replaces a lost OpenGL context. enter is called with the new context current and creates all textures and shaders;
- * then leave is called with the old one current and frees those created there. Afterwards the output is the current
- * window. On failure, -1 with err, the old context stays, and leave is not called. */
+/* Replaces a lost OpenGL context. First `enter` is called with the new context current; it creates all textures and
+ * shaders. Then `leave` is called with the old context current; it frees the textures and shaders of that context.
+ * Afterwards the output window is the current window. On failure (-1 with err) the old context is kept, and leave is
+ * not called. */
 int window_renew_context(struct window *window, int (*enter)(void *opaque, struct error *err),
                          void (*leave)(void *opaque), void *opaque, struct error *err);
 /* Returns true if OpenGL draws on the processor, where costly shaders such as bicubic are too slow. */

@@ -1,4 +1,4 @@
-/* Translates SDL's events to struct window_event: keys, texts, positions and dropped files. */
+/* Translates SDL's events to struct window_event: keys, texts, positions of the pointer and dropped files. */
 #include "app/control/keys.h"
 #include "app/window/window_impl.h"
 #include "app/window/x11.h"
@@ -41,14 +41,14 @@ static int special_key(SDL_Keycode code) {
   }
 }
 
-/* Returns true if Ctrl is held. Some systems report AltGr, which types characters, as Ctrl with Alt; that does not
- * count. */
+/* Returns true if Ctrl is held. Some systems report AltGr, which types characters, as Ctrl together with Alt; this
+ * combination does not count as Ctrl. */
 static bool holds_control(const SDL_Keysym *key) {
   return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
 }
 
-/* Returns which command key is meant while Ctrl is held. Digit keys count by their position, whatever the layout types
- * there; letters by what they type, if that is Latin. */
+/* Returns the key (enum key) that a press stands for while Ctrl is held. Digit keys are recognised by their position,
+ * whatever the layout types there; letter keys by what they type, if that is Latin. */
 static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
     return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;
@@ -89,7 +89,8 @@ static bool translate_key(struct window *window, const SDL_KeyboardEvent *sdl, s
 }
 
 static bool translate_text(const struct window *window, const char *text, struct window_event *event) {
-  /* some systems report text even for Ctrl with a digit, or for a key that counts by its position */
+  /* the text event is ignored: some systems report text even for Ctrl with a digit, or for a key that was already
+   * recognised by its position on the keyboard */
   if (window->key_controls || window->key_placed || !window->text_comes)
     return false;
   *event = (struct window_event){.type = WINDOW_KEY, .repeat = window->key_repeats};
@@ -137,8 +138,9 @@ static bool translate_window(const struct window *window, const SDL_WindowEvent 
   return closes || sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
 }
 
-/* SDL reports a drop as a begin event, one event for each file or text, and a complete event. For a dropped URL that is
- * no file's it sends none in between, so that such a drop is noticed when the complete event comes without any file. */
+/* SDL reports a drop as a begin event, one event for each file or text, and a complete event. For a dropped URL that
+ * does not name a file, SDL sends no event in between, so such a drop is noticed when the complete event comes without
+ * any file. */
 static bool translate_drop(struct window *window, const SDL_DropEvent *sdl, struct window_event *event) {
   window->dropped = sdl->file;
   bool is_file = sdl->type == SDL_DROPFILE && sdl->file, ends = sdl->type == SDL_DROPCOMPLETE;
@@ -161,10 +163,12 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     x11_get_typed(sdl, &window->typed);
     window->layout_told |= x11_get_layout(sdl, &window->layout);
     return false;
-  case SDL_USEREVENT: /* pushed by ask_for_text in window.c: later keys have text events */
+  /* ask_for_text in window.c has put this event into the queue: SDL sends text events for all later keys */
+  case SDL_USEREVENT:
     window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;
     return false;
-  case SDL_KEYUP: /* text that an input method has composed comes after this, without a key press before it */
+  /* the next text event will be text that an input method has composed, without a key press before it */
+  case SDL_KEYUP:
     window->key_repeats = false;
     window->key_controls = holds_control(&sdl->key.keysym);
     return false;

@@ -1,18 +1,18 @@
-/* Opens and closes the operator's window, and places it beside the output. */
+/* Opens and closes the operator's window, and places it beside the output window. */
 #include "app/window/window_impl.h"
 
 /* Assumed height of a window's title bar and width of its borders in pixels, which the window manager adds. */
 enum { TITLE = 32, EDGE = 4 };
-/* A place that is smaller than this for the operator's window is not used. */
+/* A place for the operator's window that is smaller than this, in pixels, is not used. */
 enum { USEFUL_WIDTH = 300, USEFUL_HEIGHT = 200 };
 
 static int lesser(int a, int b) {
   return a < b ? a : b;
 }
 
-/* Takes `part` of the display as the place for the operator's window if it is large enough and larger than *found. The
- * place is not larger than `wanted`. Room for the window's frame is left on all sides, because some window managers
- * place a window by its frame and others by its contents. */
+/* Stores `part`, a part of the display, in *found as the place for the operator's window, if it is large enough and
+ * larger than *found was. *found becomes no larger than `wanted`. Room for the window's frame is left on all sides,
+ * because some window managers place a window by its frame and others by its contents. */
 static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *found) {
   const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 3 * EDGE),
                            lesser(wanted->h, part->h - 2 * TITLE - EDGE)};
@@ -20,8 +20,8 @@ static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *fou
     *found = inside;
 }
 
-/* Finds the largest place for the operator's window beside, below or above the output. Returns false if none is large
- * enough. */
+/* Finds the largest place for the operator's window beside, below or above the output window. Returns false if none is
+ * large enough. */
 static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, SDL_Rect *found) {
   SDL_Rect all, own;
   *found = (SDL_Rect){0};
@@ -37,11 +37,12 @@ static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, 
   return found->w > 0;
 }
 
-/* Moves the output, with or without a border. When SDL places a window it allows for the border, but learns its width
- * from the window manager only later; therefore window_follow_border moves the output once more. */
+/* Moves the output window, with or without a border. SDL takes the border into account when it places a window, but
+ * learns the border's width from the window manager only later; therefore window_follow_border moves the output window
+ * once more. */
 static void move_output(struct window *window, bool bordered, int left, int top) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
-  /* for a hidden window SDL would wait until it becomes visible */
+  /* a minimised or hidden output is not moved, because SDL would wait until it becomes visible */
   if (SDL_GetWindowFlags(sdl) & (SDL_WINDOW_MINIMIZED | SDL_WINDOW_HIDDEN))
     return;
   SDL_SetWindowBordered(sdl, bordered ? SDL_TRUE : SDL_FALSE);
@@ -61,8 +62,8 @@ void window_follow_border(struct window *window) {
   window->moving = false;
 }
 
-/* Moves the output to the display's upper left corner and removes its border, so that the audience sees only the
- * picture. */
+/* Moves the output window to the display's upper left corner and removes its border, so that the audience sees only the
+ * picture. Does nothing if the output window has no border anyway. */
 static void make_room(struct window *window) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   SDL_Rect bounds;
@@ -80,8 +81,8 @@ static void take_room_back(struct window *window) {
   move_output(window, true, window->made_from.x, window->made_from.y);
 }
 
-/* Creates the operator's window. If it is on the output's display, it is placed so that it covers nothing of the
- * output, if there is room. */
+/* Creates the operator's window. If it is on the output window's display and there is room beside the output window,
+ * the window is placed so that it covers nothing of the output window. */
 static SDL_Window *make_operator(struct window *window, const struct window_params *params) {
   SDL_Window *output = window->sdl[WINDOW_OUTPUT];
   int display = window->display[WINDOW_OPERATOR];
@@ -125,7 +126,8 @@ static bool try_operator(struct window *window, const struct window_params *para
   return drawable;
 }
 
-/* Returns the number of the first display that the output is not on now; if there is no other, that of the output's. */
+/* Returns the number of the first display that the output window is not on; if there is only one display, returns the
+ * number of that display. */
 static int other_display(const struct window *window) {
   int own = window->lost ? 0 : SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
   return own == 0 && window_count_displays(window) > 1;

@@ -1,5 +1,6 @@
-/* Functions for either window: creates one, shows the output again, and makes a window the current one. window.c and
- * window_operator.c call them. */
+/* Functions that both windows need: one creates a window, one shows the output window again after it was hidden because
+ * its display was disconnected, and one makes a window's OpenGL context current. window.c and window_operator.c call
+ * them. */
 #include "app/window/window_impl.h"
 
 #include "app/window/icon.h"
@@ -9,7 +10,7 @@ int window_count_displays(const struct window *window) {
   return window->lost ? 0 : SDL_GetNumVideoDisplays();
 }
 
-/* SDL copies the pixels. If memory is too low for the icon, the window has none. */
+/* Sets the window's icon, whose pixels SDL copies. If memory is short, the window gets no icon. */
 void window_set_icon(SDL_Window *window) {
   uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
   icon_draw(rgba);
@@ -33,8 +34,9 @@ SDL_Window *window_make(const struct window *window, enum window_which which, co
                           params->height ? params->height : bounds.h, flags);
 }
 
-/* Called when the operator's window closes, too: even if the output's display is still disconnected, a visible output
- * is better than none. The keyboard focus stays where it is. */
+/* Shows the output window after it was hidden. This function is also called when the operator's window closes: even if
+ * the output window's display is still disconnected, a visible output is better than none. The keyboard focus is not
+ * changed. */
 void window_show_again(struct window *window) {
   unsigned long focus = window->hidden ? x11_hold_focus(window->sdl[WINDOW_OUTPUT]) : 0;
   if (window->hidden && !window->lost)
@@ -44,7 +46,8 @@ void window_show_again(struct window *window) {
   window->hidden = false;
 }
 
-/* Some systems have one swap interval for all windows, so it is set whenever another window becomes the current one. */
+/* Makes a window the current one, in which later calls draw. Some systems have one swap interval (synchronisation with
+ * the display) for all windows, so the interval is set each time. */
 void window_use(struct window *window, enum window_which which) {
   if (which == window->used || !window->sdl[which] || window->lost)
     return;

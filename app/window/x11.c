@@ -7,7 +7,7 @@
 #include <X11/extensions/Xrandr.h>
 #include <dlfcn.h>
 
-/* Stores SDL's X11 connection and window. Returns false if SDL does not use X11. */
+/* Stores SDL's X11 connection and the X11 window in *info. Returns false if SDL does not use X11. */
 static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
   SDL_VERSION(&info->version);
   return SDL_GetWindowWMInfo(window, info) && info->subsystem == SDL_SYSWM_X11;
@@ -15,7 +15,9 @@ static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
 
 static int on_connection_broken(Display *display) {
   (void)display;
-  return 0; /* without this handler, Xlib would print a line and end the program */
+  /* Xlib calls this when the connection is lost, and ends the program if its own handler is used; this one does
+   * nothing */
+  return 0;
 }
 
 static void on_server_gone(Display *display, void *opaque) {
@@ -23,15 +25,16 @@ static void on_server_gone(Display *display, void *opaque) {
   *(bool *)opaque = true;
 }
 
-/* Mesa's software renderer asks XGetGeometry, under GLX, how many pixels to draw, and does not check whether that
- * failed. If the window or its server is gone, Xlib leaves the size undefined, and Mesa writes outside its buffers. So
- * the program defines this function: the dynamic linker finds this one before Xlib's, for Mesa as well. It calls
- * Xlib's, and if that fails it returns a size of 1 x 1.
+/* Mesa's software renderer, when it draws through GLX, asks XGetGeometry how many pixels to draw, and does not check
+ * whether that call failed. If the window or its X server no longer exists, Xlib leaves the size undefined, and Mesa
+ * writes outside its buffers. Therefore the program defines a function of this name: the dynamic linker finds it before
+ * Xlib's, for Mesa as well. It calls Xlib's function, and if that fails it returns a size of 1 x 1.
  *
- * Other means do not work. An error handler runs inside Xlib and returns to Mesa, whose variables it cannot reach;
- * locks (XInitThreads) change nothing if the server is gone. With EGL instead of GLX (SDL's hint
- * SDL_VIDEO_X11_FORCE_EGL) Mesa does not call XGetGeometry, but then every graphics card runs by EGL for the sake of
- * the software renderer, and settings for GLX, such as those that choose one of two cards, no longer apply. */
+ * Other means do not work. An error handler runs inside Xlib and returns to Mesa, whose variables the handler cannot
+ * reach; locks (XInitThreads) change nothing if the server has ended. With EGL instead of GLX (SDL's hint
+ * SDL_VIDEO_X11_FORCE_EGL) Mesa does not call XGetGeometry, but then every graphics card would be used through EGL for
+ * the sake of the software renderer, and settings for GLX, such as those that choose one of two cards, would no longer
+ * apply. */
 Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, int *y, unsigned *width,
                     unsigned *height, unsigned *border, unsigned *depth) {
   Status (*ask)(Display *, Drawable, Window *, int *, int *, unsigned *, unsigned *, unsigned *, unsigned *);
@@ -45,16 +48,16 @@ Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, i
   return False;
 }
 
-/* Xlib's handler for failed requests. They are ignored, for example those about windows that other programs have
- * destroyed. */
+/* Xlib's handler for failed requests. Failed requests are ignored, for example those about windows that other programs
+ * have destroyed. */
 static int on_error(Display *display, XErrorEvent *event) {
   (void)display;
   (void)event;
   return 0;
 }
 
-/* Asks the X server for events about outputs and about the positions of displays (RandR). SDL has asked only for those
- * about outputs, and some servers ignore a second request unless the first was cancelled. */
+/* Asks the X server for events about outputs and about the positions of displays (RandR). SDL has asked only for events
+ * about outputs, and some servers ignore a second request unless the first was cancelled before. */
 static void select_displays(Display *display) {
   Window root = DefaultRootWindow(display);
   int first, errors;
@@ -81,8 +84,8 @@ void x11_settle(void *connection) {
     XSync(connection, False);
 }
 
-/* Returns the window in this window's property _NET_SUPPORTING_WM_CHECK, by which a window manager shows that it runs;
- * 0: there is none. */
+/* Returns the window that the property _NET_SUPPORTING_WM_CHECK of `window` names, by which a window manager shows that
+ * it is running; 0: there is none. */
 static Window get_manager(Display *display, Window window) {
   Atom check = XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False), type;
   int format;
@@ -96,8 +99,8 @@ static Window get_manager(Display *display, Window window) {
   return manager;
 }
 
-/* A window manager that has ended leaves the property on the root window, but the window named there no longer
- * exists. */
+/* Returns true if no window manager is running. A window manager that has ended leaves the property on the root window,
+ * but the window that the property names no longer exists. */
 bool x11_lacks_manager(SDL_Window *window) {
   SDL_SysWMinfo info;
   if (!get_info(window, &info))
@@ -121,7 +124,8 @@ unsigned long x11_hold_focus(SDL_Window *window) {
   return focus;
 }
 
-/* Without a window manager SDL focuses the window that it shows, so the focus is set back. */
+/* Gives the keyboard focus back to the window that had it: without a window manager SDL focuses the window that it
+ * shows. */
 void x11_give_focus(SDL_Window *window, unsigned long focus) {
   SDL_SysWMinfo info;
   if (focus > PointerRoot && get_info(window, &info) && focus != info.info.x11.window)
@@ -134,8 +138,9 @@ static const XEvent *get_event(const SDL_Event *event) {
              : NULL;
 }
 
-/* Puts the event into the queue that tells that the window was hidden. Before SDL destroys a window it hides it and
- * waits for this event without limit; for a window that another program has destroyed it would never come. */
+/* Puts an event into X11's queue which says that the window was hidden. Before SDL destroys a window, it hides the
+ * window and waits for this event without limit; for a window that another program has destroyed the event would never
+ * come. */
 static void tell_hidden(Display *display, Window window) {
   XEvent event = {.xunmap = {.type = UnmapNotify, .display = display, .event = window, .window = window}};
   XPutBackEvent(display, &event);
@@ -159,10 +164,12 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
          XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
 }
 
-/* Returns the character of an X11 key symbol. Old key symbols for scripts other than Latin have their own numbers, one
- * block for each script; one letter is returned for all of these, since only the kind of script matters. */
+/* Returns the character of an X11 key symbol; 0: none is known. The old key symbols of other scripts than Latin have
+ * numbers that are not Unicode. For all of them the same Cyrillic letter is returned: callers only need to know that
+ * the character is not Latin. */
 static SDL_Keycode get_character(KeySym symbol) {
-  /* Bit i: the key symbols from i * 256 to i * 256 + 255 are letters of a script other than Latin. */
+  /* Blocks of old key symbols for other scripts than Latin: bit i is set if the symbols i * 256 to i * 256 + 255 are
+   * such a block. */
   static const unsigned foreign_blocks = 1u << 0x04 | 1u << 0x05 | 1u << 0x06 | 1u << 0x07 | 1u << 0x0c | 1u << 0x0d |
                                          1u << 0x0e | 1u << 0x14 | 1u << 0x15;
   const SDL_Keycode any_letter = 0x0430;
@@ -181,8 +188,8 @@ static SDL_Keycode get_plain(Display *display, unsigned key, unsigned group) {
   return get_character(symbol);
 }
 
-/* Returns true if more than half of the letter keys of this layout type other than Latin characters. One key alone
- * would not tell, because some keys of such a layout type ASCII. */
+/* Returns true if, in this keyboard layout, more than 13 keys type letters of other scripts than Latin, and more keys
+ * than type a to z. One key alone would not tell, because some keys of such a layout type ASCII. */
 static bool is_foreign_layout(Display *display, unsigned group) {
   int first, last, foreign = 0, latin = 0;
   XDisplayKeycodes(display, &first, &last);

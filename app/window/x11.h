@@ -1,4 +1,4 @@
-/* Calls X11 directly for what SDL does not do. On other systems, and in builds without X11 (x11_absent.c), all
+/* Calls X11 directly for tasks that SDL does not do. On other systems, and in builds without X11 (x11_absent.c), all
  * functions return 0, false or NULL. Only the main thread calls them. */
 #ifndef APP_WINDOW_X11_H
 #define APP_WINDOW_X11_H
@@ -12,15 +12,15 @@
  * set when the connection to the X server is lost. SDL then also passes on every X11 event as SDL_SYSWMEVENT. lost must
  * stay valid until SDL's video subsystem has ended. Returns the connection; NULL: the system is not X11. */
 void *x11_begin(SDL_Window *window, bool *lost);
-/* Waits until the server has answered all requests. Called before SDL's video subsystem ends, because then Xlib's own
- * error handlers are in force again, and a late error would end the program. */
+/* Waits until the server has answered all requests. Called before SDL's video subsystem ends, because afterwards Xlib's
+ * own error handlers are used again, and a late error would end the program. */
 void x11_settle(void *connection);
 
-/* Returns true if X11 is used and no window manager is running. */
+/* Returns true if the window is on X11 and no window manager is running. */
 bool x11_lacks_manager(SDL_Window *window);
 
-/* x11_hold_focus returns the window that has the keyboard focus. Called before a hidden window is shown that must not
- * take the focus; afterwards x11_give_focus gives the focus back to the returned window. */
+/* Two functions that keep the keyboard focus where it is while a hidden window is shown: x11_hold_focus, called before,
+ * returns the window that has the focus; x11_give_focus, called afterwards, gives the focus back to that window. */
 unsigned long x11_hold_focus(SDL_Window *window);
 void x11_give_focus(SDL_Window *window, unsigned long focus);
 
@@ -30,14 +30,14 @@ void x11_give_focus(SDL_Window *window, unsigned long focus);
 bool x11_tells_destroyed(const SDL_Event *event, SDL_Window *window);
 bool x11_tells_displays(const SDL_Event *event, SDL_Window *window);
 
-/* Stores what the user's current layout says about a pressed key. event: the X11 event, which SDL passes on before its
- * own event for the key. Returns false, and leaves *layout unchanged, if it is not a key's. */
+/* Stores what the user's current keyboard layout says about a pressed key. event: the X11 event, which SDL passes on
+ * before its own event for the key. Returns false, and leaves *layout unchanged, if event is no key event. */
 bool x11_get_layout(const SDL_Event *event, struct layout_key *layout);
 /* Stores the ASCII character that a pressed key types, before an input method changes it; 0: none. event: the X11
- * event, which SDL passes on before its own event for the key. Leaves *typed unchanged if it is not a key's. */
+ * event, which SDL passes on before its own event for the key. Leaves *typed unchanged if event is no key event. */
 void x11_get_typed(const SDL_Event *event, char *typed);
 
-/* Stores position and size on the desktop of the display with this X11 name (an atom), which SDL does not update when a
+/* Stores position and size on the desktop of the display with this X11 name (an atom). SDL does not update these when a
  * display is switched off or moved. If *name is 0, finds the display at the position in *bounds and stores its name.
  * Returns false if there is no such display. */
 bool x11_find_display(SDL_Window *window, unsigned long *name, SDL_Rect *bounds);

@@ -1,12 +1,13 @@
-/* Kernels of the bank of earlier frames: one thread updates the bank's state at the beginning of a run, and many copy
- * keys and values into a ring. The copy is limited by memory: each thread moves four vectors of 16 bytes, which it
- * loads before it stores the first, and neighbours in a warp have neighbouring vectors. */
+/* Kernels of the bank, a ring of keys and values of earlier frames. One thread updates the number of stored frames at
+ * the beginning of a run. Later many threads copy the keys and values of the frame into the ring. The copy is limited
+ * by memory: each thread loads four vectors of 16 bytes before it stores the first of them, and neighbours in a warp
+ * copy neighbouring vectors. */
 #include "cuda/kernels/bank.h"
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
-constexpr int THREADS = 256, EACH = 4; /* threads of a thread block; vectors that a thread copies */
+constexpr int THREADS = 256, EACH = 4; /* threads of a thread block; vectors that each thread copies */
 
 __global__ void recall_kernel(const __grid_constant__ struct recall_args p) {
   wait_for_previous();
@@ -22,7 +23,8 @@ __global__ void recall_kernel(const __grid_constant__ struct recall_args p) {
   bank[BANK_AGE] = (bank[BANK_AGE] + 1) % run.bank.every;
 }
 
-/* Vector: the type of what one load moves. c and x_pitch here count vectors. */
+/* Copies the keys and values of a frame into the ring. Vector is what one load moves: 8 halves, or 1 where rows are not
+ * aligned. c and x_pitch count vectors here. */
 template <typename Vector>
 __global__ void __launch_bounds__(THREADS)
     remember_kernel(const __grid_constant__ struct remember_args p, struct divisor by_c) {

@@ -1,4 +1,4 @@
-/* Ops of the bank of earlier frames' keys and values, as in unet/plan/op_memory.h. */
+/* Ops of the bank, a ring of keys and values of earlier frames, as in unet/plan/op_memory.h. */
 #ifndef CUDA_KERNELS_BANK_H
 #define CUDA_KERNELS_BANK_H
 
@@ -11,18 +11,21 @@ extern "C" {
 
 struct recall_args {
   const struct run_block *block;
-  const int32_t *cut; /* one value; not 0: the picture has changed altogether. NULL: nothing detects that */
+  /* one number, not 0 if the scene has changed (a cut), which empties the bank; NULL: the plan detects no cuts */
+  const int32_t *cut;
   int32_t *bank;
 };
 
 struct remember_args {
   const int32_t *bank;
-  const half_t *x; /* rows of c channels, with x_pitch from row to row */
-  half_t *ring;    /* [n, room, tokens, c] */
+  const half_t *x; /* keys or values of this frame: n tokens rows of c channels, x_pitch elements apart */
+  half_t *ring;    /* ring with places for the keys or values of `room` frames: [n, room, tokens, c] */
   int n, tokens, c, x_pitch, room;
 };
 
+/* Does OP_RECALL at the beginning of a run: updates the number of frames in the bank, or empties the bank. */
 cudaError_t launch_recall(const struct launch_queue *queue, const struct recall_args *args);
+/* Does OP_REMEMBER: copies the keys or values of this frame into the ring, if this frame is to be stored. */
 cudaError_t launch_remember(const struct launch_queue *queue, const struct remember_args *args);
 
 #ifdef __cplusplus

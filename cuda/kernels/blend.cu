@@ -1,9 +1,8 @@
 /* Adds the terms of adapters to weights of the checkpoint: target = base + sum of terms. Most terms are a LoRA's:
- * weight * scale * left right, the product of two small matrices.
- *
- * Each thread block calculates a tile of one weight, and each thread 4 rows and 8 columns of it. Products are summed in
- * FP32, as the CPU device does; tensor cores would round the factors to FP16. Nearly all weights have only products
- * without gains. These have a kernel of their own, which adds the products directly to the result. */
+ * weight * scale * left right, the product of two small matrices. Each thread block calculates a tile of one weight,
+ * and each thread 4 rows and 8 columns of it. Products are summed in FP32, as the CPU device does; tensor cores would
+ * round the factors to FP16. Nearly all weights have only such terms, without gains (factors for rows or channels). A
+ * kernel of its own adds these directly to the result. */
 #include "cuda/kernels/blend.h"
 #include "cuda/kernels/common.cuh"
 
@@ -15,16 +14,16 @@ enum {
   COLUMNS = BLEND_COLUMNS,
   DEPTH = 16,
   DOWN = 4,
-  GROUPS = 2, /* a thread's columns are two groups of four, half a tile apart */
+  GROUPS = 2, /* number of groups of columns that a thread has: two groups of GROUP columns each, half a tile apart */
   GROUP = 4,
 };
 
 struct tile {
-  int row, column;       /* row and column in the weight of the tile's first value */
-  int my_row, my_column; /* row and column in the weight of the thread's first value */
+  int row, column;       /* position, in the weight, of the tile's first value */
+  int my_row, my_column; /* position, in the weight, of the first value that this thread calculates */
 };
 
-/* The values that a thread calculates: 4 rows, and in each two groups of 4 columns. */
+/* The values of the weight that a thread calculates: 4 rows, and in each row two groups of 4 columns. */
 struct block {
   float at[DOWN][GROUPS][GROUP];
 };
@@ -117,7 +116,7 @@ __device__ __forceinline__ void load(const struct blend_task &task, const struct
     }
 }
 
-/* Returns true if all values are finite in the target's type. */
+/* Stores a thread's values of the weight. Returns true if all of them are finite in the target's type. */
 __device__ __forceinline__ bool store(const struct blend_task &task, const struct tile &t, const struct block &v) {
   const bool whole = task.columns % GROUP == 0;
   const float limit = task.type == DTYPE_F16 ? 65520.0f : INFINITY;
@@ -142,8 +141,9 @@ __device__ __forceinline__ bool store(const struct blend_task &task, const struc
 
 /* --- products --- */
 
-/* Copies to shared memory the next DEPTH columns of the tile's rows of `left`, multiplied by factor, and the next DEPTH
- * rows of the tile's columns of `right`, both from index `first` of the rank on; zeros outside of the matrices. */
+/* Copies a block of each factor to shared memory: of the tile's rows of `left` the columns first to first + DEPTH - 1,
+ * multiplied by `factor`; of the tile's columns of `right` the rows first to first + DEPTH - 1. Positions outside of
+ * the matrices become 0. */
 __device__ __forceinline__ void share(const struct blend_task &task, const struct tile &t, const float *left,
                                       const float *right, int rank, int first, float factor, struct factors &shared) {
   const int r = (int)threadIdx.x / DEPTH, k = (int)threadIdx.x % DEPTH;
@@ -162,7 +162,7 @@ __device__ __forceinline__ void share(const struct blend_task &task, const struc
   }
 }
 
-/* sum += factor * left [rows, rank] @ right [rank, columns], for this tile. */
+/* Adds factor * left [rows, rank] @ right [rank, columns] to sum, for the values of this tile. */
 __device__ __forceinline__ void multiply(const struct blend_task &task, const struct tile &t, const float *left,
                                          const float *right, int rank, float factor, struct factors &shared,
                                          struct block &sum) {
@@ -183,9 +183,10 @@ __device__ __forceinline__ void multiply(const struct blend_task &task, const st
   }
 }
 
-/* --- terms that are not a single product --- */
+/* --- terms with gains (factors for rows or channels), and terms that are not a product of two matrices --- */
 
-/* Returns one value of a BLEND_DENSE or BLEND_KRONECKER term, before weight and scale. */
+/* Returns one value of a term's matrix (BLEND_DENSE or BLEND_KRONECKER), before it is multiplied by weight and
+ * scale. */
 __device__ float value_of(const struct blend_task &task, const struct blend_piece &p, int row, int column) {
   if (p.kind == BLEND_DENSE)
     return p.left[(size_t)row * task.columns + column];
@@ -194,8 +195,8 @@ __device__ float value_of(const struct blend_task &task, const struct blend_piec
          p.right[((size_t)(row % p.block_rows) * task.taps + tap) * p.block_channels + channel % p.block_channels];
 }
 
-/* Calculates a term's values in the tile, before gain and weight. All threads of a block take the same branches,
- * because some of them wait at barriers. */
+/* Calculates the values of a term's matrix D (unet/plan/blend.h) in the tile, without scale, gain and weight. The
+ * barriers in multiply() need all threads of the thread block, which therefore take the same branches. */
 __device__ void fill(const struct blend_task &task, const struct tile &t, const struct blend_piece &p,
                      struct factors &shared, struct block &d) {
   d = {};
@@ -231,7 +232,7 @@ template <bool plain>
 __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __grid_constant__ struct blend_args p) {
   __shared__ struct factors shared;
   wait_for_previous();
-  /* Find the task and the tile; load the base weight. */
+  /* Find the weight and the tile that this thread block calculates; load the checkpoint's values. */
   const unsigned place = p.first + blockIdx.x;
   const int number = find_task(p, place);
   const struct blend_task task = p.tasks[number];
@@ -240,7 +241,7 @@ __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __g
   const struct tile t = find_tile(task, place - task.first_tile);
   struct block sum;
   load(task, t, sum);
-  /* Add the terms. */
+  /* Add the adapters' terms. */
   if constexpr (plain) {
     for (int i = 0; i < task.pieces; i++) {
       const struct blend_piece &piece = p.pieces[task.first_piece + i];
@@ -255,7 +256,7 @@ __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __g
       add(task, t, piece, base, d, sum);
     }
   }
-  /* Store, and note values that are not finite. */
+  /* Store the tile, and tell the host of a value that is not finite. */
   if (!store(task, t, sum))
     atomicMax(p.overflow, number + 1);
 }

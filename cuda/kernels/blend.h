@@ -1,5 +1,5 @@
-/* blend.cu: calculates weights from the checkpoint's values and the terms that adapters add to them
- * (unet/plan/blend.h), many weights in one launch. */
+/* Calculates weights from the checkpoint's values and the terms that adapters add to them (unet/plan/blend.h), many
+ * weights in one launch; implemented in blend.cu. */
 #ifndef CUDA_KERNELS_BLEND_H
 #define CUDA_KERNELS_BLEND_H
 
@@ -13,7 +13,8 @@ extern "C" {
 /* Rows and columns of the part of a weight that one thread block calculates. */
 enum { BLEND_ROWS = 64, BLEND_COLUMNS = 128 };
 
-/* The term that one adapter adds: a struct blend_term whose factors are in device memory. */
+/* A term that an adapter adds to a weight: struct blend_term of unet/plan/blend.h with device addresses of its
+ * factors. */
 struct blend_piece {
   enum blend_kind kind;
   enum blend_gain axis;
@@ -22,8 +23,9 @@ struct blend_piece {
   const float *left, *right, *left2, *right2, *gain;
 };
 
-/* A range of rows of one weight, which is calculated from base (the checkpoint's values) and the terms [first_piece,
- * first_piece + pieces). It is cut into tiles. Tiles are numbered from task to task without gaps. */
+/* A task: some rows of one weight are calculated from `base` (the checkpoint's values) and terms first_piece to
+ * first_piece + pieces - 1. The rows are cut into tiles. Tiles are numbered through all tasks; the first one of this
+ * task is first_tile. */
 struct blend_task {
   const void *base;
   void *target;
@@ -31,7 +33,7 @@ struct blend_task {
   int rows, columns, taps, channels;
   int first_piece, pieces;
   unsigned first_tile;
-  /* True: every term is BLEND_PRODUCT with GAIN_NONE (an ordinary LoRA), so that the faster kernel can do it. */
+  /* true: every term is an ordinary LoRA (BLEND_PRODUCT with GAIN_NONE), so that the faster kernel can do the task */
   bool plain;
 };
 
@@ -40,14 +42,15 @@ static inline unsigned blend_tiles(int rows, int columns) {
   return down * (((unsigned)columns + BLEND_COLUMNS - 1) / BLEND_COLUMNS);
 }
 
-/* The arguments of launch_blend. tasks, pieces (the terms of all tasks) and *overflow are in device memory. The caller
- * sets *overflow to 0. If a value is not finite in its target's type, *overflow becomes 1 + the task's number, of
- * several the largest. */
+/* The arguments of launch_blend. tasks (`count` of them), pieces (the terms of all tasks) and overflow are in device
+ * memory. The caller sets *overflow to 0. If a calculated value is not finite in its target's type, *overflow becomes 1
+ * + the task's number; if that happens in several tasks, the largest of these numbers. */
 struct blend_args {
   const struct blend_task *tasks;
   const struct blend_piece *pieces;
   int count;
-  unsigned first, tiles; /* number of the first tile, and of tiles, that this launch calculates */
+  /* index, among the tiles of all tasks, of the first tile that this launch calculates; how many tiles it calculates */
+  unsigned first, tiles;
   bool any_plain, any_other;
   int *overflow;
 };

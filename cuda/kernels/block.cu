@@ -26,17 +26,20 @@ enum { C = 32, WARPS = 8, THREADS = 32 * WARPS, GROUPS = 4, CHUNK = 4 };
 
 template <int WIDTH_, int HEIGHT_> struct tile {
   static constexpr int WIDTH = WIDTH_, HEIGHT = HEIGHT_;
-  /* Returns the FP16 values of a tile with a border of this many pixels on each side, rounded up, because eight pixels
-   * are written at a time. */
+  /* Returns how many FP16 values a tile takes in shared memory if it has a border of this many pixels on each side. The
+   * number is rounded up, because eight pixels are written at a time. */
   static constexpr int size(int border) {
     return ((HEIGHT + border) * (WIDTH + border) + 7) / 8 * 8 * C;
   }
   struct memory {
-    __half input[size(6)], first[size(4)], second[size(2)]; /* first also holds the result */
+    /* the pixels of a tile with their border: the block's input, the first convolution's result, the second one's;
+     * `first` also holds the block's result */
+    __half input[size(6)], first[size(4)], second[size(2)];
   };
 };
 
-/* A lane's part of a convolution's weights: for two output channels, the nine taps of the 3x3 window. */
+/* A lane's part of a convolution's weights: two output channels, 8 of 32 input channels, and the nine taps of the
+ * window. */
 struct weights {
   uint4 low[9], high[9];
   float bias[2];
@@ -53,8 +56,9 @@ struct weights {
   }
 };
 
-/* Convolves a region of pixels, from [HEIGHT + 2][WIDTH + 2] to [HEIGHT][WIDTH]. left, top: place of the region's first
- * pixel in the picture. Pixels outside the picture become 0. LAST: adds the middle of the block's input. */
+/* Convolves a region of pixels in shared memory: from [HEIGHT + 2][WIDTH + 2] to [HEIGHT][WIDTH]. left, top: position
+ * of the result's first pixel in the picture. Results outside the picture become 0, the padding of the next
+ * convolution. LAST: adds `middle`, the block's input, before the activation. */
 template <int WIDTH, int HEIGHT, bool LAST>
 __device__ __forceinline__ void convolve(__half *to, const __half *from, const __half *middle, const weights &w,
                                          const struct block_args &p, int left, int top) {
@@ -63,7 +67,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 2, channel = warp % 2 * 16;
 #pragma unroll 1
   for (int begin = 0; begin < EACH; begin += N) {
-    /* Addresses of the pixels; sums begin with the bias. */
+    /* Calculate the addresses of the input pixels. Each sum begins with the bias. */
     float sum[N][4];
     const __half *at[N];
 #pragma unroll
@@ -74,7 +78,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
       sum[i][0] = sum[i][1] = w.bias[0];
       sum[i][2] = sum[i][3] = w.bias[1];
     }
-    /* Products at the nine taps of the 3x3 window. */
+    /* Add the products at the nine taps (places of the 3x3 window). */
 #pragma unroll
     for (int tap = 0; tap < 9; tap++) {
       const uint32_t one[4] = {w.low[tap].x, w.high[tap].x, w.low[tap].y, w.high[tap].y};
@@ -89,7 +93,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
     }
 #pragma unroll
     for (int i = 0; i < N; i++) {
-      /* Add the input, activate, and store to shared memory. */
+      /* Add the block's input, activate, and store the results in shared memory. */
       int first = ((begin + i) * GROUPS + group) * 8;
       if (LAST) {
 #pragma unroll
@@ -100,7 +104,8 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
               middle[((pixel / WIDTH + 3) * (WIDTH + 6) + pixel % WIDTH + 3) * C + channel + lane / 4 + k / 2 * 8]);
         }
       }
-      /* Lanes 0 to 7 give the addresses of a pixel's first 8 channels, lanes 8 to 15 those of the next 8. */
+      /* stmatrix takes addresses from lanes 0 to 15: from lanes 0 to 7 those of eight pixels' first 8 channels (of this
+       * warp's 16), from lanes 8 to 15 those of the same pixels' other 8 channels */
       int pixel = first + lane % 8, x = left + pixel % WIDTH, y = top + pixel / WIDTH;
       unsigned inside = __ballot_sync(0xffffffffu, pixel < PIXELS && x >= 0 && x < p.w && y >= 0 && y < p.h);
       bool left_in = inside >> (lane % 4 * 2) & 1, right_in = inside >> (lane % 4 * 2 + 1) & 1;
@@ -121,7 +126,7 @@ __global__ void __launch_bounds__(THREADS, 1) block_kernel(const __grid_constant
   int row = threadIdx.x / 32 % 2 * 16 + threadIdx.x % 32 / 4;
   const __half *x = p.x + (size_t)blockIdx.z * p.h * p.w * C;
   weights one, two;
-  /* Load weights, then the input with its border. */
+  /* Load the weights of two convolutions, then the input tile with its border. */
   one.fetch(p.weight[0], p.bias[0], row);
   two.fetch(p.weight[1], p.bias[1], row);
   wait_for_previous();
@@ -134,7 +139,7 @@ __global__ void __launch_bounds__(THREADS, 1) block_kernel(const __grid_constant
   copies_commit();
   copies_wait<0>();
   __syncthreads();
-  /* The three convolutions. */
+  /* Do the three convolutions; the third one's weights are loaded during the second. */
   convolve<WIDTH + 4, HEIGHT + 4, false>(m->first, m->input, nullptr, one, p, left - 2, top - 2);
   one.fetch(p.weight[2], p.bias[2], row);
   __syncthreads();
@@ -142,7 +147,7 @@ __global__ void __launch_bounds__(THREADS, 1) block_kernel(const __grid_constant
   __syncthreads();
   convolve<WIDTH, HEIGHT, true>(m->first, m->second, m->input, one, p, left, top);
   __syncthreads();
-  /* Store the result. */
+  /* Store the tile of the result. */
   for (int i = threadIdx.x; i < WIDTH * HEIGHT * OCTETS; i += THREADS) {
     int pixel = i / OCTETS, at_x = left + pixel % WIDTH, at_y = top + pixel / WIDTH;
     if (at_x < p.w && at_y < p.h)
@@ -164,7 +169,8 @@ bool aligned(const void *pointer) {
 
 } // namespace
 
-/* True for small pictures; with larger ones three separate convolutions are faster (halo_sm90.cu). */
+/* Returns true for pictures so small that all their tiles are calculated at the same time. For larger ones three
+ * separate convolutions (halo_sm90.cu) are faster. */
 bool block_supported(const struct launch_queue *queue, const struct block_args *a) {
   using T = tile<8, 4>;
   long tiles = (long)a->n * blocks_for((size_t)a->w, T::WIDTH) * blocks_for((size_t)a->h, T::HEIGHT);

@@ -1,6 +1,8 @@
-/* Kernels of a canvas that follows the camera: the frame's place, the frame drawn there and cut out again, and the
- * noise at this place. The places are whole numbers, computed by the functions of unet/plan/canvas_place.h. The kernels
- * are limited by memory: a thread moves one pixel, and neighbours in a warp have neighbouring pixels. */
+/* Kernels of the canvas, an endless plane on which the scene stands still while the camera moves. They find where a
+ * frame lies on it, draw the frame into a window of the canvas, cut the frame out of the window again, and make the
+ * noise of the window. Positions on the canvas are whole numbers, computed by the functions of
+ * unet/plan/canvas_place.h. The kernels are limited by memory: a thread moves one pixel, and neighbours in a warp have
+ * neighbouring pixels. */
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/common.cuh"
 
@@ -19,7 +21,7 @@ __device__ __forceinline__ size_t pixel_at(const struct canvas_args &p, int y, i
   return ((size_t)canvas_mirrored(y, p.h) * p.w + canvas_mirrored(x, p.w)) * p.c;
 }
 
-/* Adds each channel of the pixel of x that begins at element `from`, times a weight, to its sum. */
+/* Adds `weight` times the pixel of x whose first channel is element `from`, to the sums of its channels. */
 __device__ __forceinline__ void add(const struct canvas_args &p, size_t from, float weight, float sum[3]) {
 #pragma unroll
   for (int k = 0; k < 3; k++)
@@ -27,7 +29,8 @@ __device__ __forceinline__ void add(const struct canvas_args &p, size_t from, fl
       sum[k] += weight * element_read(p.x, p.x_type, from + k);
 }
 
-/* Draws the frame into the window, or cuts it out; x has at most three channels. */
+/* Draws the frame into the canvas's window; if p.back is set, cuts the frame out of the window instead. A picture has
+ * at most three channels. */
 __global__ void __launch_bounds__(THREADS) draw_kernel(const __grid_constant__ struct canvas_args p) {
   int pixel = blockIdx.x * THREADS + threadIdx.x, i = pixel / p.y_w, j = pixel % p.y_w;
   wait_for_previous();

@@ -1,4 +1,5 @@
-/* Ops of a canvas that follows the camera, as in unet/plan/op_canvas.h. */
+/* Ops of the canvas, an endless plane on which the scene stands still while the camera moves, as in
+ * unet/plan/op_canvas.h. */
 #ifndef CUDA_KERNELS_CANVAS_H
 #define CUDA_KERNELS_CANVAS_H
 
@@ -11,17 +12,18 @@ extern "C" {
 struct canvas_args {
   const int32_t *global;
   int32_t *place;
-  const void *x; /* launch_canvas_noise: FP32 */
+  const void *x; /* the input: a picture, FP16 or FP32; for launch_canvas_noise noise, FP32 */
   void *y;
-  enum dtype x_type, y_type; /* FP32 or FP16 */
-  int h, w;                  /* size of x */
-  int y_h, y_w;              /* size of y */
+  enum dtype x_type, y_type; /* element types of x and y: FP32 or FP16 */
+  int h, w;                  /* size of x in pixels */
+  int y_h, y_w;              /* size of y in pixels */
   int n, c;
   struct canvas_size size;
   bool back, nearest;
   int cell;
 };
 
+/* Do OP_CANVAS_PLACE, OP_CANVAS_DRAW and OP_CANVAS_NOISE. */
 cudaError_t launch_canvas_place(const struct launch_queue *queue, const struct canvas_args *args);
 cudaError_t launch_canvas_draw(const struct launch_queue *queue, const struct canvas_args *args);
 cudaError_t launch_canvas_noise(const struct launch_queue *queue, const struct canvas_args *args);

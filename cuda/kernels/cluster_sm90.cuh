@@ -1,5 +1,5 @@
-/* Instructions and launch of clusters, whose thread blocks write to each other's shared memory (compute capability 9.0
- * and up), and loads of weights. */
+/* Functions for clusters, groups of thread blocks that can write to each other's shared memory (compute capability 9.0
+ * and up): their launch, barriers and remote stores. Also loads of weights that the compiler does not move. */
 #ifndef CUDA_KERNELS_CLUSTER_SM90_CUH
 #define CUDA_KERNELS_CLUSTER_SM90_CUH
 
@@ -12,7 +12,8 @@
 #define CLUSTERS 1
 #endif
 
-/* Enqueues kernel<<<grid, threads, shared>>>(args) in clusters of this many thread blocks, with overlap. */
+/* Enqueues kernel<<<grid, threads, shared>>>(args) in clusters of `cluster` thread blocks. The kernel may start before
+ * the preceding kernel in the stream has ended (programmatic dependent launch). */
 template <typename... Parameters, typename... Arguments>
 static cudaError_t launch_cluster(const struct launch_queue *queue, void (*kernel)(Parameters...), dim3 grid,
                                   int threads, size_t shared, int cluster, Arguments... arguments) {
@@ -40,16 +41,17 @@ static __device__ __forceinline__ void cluster_begin() {
 #endif
 }
 
-/* Waits until all thread blocks of the cluster run. From then on others may write to their shared memory. */
+/* Waits until all thread blocks of the cluster have called cluster_begin. From then on this thread block may write to
+ * their shared memory. */
 static __device__ __forceinline__ void cluster_begun() {
 #if CLUSTERS
   attention::cluster_wait();
 #endif
 }
 
-/* Initialises a barrier that waits for this many bytes from the cluster. One thread calls it, before cluster_begin. A
- * barrier of the whole cluster would take a thousand clocks: it first waits for everything that its threads have under
- * way. */
+/* Initialises a barrier in shared memory, which lets threads pass when thread blocks of the cluster have written
+ * `bytes` bytes. One thread calls it, before cluster_begin. It replaces a barrier of the whole cluster, which takes a
+ * thousand clocks because it first waits for all of its threads' memory operations. */
 static __device__ __forceinline__ void arrivals_make(uint64_t *arrivals, int bytes) {
 #if CLUSTERS
   attention::barrier_init(shared_address(arrivals), 1);
@@ -64,8 +66,8 @@ static __device__ __forceinline__ void arrivals_wait(uint64_t *arrivals) {
 #endif
 }
 
-/* Writes value to the shared memory of the thread block with this rank, at the same offset as `here`. A barrier there
- * counts the bytes. */
+/* Writes a value to the shared memory of thread block number `rank` of the cluster, at the offset that `here` has in
+ * this thread block's own. The barrier `arrivals` of that thread block counts the bytes. */
 static __device__ __forceinline__ void store_remote(void *here, int rank, uint64_t *arrivals, float2 value) {
 #if CLUSTERS
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
@@ -84,8 +86,8 @@ static __device__ __forceinline__ void store_remote(void *here, int rank, uint64
 #endif
 }
 
-/* Load weights at this point of the code, ahead of wait_for_previous. With a plain load the compiler would move the
- * load to the place where the value is used. */
+/* Loads 16 bytes of weights at this point of the code, ahead of wait_for_previous. The compiler would move a plain load
+ * to the place where the value is used. */
 static __device__ __forceinline__ uint4 load_weights(const __half *from) {
   uint4 v;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
@@ -104,8 +106,8 @@ static __device__ __forceinline__ float2 load_pair(const float *from) {
   return v;
 }
 
-/* Loads four 8x8 matrices of halves, transposed. Lane l gives the address of row l % 8 of matrix l / 8, and gets
- * elements l / 4 of rows 2 (l % 4) and the next one of each matrix. */
+/* Loads four 8x8 matrices of halves, transposed (ldmatrix). Lane l gives the address of row l % 8 of matrix l / 8. From
+ * each matrix it gets element l / 4 of row 2 (l % 4) and element l / 4 of the next row. */
 static __device__ __forceinline__ void load_transposed(uint32_t out[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -113,7 +115,8 @@ static __device__ __forceinline__ void load_transposed(uint32_t out[4], const vo
                : "memory");
 }
 
-/* Stores two 8x8 matrices of halves, transposed. Lanes 0 to 15 give the address of row l % 8 of matrix l / 8. */
+/* Stores two 8x8 matrices of halves, transposed (stmatrix). Lane l gives the address of row l % 8 of matrix l / 8, if l
+ * is less than 16. */
 static __device__ __forceinline__ void store_transposed(void *row, uint32_t first, uint32_t second) {
 #if CLUSTERS
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(shared_address(row)), "r"(first),

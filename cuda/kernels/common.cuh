@@ -10,7 +10,8 @@
 
 /* --- launches --- */
 
-/* Enqueues kernel<<<grid, block, shared>>>(args). */
+/* Enqueues kernel<<<grid, block, shared>>>(args). If queue->overlap is set, the kernel may start before the preceding
+ * one has ended (programmatic dependent launch). */
 template <typename... Parameters, typename... Arguments>
 static cudaError_t launch(const struct launch_queue *queue, void (*kernel)(Parameters...), dim3 grid, dim3 block,
                           size_t shared, Arguments... arguments) {
@@ -27,9 +28,9 @@ static cudaError_t launch(const struct launch_queue *queue, void (*kernel)(Param
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
-/* Every kernel calls this before it reads results of an earlier kernel, and before it writes anything. The wait ends
- * when the kernel before has finished; the kernel after may then become resident. It does nothing in a kernel that was
- * launched without overlap. */
+/* Waits until the preceding kernel in the stream has finished, and allows the next kernel to start. Every kernel calls
+ * it before it reads results of earlier kernels, and before it writes anything. In a kernel that was launched without
+ * overlap it does nothing. */
 static __device__ __forceinline__ void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -41,7 +42,7 @@ static inline unsigned blocks_for(size_t items, size_t per_block) {
   return (unsigned)((items + per_block - 1) / per_block);
 }
 
-/* --- elements of FP32 or FP16 --- */
+/* --- reading and writing of elements that are FP32 or FP16 --- */
 
 static __device__ __forceinline__ float element_read(const void *x, enum dtype type, size_t i) {
   return type == DTYPE_F32 ? static_cast<const float *>(x)[i] : __half2float(static_cast<const __half *>(x)[i]);
@@ -54,7 +55,7 @@ static __device__ __forceinline__ void element_write(void *y, enum dtype type, s
     static_cast<__half *>(y)[i] = __float2half_rn(v);
 }
 
-/* --- eight halves at once --- */
+/* --- conversion between eight halves in 16 bytes and floats --- */
 
 union pack8 {
   uint4 raw;
@@ -105,8 +106,9 @@ static __device__ __forceinline__ float silu(float x) {
   return x * inverse;
 }
 
-/* x times the normal distribution function. Its tail is q = erfc(|x| / sqrt(2)), by formula 7.1.26 of Abramowitz and
- * Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7), with a third of erff's instructions. */
+/* Returns x times the normal distribution function of x. The function's tail is half of q = erfc(|x| / sqrt(2)),
+ * calculated by formula 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7).
+ * That takes a third of the instructions of erff. */
 static __device__ __forceinline__ float gelu(float x) {
   float size = fabsf(x), t, tail;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(1.0f + 0.23164190f * size));
@@ -134,8 +136,9 @@ static __device__ __noinline__ float activate(float x, enum activation act) {
 
 /* --- values that depend on the run's parameters --- */
 
-/* index_of returns the number of the latent to which row number `row` belongs, and row_of the number of the row within
- * that latent: guidance_index and guidance_row (unet/plan/operands.h) on the GPU. */
+/* Guidance rows: each latent is computed once for each of several prompts, and each of these computations is a row.
+ * index_of returns the number of the latent to which row number `row` belongs. row_of returns the row's number among
+ * those of that latent. They do the same as guidance_index and guidance_row of unet/plan/operands.h. */
 static __device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -144,8 +147,8 @@ static __device__ __forceinline__ int row_of(struct guidance_rows rows, int row)
   return row < rows.first ? row : (row - rows.first) % rows.each;
 }
 
-/* Returns the factor with which a control's result is added to picture number `picture`: inject_gain (unet/plan/run.h)
- * on the GPU. */
+/* Returns the factor by which a control network's result is multiplied before it is added to picture number `picture`.
+ * Does the same as inject_gain of unet/plan/run.h. */
 static __device__ __forceinline__ float gain_of(const struct product_gain &gain, int picture) {
   const struct control_params &control = gain.block->run.control[gain.control];
   float g = control.gain[gain.step + gain.block->iteration + index_of(gain.rows, picture)];
@@ -154,7 +157,7 @@ static __device__ __forceinline__ float gain_of(const struct product_gain &gain,
   return row_of(gain.rows, picture) ? 0.0f : g * gain.guess;
 }
 
-/* --- the epilogue of a matrix product --- */
+/* --- the epilogue of a matrix product: bias, time row (from the time embedding), residual, activation --- */
 
 struct tail {
   const float *bias;
@@ -163,7 +166,8 @@ struct tail {
   bool residual_last;
 };
 
-/* Applies the epilogue to one element. column: its index in bias and time; at: its index in residual. */
+/* Applies the epilogue to one value of a product's result. column: its index in bias and time; at: its index in
+ * residual. */
 static __device__ __forceinline__ float finish(const struct tail &tail, float v, int column, size_t at) {
   if (tail.bias)
     v += tail.bias[column];
@@ -173,13 +177,13 @@ static __device__ __forceinline__ float finish(const struct tail &tail, float v,
   return tail.residual_last ? activate(v, tail.act) + residual : activate(v + residual, tail.act);
 }
 
-/* True if finish8 can do this activation: none or ReLU. */
+/* Returns true if finish8 supports this activation: none or ReLU. */
 static __device__ __forceinline__ bool is_simple(enum activation act) {
   return act == ACT_NONE || act == ACT_RELU;
 }
 
-/* Applies the epilogue to eight neighbours in a row, whose residual the caller has loaded before. column is a multiple
- * of 8. */
+/* Applies the epilogue to eight neighbouring values of a row. column: index of the first of them in bias and time, a
+ * multiple of 8. residual: the eight FP16 values of the residual, which the caller has loaded. */
 static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, uint4 residual) {
   float add[8], least = tail.act == ACT_RELU ? 0.0f : -INFINITY;
   unpack8(residual, add);
@@ -199,7 +203,8 @@ static __device__ __forceinline__ void finish8(const struct tail &tail, float v[
     v[i] = tail.residual_last ? fmaxf(v[i], least) + add[i] : fmaxf(v[i] + add[i], least);
 }
 
-/* Returns eight halves of the residual, or zeros. at is a multiple of 8. */
+/* Returns eight FP16 values of the residual from index `at` on, a multiple of 8; zeros if there is no residual or
+ * `there` is false. */
 static __device__ __forceinline__ uint4 fetch_residual(const __half *residual, size_t at, bool there) {
   return residual && there ? *reinterpret_cast<const uint4 *>(residual + at) : make_uint4(0, 0, 0, 0);
 }
@@ -210,7 +215,8 @@ static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
-/* Starts copying 16 bytes to shared memory; writes zeros if not `there`. */
+/* Starts an asynchronous copy of 16 bytes from global to shared memory; if `there` is false, 16 bytes of zeros are
+ * written instead. */
 static __device__ __forceinline__ void copy16(void *shared, const void *global, bool there) {
   int bytes = there ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
@@ -221,13 +227,13 @@ static __device__ __forceinline__ void copies_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Waits until all but the newest `pending` groups of copies have arrived. */
+/* Waits until all groups of copies (copies_commit) have arrived, except the newest `pending` groups. */
 template <int pending> static __device__ __forceinline__ void copies_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/* Loads four 8x8 matrices of halves. Lane l gives the address of row l % 8 of matrix l / 8, and gets elements 2 (l % 4)
- * and the next one of row l / 4 of each matrix. */
+/* Loads four 8x8 matrices of halves (ldmatrix). Lane l gives the address of row l % 8 of matrix l / 8. From each matrix
+ * it gets elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4. */
 static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -235,8 +241,8 @@ static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void
                : "memory");
 }
 
-/* d[16x8] += a[16x16] b[16x8], FP16 products summed in FP32. Lane l holds rows l / 4 and l / 4 + 8 of d, columns 2 (l %
- * 4) and the next one. */
+/* d[16x8] += a[16x16] b[16x8] on the tensor cores: FP16 products summed in FP32. Lane l holds, of rows l / 4 and l / 4
+ * + 8 of d, columns 2 (l % 4) and 2 (l % 4) + 1. */
 static __device__ __forceinline__ void multiply_add(float d[4], const uint32_t a[4], const uint32_t b[2]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"

@@ -1,5 +1,5 @@
-/* Tensor copies (TMA) of the product kernels: boxes of a matrix and windows of a picture, to one thread block or to
- * both of a pair. */
+/* Tensor copies (TMA) of the product kernels: boxes of a matrix and windows of a picture, to one thread block, or to
+ * both thread blocks of a pair (a cluster of two). */
 #ifndef CUDA_KERNELS_COPIES_SM90_CUH
 #define CUDA_KERNELS_COPIES_SM90_CUH
 
@@ -8,8 +8,8 @@
 
 namespace product_sm90 {
 
-/* Returns true for one thread of a warp; all its threads must be here. The compiler knows that this branch runs in one
- * thread, so it makes no loop over threads whose arguments might differ. */
+/* Returns true in exactly one thread of a warp. All threads of the warp must call it. The compiler knows that a branch
+ * on this result runs in one thread, so it makes no loop over threads whose arguments might differ. */
 __device__ __forceinline__ bool elect() {
   uint32_t elected;
   asm volatile("{\n"
@@ -29,7 +29,8 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, ui
       : "memory");
 }
 
-/* Copies one box of a tensor to both thread blocks of a pair, and counts its bytes at the barriers of both. */
+/* Copies one box of a tensor to the shared memory of both thread blocks of a pair (a cluster of two). Each thread
+ * block's barrier counts the bytes that arrive in it. */
 __device__ __forceinline__ void load_box_both(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
                "[%1, {%3, %4}], [%2], %5;" ::"r"(to),
@@ -41,8 +42,9 @@ struct pixel {
   int w, h, n;
 };
 
-/* Copies the input pixels that one tap of a convolution reads for `pixels` neighbouring output pixels. at: the input
- * position of the first window's upper left corner; dx, dy: the tap's column and row in the window. */
+/* Copies the input pixels that one tap of a convolution (place in its window) reads for several neighbouring output
+ * pixels, as many as the tensor map says. at: input position of the first window's upper left corner; dx, dy: column
+ * and row of the tap in the window. */
 __device__ __forceinline__ void load_pixels(uint32_t to, const CUtensorMap *map, uint32_t barrier, int c,
                                             const pixel &at, uint16_t dx, uint16_t dy) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
@@ -65,8 +67,9 @@ __device__ __forceinline__ void store_box(uint32_t from, const CUtensorMap *map,
                : "memory");
 }
 
-/* Stores results of a convolution that makes 2x2 output pixels of each input pixel: those at column dx and row dy of
- * their squares. w, h: column and row of the first square. */
+/* Stores results of a convolution that makes 2x2 output pixels of each input pixel (it follows an upsampling by 2). One
+ * call stores the output pixels at column dx and row dy of their 2x2 squares. w, h: column and row of the first input
+ * pixel. */
 __device__ __forceinline__ void store_quarter(uint32_t from, const CUtensorMap *map, int c, int w, int h, int dx,
                                               int dy) {
   asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
@@ -80,10 +83,8 @@ __device__ __forceinline__ void load_bytes(uint32_t to, const void *from, int by
                : "memory");
 }
 
-/* --- loads and stores of four or two 8x8 matrices of halves ---
- *
- * Lane l gives the address of row l % 8 of matrix l / 8, and has elements 2 (l % 4) and the next one of row l / 4 of
- * each matrix. */
+/* --- loads and stores of four or two 8x8 matrices of halves --- Lane l gives the address of row l % 8 of matrix l / 8.
+ * Of each matrix it has elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4. */
 
 __device__ __forceinline__ void load_matrices(uint32_t (&v)[4], uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -1,6 +1,7 @@
-/* Ops of the depth networks: patches, tokens as pictures, interpolation, and a range that follows the scene. All of
- * them are limited by memory. A thread has eight channels of a pixel where channels come in eights. Positions between
- * samples are fractions of integers, so that large pictures lose nothing to rounding. */
+/* Kernels around the depth networks: they cut a picture into patches, turn tokens back into a picture, interpolate, and
+ * keep a range of depths that slowly adapts to the scene. All are limited by memory. A thread has eight channels of a
+ * pixel where their number is a multiple of 8. Positions between samples are calculated as quotients of integers, so
+ * that large pictures lose nothing to rounding. */
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/depth.h"
 
@@ -14,7 +15,8 @@ __device__ __forceinline__ size_t thread_index() {
 
 /* --- patches --- */
 
-/* Positions and weights of four samples: Keys' cubic kernel with a = -0.75. */
+/* The indices of the four samples from which a value is interpolated, and their weights, by Keys' cubic kernel with a =
+ * -0.75. */
 struct cubic {
   int at[4];
   float weight[4];
@@ -42,8 +44,8 @@ __device__ __forceinline__ cubic cubic_of(int i, int from, int to) {
   return c;
 }
 
-/* Each thread calculates one pixel of a patch, or writes zeros: at the end of a row, or in row 0, which has no
- * patch. */
+/* Each thread calculates one pixel of a patch, by interpolation. It writes zeros where a row of y has more values than
+ * a patch, and in row 0, which belongs to no patch. */
 __global__ void __launch_bounds__(THREADS) patches_kernel(const __grid_constant__ struct depth_args p) {
   int pixels = p.size * p.size, each = pixels + 1;
   size_t index = thread_index();
@@ -61,7 +63,7 @@ __global__ void __launch_bounds__(THREADS) patches_kernel(const __grid_constant_
   int row = (token - 1) / p.columns, column = (token - 1) % p.columns;
   cubic down = cubic_of(row * p.size + pixel / p.size, p.h, p.rows * p.size);
   cubic across = cubic_of(column * p.size + pixel % p.size, p.w, p.columns * p.size);
-  /* Bicubic interpolation: along four rows, then across them. */
+  /* Interpolate bicubically: along each of four rows, then between these rows. */
   float sum[3] = {};
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -82,7 +84,7 @@ __global__ void __launch_bounds__(THREADS) patches_kernel(const __grid_constant_
     y[k] = __float2half_rn(sum[k] * p.scale[k] + p.bias[k]);
 }
 
-/* Each thread moves WIDE channels. */
+/* Copies tokens to the pixels of a picture (OP_UNPATCH). Each thread moves WIDE channels. */
 template <int WIDE>
 __global__ void __launch_bounds__(THREADS) unpatch_kernel(const __grid_constant__ struct depth_args p) {
   int parts = p.y_c / WIDE;
@@ -102,7 +104,8 @@ __global__ void __launch_bounds__(THREADS) unpatch_kernel(const __grid_constant_
 
 /* --- interpolation --- */
 
-/* Two neighbouring samples, and the weight of the second. */
+/* The indices of the two neighbouring samples between which a value is interpolated, and the weight (0 to 1) of the
+ * second one. */
 struct between {
   int first, second;
   float share;
@@ -159,9 +162,9 @@ __global__ void __launch_bounds__(THREADS) resize_kernel(const __grid_constant__
     p.y[at] = __float2half_rn(y.value[0]);
 }
 
-/* --- the range --- */
+/* --- the range of depths: kernels that measure it and apply it --- */
 
-/* Each warp calculates the mean of one square. */
+/* Calculates the mean depth of each square of the depth map, one warp a square. */
 __global__ void __launch_bounds__(THREADS) squares_kernel(const __grid_constant__ struct depth_args p) {
   int square = (int)(thread_index() / 32), lane = threadIdx.x % 32;
   wait_for_previous();
@@ -177,7 +180,7 @@ __global__ void __launch_bounds__(THREADS) squares_kernel(const __grid_constant_
     p.means[square] = sum / (float)(p.size * p.size);
 }
 
-/* Returns the least value of all threads, in each of them. The grid is one thread block. */
+/* Returns the smallest `value` of all threads of the thread block, to each of them. */
 __device__ float block_least(float value, float *shared) {
   for (int other = 16; other; other /= 2)
     value = fminf(value, __shfl_xor_sync(~0u, value, other));
@@ -196,7 +199,7 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   float low = INFINITY, high = -INFINITY;
   bool finite = true;
   wait_for_previous();
-  /* The lowest and the highest mean. */
+  /* Find the lowest and the highest mean of all squares. */
   for (int i = threadIdx.x; i < p.rows * p.columns; i += THREADS) {
     float mean = p.means[i];
     finite = finite && isfinite(mean);
@@ -207,8 +210,8 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   high = -block_least(-high, shared);
   if (!__syncthreads_and(finite) || threadIdx.x)
     return;
-  /* The first range is taken as it is. Later ones move towards the new one: at the user's speed, or at once after a
-   * cut, which shows as a large change. */
+  /* The range (lowest and highest depth) of the first frame is taken as it is. In later frames the range moves towards
+   * that of the frame: by the share that the user has set, or at once after a cut, which shows as a large change. */
   if (!(p.range[2] > 0)) {
     p.range[0] = low;
     p.range[1] = high;

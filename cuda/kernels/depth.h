@@ -1,5 +1,5 @@
-/* Ops of the depth networks, as in unet/plan/op.h: patches, tokens as pictures, interpolation, and a range of depths
- * that follows the scene. */
+/* Launches of the ops around the depth network (unet/plan/op_pixels.h): they cut pictures into patches, turn tokens
+ * into pictures, interpolate, and keep a range of depths that adapts to the scene. */
 #ifndef CUDA_KERNELS_DEPTH_H
 #define CUDA_KERNELS_DEPTH_H
 
@@ -10,26 +10,32 @@ extern "C" {
 #endif
 
 struct depth_args {
-  const half_t *x, *residual; /* residual may be NULL */
+  const half_t *x, *residual; /* inputs of the op in FP16; residual: added by launch_resize, NULL: none */
   half_t *y;
-  float *range;            /* 3 floats: least value, greatest value, and 1 if these are set, 0 before the first frame */
-  float *means;            /* means of the squares into which a depth map is divided; has room for DEPTH_SQUARES_MAX */
-  int n, h, w, c;          /* size of x */
-  int y_h, y_w, y_c;       /* size of y */
-  int rows, columns, size; /* rows and columns of patches or squares, and their size in pixels */
-  int skip;                /* number of tokens at the beginning of x that stand for no patch (the class token) */
+  /* three floats in device memory: lowest depth, highest depth, and 1 if these two are known, 0 before the first
+   * frame */
+  float *range;
+  float *means;      /* DEPTH_SQUARES_MAX floats: the mean of each square into which a depth map is divided */
+  int n, h, w, c;    /* size of x, [n, h, w, c] */
+  int y_h, y_w, y_c; /* size of y, [n, y_h, y_w, y_c] */
+  /* rows, columns: into how many patches or squares the picture is divided; size: their side in pixels */
+  int rows, columns, size;
+  int skip; /* number of tokens at the beginning of x that stand for no patch (the class token) */
   float scale[3], bias[3];
   const struct run_block *block;
   int control;
 };
 enum { DEPTH_SQUARES_MAX = NORM_PARTIAL_FLOATS };
 
+/* Do OP_PATCHES, OP_UNPATCH and OP_RESIZE. */
 cudaError_t launch_patches(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_unpatch(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_resize(const struct launch_queue *queue, const struct depth_args *args);
-/* launch_squares stores the means of all squares; launch_range then updates the range from them. */
+/* launch_squares stores the mean depth of each square of a depth map in `means`; launch_range then updates `range` from
+ * these means. */
 cudaError_t launch_squares(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_range(const struct launch_queue *queue, const struct depth_args *args);
+/* Does OP_SPREAD: enlarges a depth map, and maps the range of depths to 0 to 1. */
 cudaError_t launch_spread(const struct launch_queue *queue, const struct depth_args *args);
 
 #ifdef __cplusplus

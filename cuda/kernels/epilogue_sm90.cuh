@@ -1,5 +1,5 @@
-/* The end of a tile: adds the sums of a pair and of other splits, then residual and activation, and stores the result
- * by the copy engine. */
+/* The end of a tile's calculation. Adds the sums of a pair of thread blocks, and those of splits (thread blocks that
+ * each have a part of the sum); then adds the residual, activates, and stores the result by the copy engine (TMA). */
 #ifndef CUDA_KERNELS_EPILOGUE_SM90_CUH
 #define CUDA_KERNELS_EPILOGUE_SM90_CUH
 
@@ -30,10 +30,11 @@ template <class T> struct epilogue : consumer<T> {
       send(to + g * 2048, sum[0][FIRST + g], full);
   }
 
-  /* Adds the sums of the two thread blocks that have the same tile. Each sends the other's half of the columns and adds
-   * what it receives to its own half, which then is at the beginning of sum[]. */
+  /* Adds the sums of the two thread blocks of a pair that split the sum of one tile. Each sends its sums for one half
+   * of the columns to the other thread block, and adds what it receives to the other half, which it then finishes. This
+   * half is at the beginning of sum[] afterwards. */
   __device__ __forceinline__ void add_pair() {
-    cluster_wait(); /* waits until the other thread block of the pair has initialised its barriers */
+    cluster_wait(); /* wait until the other thread block of the pair has initialised its barriers */
     if (rank == 0) {
       send_half<T::HALF / 8>();
     } else {
@@ -66,8 +67,8 @@ template <class T> struct epilogue : consumer<T> {
     to[3] = x.w;
   }
 
-  /* Adds the partial sums of two splits, which are loaded at the same time. FIRST: they replace the content of
-   * sum[]. */
+  /* Adds the partial sums of two splits to sum[]; if FIRST, replaces sum[] by them. All loads are issued before the
+   * first value is used. */
   template <int COLUMNS, bool FIRST>
   __device__ __forceinline__ void add_two(const float4 *first, const float4 *second) {
     float4 a[COLUMNS / 8], b[COLUMNS / 8];
@@ -86,15 +87,15 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Stores this split's first COLUMNS sums in the workspace. The last split to arrive adds all of them, in order, and
-   * returns true. */
+  /* Stores this split's sums of COLUMNS columns in the workspace. The split that arrives last adds those of all splits,
+   * in a fixed order, and returns true; the others return false. */
   template <int COLUMNS> __device__ __forceinline__ bool add_splits() {
     int halves = T::N / COLUMNS, tiles = gridDim.x * gridDim.y;
     int tile = (blockIdx.y * gridDim.x + blockIdx.x) * halves + (halves == 2 ? rank : 0);
     int index = tile * T::CONSUMERS + group, split = blockIdx.z / halves;
     float4 *all = reinterpret_cast<float4 *>(p.partial) + (size_t)index * (64 * COLUMNS / 4) + thread;
     size_t pitch = (size_t)tiles * halves * T::CONSUMERS * (64 * COLUMNS / 4);
-    /* Store this split's sums, and count it. */
+    /* Store the sums of this split, and count it as arrived. */
     float4 *own_sums = all + split * pitch;
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++)
@@ -107,9 +108,10 @@ template <class T> struct epilogue : consumer<T> {
       return false;
     if (thread == 0)
       p.arrived[index] = 0;
-    /* The last split adds all of them. */
+    /* The split that has arrived last adds the sums of all splits. */
     int s = 1;
-    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) { /* otherwise there are too few registers */
+    /* two splits at a time, except in larger tiles, which would have too few registers */
+    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) {
       add_two<COLUMNS, true>(all, all + pitch);
 #pragma unroll 1
       for (s = 2; s + 1 < p.splits; s += 2)
@@ -127,16 +129,16 @@ template <class T> struct epilogue : consumer<T> {
     return true;
   }
 
-  /* Returns the offset in bytes, from the beginning of a chunk, of the two results that a lane has in this row and
-   * group of 8 columns. */
+  /* Returns the position, in bytes from the beginning of a chunk of columns in shared memory, of the two results that a
+   * lane has in this row and group of 8 columns. */
   template <int COLUMNS> __device__ __forceinline__ static int place(int row, int group_of_8, int lane) {
     int within = lane % 4 * 4;
     return COLUMNS == 64 ? row * 128 + ((group_of_8 ^ row) % 8) * 16 + within
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
-  /* Returns the gains by which the thread's two rows are multiplied (OP_INJECT); 1 for all other ops. Rows behind the
-   * last one get its gain, and are never stored. */
+  /* Returns the gains (OP_INJECT) by which the thread's two rows are multiplied; 1 for all other ops. Rows behind the
+   * product's last row are never stored; they get the gain of the last row. */
   __device__ __forceinline__ float2 gains() const {
     if (T::END != END_GAIN)
       return make_float2(1, 1);
@@ -146,7 +148,8 @@ template <class T> struct epilogue : consumer<T> {
                        gain_of(p.gain, quotient(min(row + 8, p.rows - 1), p.pixels)));
   }
 
-  /* Rounds to FP16 and applies ReLU or SiLU. ReLU after rounding gives the same result as before it. */
+  /* Returns two values after ReLU or SiLU, as FP16. ReLU comes after rounding, which gives the same result as before
+   * it. */
   __device__ __forceinline__ uint32_t rounded(float low, float high) const {
     if (T::END == END_SILU)
       return pack2(silu(low), silu(high));
@@ -154,13 +157,14 @@ template <class T> struct epilogue : consumer<T> {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Returns the warp's first row in the tile. high: the number of the consumer's 64-row block. */
+  /* Returns the number, in the tile, of the warp's first row. high: which of the consumer's blocks of 64 rows is meant,
+   * 0 or 1. */
   __device__ __forceinline__ int first_row(int high) const {
     return (group * T::HIGH + high) * 64 + thread / 32 * 16;
   }
 
-  /* Finishes 16 rows of a warp, two groups of 8 columns at a time. A lane has the address of one row of 8 columns. The
-   * residuals of all groups are loaded at the same time. */
+  /* Finishes 16 rows of a warp in one chunk of columns, two groups of 8 columns at a time. Each lane has the address of
+   * 8 columns of one row. All residuals are loaded before the first is used. */
   template <int COLUMNS, bool RESIDUAL>
   __device__ __forceinline__ void finish_chunk(uint32_t stage, int chunk, float2 gain, int high) {
     constexpr int GROUPS = COLUMNS / 8, PAIRS = (GROUPS + 1) / 2;
@@ -189,7 +193,7 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* GEGLU: values are in the left half of the sums, their gates in the right half. */
+  /* Applies GEGLU to a chunk of columns: the left half of the sums are values, the right half their gates. */
   __device__ __forceinline__ void finish_gated_chunk(char *stage, int chunk) {
     int row = group * 64 + thread / 32 * 16 + lane / 4;
 #pragma unroll
@@ -202,13 +206,14 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Waits until the bulk stores have read their shared memory, so that it may be overwritten. */
+  /* Waits until TMA has read the shared memory from which results are being stored, so that it may be overwritten. */
   __device__ __forceinline__ void wait_for_stores() const {
     if (elect())
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 
-  /* Stores 16 rows as two runs of 8 pixels, because a picture's width is a multiple of 8. */
+  /* Stores a warp's 16 rows for an upsampled input, as two groups of 8 neighbouring pixels: a picture's width is a
+   * multiple of 8, but not always of 16. */
   __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
     for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
       int y = quotient(row, p.out_w);
@@ -230,7 +235,7 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Stores without the copy engine, which needs rows of at least 16 bytes. */
+  /* Stores results by plain stores, because the rows of y are shorter than 16 bytes, the least that TMA stores. */
   __device__ __forceinline__ void store_few(int column) const {
     int row = w.row + group * 64 + thread / 32 * 16 + lane / 4;
     column += lane % 4 * 2;
@@ -240,16 +245,16 @@ template <class T> struct epilogue : consumer<T> {
         p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][0][i], p.least));
   }
 
-  /* Finishes the sums of CHUNKS chunks. Waits for the stages even if this thread block stores nothing, because copies
-   * must end before their shared memory goes. */
+  /* Finishes and stores the results in CHUNKS chunks of columns. Waits for the chunks' stages in shared memory even if
+   * this thread block stores nothing, because it must not end before the copies into them have ended. */
   template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool stores, int column) {
-    /* Rows too short for the copy engine. */
+    /* The rows of y are too short to be stored by TMA. */
     if (p.few) {
       if (stores)
         store_few(column);
       return;
     }
-    /* Chunk after chunk: residual and activation, store, and release of the stage. */
+    /* For each chunk of columns: add the residual, activate, store, and release the stage in shared memory. */
     const float2 gain = gains();
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {

@@ -25,7 +25,8 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int STAGES_> s
   static constexpr int WARPS_M = M / WARP_M, WARPS_N = N / WARP_N;
   static constexpr int THREADS = 32 * WARPS_M * WARPS_N * WARPS_K;
   static constexpr int STAGE_CHUNKS = (M + N) * CHUNKS;
-  /* floats from row to row of the sums: 8 or 24 modulo 32, so that rows have no bank conflicts */
+  /* number of floats from one row of the sums to the next in shared memory; 8 or 24 modulo 32, so that stores to
+   * several rows hit different banks */
   static constexpr int SUM_PITCH = N + 8;
   static constexpr int LOAD_BYTES = STAGES * STAGE_CHUNKS * 16, SUM_BYTES = M * SUM_PITCH * 4;
   static constexpr int SHARED_BYTES = LOAD_BYTES > SUM_BYTES ? LOAD_BYTES : SUM_BYTES;
@@ -35,14 +36,18 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int STAGES_> s
   static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "fragments are 16 by 16");
 };
 
-/* Returns the index of a chunk in shared memory. */
+/* Returns the position in shared memory, counted in chunks of 16 bytes, of a row's chunk; the order of chunks differs
+ * from row to row, against bank conflicts. */
 __device__ __forceinline__ int place(int row, int chunk) {
   return row * CHUNKS + (chunk ^ (row & 7));
 }
 
-/* The rows of W that are the tile's columns. With GEGLU half of a tile are values, and half are their gates. */
+/* Which rows of W are multiplied into the tile's columns. With GEGLU half of a tile's columns are values, and half are
+ * their gates. */
 struct column_map {
-  int first, count, half, gate; /* half: columns of a tile before the gates begin, or all of its columns */
+  /* first: first column of y in the tile; count: columns of y; half: number of the tile's columns before the gates
+   * begin (all without GEGLU); gate: distance in W from the rows of values to those of gates, 0 without GEGLU */
+  int first, count, half, gate;
 };
 
 template <class T> __device__ __forceinline__ column_map map_columns(const struct gemm_args &p) {
@@ -51,18 +56,23 @@ template <class T> __device__ __forceinline__ column_map map_columns(const struc
   return {(int)blockIdx.y * width, geglu ? p.columns / 2 : p.columns, width, geglu ? p.columns / 2 : 0};
 }
 
-/* The copies of one thread: the same chunk column of A_LOADS rows of A and B_LOADS rows of W, in each block along K. */
+/* The copies that one thread makes in each block along K: 16 bytes (one chunk) of A_LOADS rows of A and of B_LOADS rows
+ * of W. */
 template <class T> struct loader {
   const struct gemm_args &p;
-  int chunk, row; /* chunk and row of the thread's first copy */
-  /* y, x: for each row of A that the thread copies, the input row and column of the window's first tap; at: number of
-   * pixels of all pictures before its own */
+  /* chunk: index, within its row, of the 16 bytes that the thread copies; row: first row of the tile that the thread
+   * copies */
+  int chunk, row;
+  /* For each row of A that the thread copies: y, x: input row and column at which the convolution window begins; at:
+   * number of pixels in all pictures before the row's own picture. */
   int y[T::A_LOADS], x[T::A_LOADS], at[T::A_LOADS];
-  /* for each row of the weight that the thread copies: offset in the weight, in elements, of the 16 bytes that it
-   * copies in block 0 along K; -1: there is no such row */
+  /* for each row of W that the thread copies: index in W of the thread's first value; -1: the row does not exist, so
+   * zeros are written */
   int weight[T::B_LOADS];
   int depth, channels;
-  int k, channel, dy, dx; /* position of the next block's chunk */
+  /* Position of the thread's chunk in the next block along K. k: index along K; channel, dy, dx: the input channel, and
+   * the row and column in the convolution window, for which that index stands. */
+  int k, channel, dy, dx;
 
   __device__ __forceinline__ loader(const struct gemm_args &args, const column_map &map, int begin) : p(args) {
     chunk = threadIdx.x % CHUNKS;
@@ -91,7 +101,7 @@ template <class T> struct loader {
     }
   }
 
-  /* Starts to copy block `block` of W. */
+  /* Starts the copy of block number `block` of W (64 values along K) to a stage, a buffer in shared memory. */
   __device__ __forceinline__ void load_weights(uint4 *stage, int block) const {
 #pragma unroll
     for (int i = 0; i < T::B_LOADS; i++) {
@@ -102,7 +112,7 @@ template <class T> struct loader {
     }
   }
 
-  /* Starts to copy the next block of A. */
+  /* Starts the copy of the next block of A (64 values along K) to a stage, a buffer in shared memory. */
   __device__ __forceinline__ void load_input(uint4 *stage) {
     bool second = channel >= p.c;
     const __half *source = second ? p.x2 + (channel - p.c) : p.x + channel;
@@ -123,11 +133,13 @@ template <class T> struct loader {
   }
 };
 
-/* A warp's part of the tile's sums. */
+/* The sums of a warp's part of the tile. */
 template <class T> struct accumulator {
   static constexpr int TILES_M = T::WARP_M / 16, TILES_N = T::WARP_N / 8;
   float sum[TILES_M][TILES_N][4];
-  int m, n, k; /* first row and column; the warp's number along K */
+  /* m, n: first row and first column of the warp's part of the tile; k: index of the warp among those that divide K
+   * between them */
+  int m, n, k;
 
   __device__ __forceinline__ accumulator() {
     int warp = threadIdx.x / 32, place_mn = warp % (T::WARPS_M * T::WARPS_N);
@@ -143,7 +155,7 @@ template <class T> struct accumulator {
           sum[i][j][e] = 0.0f;
   }
 
-  /* Adds the products of one stage. */
+  /* Adds the products of the blocks of A and W in one stage (buffer in shared memory) to the warp's sums. */
   __device__ __forceinline__ void multiply(const uint4 *stage) {
     int lane = threadIdx.x % 32;
     const uint4 *weights = stage + T::M * CHUNKS;
@@ -165,7 +177,8 @@ template <class T> struct accumulator {
     }
   }
 
-  /* Stores the whole tile in shared memory; warps that split K add their sums one after the other. */
+  /* Stores the sums of the whole tile in shared memory. Warps that divide K between them add their sums one after the
+   * other. */
   __device__ __forceinline__ void gather(float *tile) const {
     int lane = threadIdx.x % 32;
     for (int turn = T::WARPS_K - 1; turn >= 0; turn--) {
@@ -189,12 +202,12 @@ template <class T> struct accumulator {
   }
 };
 
-/* Adds the tiles of all splits, in order, in the last thread block to arrive. Returns true in that thread block, whose
- * `tile` then holds the sums. */
+/* Adds the tiles of all splits: thread blocks that each have a part of the sum along K. The one that arrives last adds
+ * them, in the order of K. Returns true in that thread block, whose `tile` then holds the complete sums. */
 template <class T> __device__ bool add_splits(const struct gemm_args &p, float *tile) {
   __shared__ bool last;
   int index = blockIdx.y * gridDim.x + blockIdx.x;
-  /* Store this split's tile, and count it. */
+  /* Store this thread block's tile, and count it as arrived. */
   float4 *own_partial =
       reinterpret_cast<float4 *>(p.partial) + ((size_t)index * p.splits + blockIdx.z) * (T::M * T::N / 4);
 #pragma unroll 2
@@ -211,7 +224,7 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   if (!last)
     return false;
   __threadfence();
-  /* The last thread block adds all splits. */
+  /* The thread block that has arrived last adds the tiles of all. */
   const float4 *all_partials =
       reinterpret_cast<const float4 *>(p.partial) + (size_t)index * p.splits * (T::M * T::N / 4);
 #pragma unroll 1
@@ -228,7 +241,8 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   return true;
 }
 
-/* GEGLU: the left half of the tile holds values, the right half their gates. The results replace the values. */
+/* Applies GEGLU: the left half of the tile's columns holds values, the right half their gates. The results replace the
+ * values. */
 template <class T>
 __device__ __forceinline__ void apply_gates(const struct gemm_args &p, const column_map &map, float *tile) {
 #pragma unroll 1
@@ -244,21 +258,23 @@ __device__ __forceinline__ void apply_gates(const struct gemm_args &p, const col
   __syncthreads();
 }
 
-/* OP_INJECT: multiplies product and bias with the gain of the row's picture. */
+/* For OP_INJECT (adds a control network's result): multiplies `count` values of a row, with their bias added, by the
+ * gain of the row's picture. */
 __device__ __forceinline__ void apply_gain(const struct gemm_args &p, float *v, int count, int row, int column) {
   float gain = gain_of(p.gain, row / (p.out_h * p.out_w));
   for (int i = 0; i < count; i++)
     v[i] = gain * (p.bias ? v[i] + __ldg(p.bias + column + i) : v[i]);
 }
 
-/* Applies the epilogue to the tile and stores y. */
+/* Applies the epilogue (bias; time row, a vector from the time embedding; residual; activation) to the tile and stores
+ * it in y. */
 template <class T>
 __device__ __forceinline__ void write_tile(const struct gemm_args &p, const column_map &map, const float *tile) {
   int rows = p.n * p.out_h * p.out_w, first = (int)blockIdx.x * T::M;
   bool geglu = p.act == ACT_GEGLU;
   struct tail tail = {geglu || p.gain.there ? NULL : p.bias, p.time, p.residual, geglu ? ACT_NONE : p.act,
                       p.residual_last};
-  /* Eight columns at a time, where the activation allows it. */
+  /* Handle eight columns at a time, where the activation allows it. */
   if (map.count % 8 == 0 && is_simple(tail.act)) {
     int across = map.half / 8;
 #pragma unroll 2
@@ -278,7 +294,7 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
     }
     return;
   }
-  /* Any other case: one element at a time. */
+  /* Handle any other case one element at a time. */
 #pragma unroll 1
   for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
     int r = i / map.half, column = map.first + i % map.half;
@@ -298,20 +314,20 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   column_map map = map_columns<T>(p);
   int blocks = (p.kernel * p.kernel * (p.c + p.c2) + BLOCK_K - 1) / BLOCK_K;
   int begin = (int)((long)blocks * blockIdx.z / p.splits), end = (int)((long)blocks * (blockIdx.z + 1) / p.splits);
-  /* Fill the first stages. */
+  /* Start the copies of the first blocks along K. */
   loader<T> from(p, map, begin);
   accumulator<T> sums;
 #pragma unroll 1
   for (int s = 0; s < T::STAGES - 1 && begin + s < end; s++)
     from.load_weights(shared + s * T::STAGE_CHUNKS, begin + s);
-  wait_for_previous(); /* weights are constant, so only the input waits */
+  wait_for_previous(); /* W is constant; only the copies of A must wait for the preceding kernel in the stream */
 #pragma unroll 1
   for (int s = 0; s < T::STAGES - 1; s++) {
     if (begin + s < end)
       from.load_input(shared + s * T::STAGE_CHUNKS);
     copies_commit();
   }
-  /* Walk along K: load a later block, multiply this one. */
+  /* Walk along K: start to copy a later block, and multiply the present one. */
   int stage = 0, next = T::STAGES - 1;
 #pragma unroll 1
   for (int block = begin; block < end; block++) {
@@ -327,7 +343,7 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
     next = next + 1 == T::STAGES ? 0 : next + 1;
   }
   copies_wait<0>();
-  /* Add up the warps and the splits; epilogue; store. */
+  /* Add up the sums of warps and of splits, apply the epilogue, store. */
   float *tile = reinterpret_cast<float *>(shared);
   sums.gather(tile);
   if (p.splits > 1 && !add_splits<T>(p, tile))

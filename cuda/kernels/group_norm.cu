@@ -2,9 +2,9 @@
  * group of channels over all pixels of a picture. The result, of one input or two concatenated ones, is what a
  * convolution or a linear layer reads. NORM.md says which kernel runs when, and what was tried.
  *
- * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers; otherwise the two
- * launches of group_norm_runs.cu do. Sums are taken in a fixed order, so results are the same to the bit every time.
- * They are sums of distances to each group's pivot, its first value in the picture, so that a large mean costs no
+ * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers; otherwise it takes
+ * the two launches of group_norm_runs.cu. Sums are taken in a fixed order, so results are the same to the bit every
+ * time. They are sums of distances to each group's pivot, its first value in the picture, so that a large mean costs no
  * precision.
  *
  * Limits: an element is read once and written once. At the usual sizes (0.2 to 8 MB, in the L2 cache) that takes 0.1 to
@@ -17,8 +17,8 @@ namespace {
 
 using namespace norms;
 
-/* SiLU of two values with one reciprocal: special functions take longer than all the rest of a norm. The exponents are
- * bounded, so that the product of the two denominators is finite. */
+/* Applies SiLU to two values with one reciprocal, because special functions take longer than all the rest of a norm.
+ * The exponents are bounded, so that the product of the two denominators stays finite. */
 __device__ __forceinline__ void silu_two(float &x, float &y) {
   float of_x, of_y, inverse;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(of_x) : "f"(fminf(-1.44269504f * x, 60.0f)));
@@ -32,26 +32,28 @@ __device__ __forceinline__ void silu_two(float &x, float &y) {
 
 /* --- the single launch ---
  *
- * A slice is a few whole groups, in whole vectors of eight channels. The thread blocks of a cluster share its pixels,
- * keep them in registers and exchange their sums through shared memory:
+ * A cluster of thread blocks has a slice of a picture's channels: a few whole groups, in whole vectors of eight
+ * channels. Its thread blocks divide the pixels of the slice between them, keep them in registers, and exchange their
+ * sums through shared memory:
  *
  *            column 0    column 1      ...       threads lie in rows over the slice's columns, so that each
  *     row 0  pixel 0     pixel 0                 thread always has the same eight channels;
  *     row 1  pixel 1     pixel 1                 its vectors are `rows` pixels apart
  *     ...
  *
- * The code runs once and comes from memory too, so it is short: the host does the divisions, and each thread calculates
- * the addresses of its vectors once. */
+ * The code is short, because it is fetched from memory and executed only once: the host does the divisions, and each
+ * thread calculates the addresses of its vectors once. */
 
 enum { CLUSTER_MAX = 8, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, ROWS_MIN = 8 };
-/* THREADS_MAX: threads of a thread block. HELD_MAX: vectors that a thread keeps in registers. The wide limits are used
- * where a thread would otherwise have to keep more vectors. */
+/* THREADS_MAX: largest number of threads of a thread block. HELD_MAX: largest number of vectors that a thread keeps in
+ * registers. The limits WIDE_ are used where a thread would otherwise have to keep more vectors than HELD_MAX. */
 enum { THREADS_MAX = 320, HELD_MAX = 16, WIDE_THREADS_MAX = 640, WIDE_HELD_MAX = 10 };
-/* Least number of bytes that a slice of the channels has in each pixel: a sector of memory, or two sectors without
- * clusters; fewer were not measured. */
+/* Smallest number of bytes of a pixel that a slice of the channels may have: a sector of memory, or two sectors on GPUs
+ * without clusters. Smaller slices were not measured. */
 enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
 
-/* Divides numbers of threads or of channels by multiplying. */
+/* A divisor that the host has prepared, so that the kernel divides numbers of threads and channels by a multiplication
+ * and a shift. */
 struct divisor {
   unsigned factor;
 };
@@ -66,19 +68,22 @@ __device__ __forceinline__ int quotient(int of, divisor by) {
 
 struct division {
   int slices, cluster;
-  int columns, rows; /* vectors of 8 channels in a slice; threads that share each of these columns of vectors */
-  int held;          /* largest number of vectors that a thread keeps */
-  int size, groups;  /* channels of a group; groups of a slice */
-  int run;           /* number of pixels that a thread block normalises */
+  /* columns: number of vectors (8 channels of a pixel) in a slice of the channels; rows: number of threads that have
+   * the same column of vectors, for different pixels */
+  int columns, rows;
+  int held;         /* largest number of vectors that any thread keeps in registers */
+  int size, groups; /* size: number of channels of a group; groups: number of groups in a slice */
+  int run;          /* number of consecutive pixels of the picture that a thread block has */
   divisor by_columns, by_size;
   float inverse_count; /* 1 / number of values in a group */
 };
 
-/* The vectors of a thread: `held` of them, `rows` pixels apart. */
+/* The vectors (8 channels of a pixel each) that a thread keeps in registers. They are `rows` pixels apart. */
 template <int HELD> struct vectors {
   uint4 held[HELD];
 
-  /* Calls use(vector, its number) for each vector that exists. left: pixels from the thread's first one to the last. */
+  /* Calls use(vector, its index) for each of the thread's vectors that exists. left: number of pixels from the thread's
+   * first one to the end of the thread block's pixels. */
   template <typename Use> __device__ __forceinline__ void each(int left, int rows, Use use) {
 #pragma unroll
     for (int j = 0; j < HELD; j++)
@@ -87,9 +92,9 @@ template <int HELD> struct vectors {
   }
 };
 
-/* Returns a thread block's sums of one group from those of its threads, [columns][rows + 1]. A float4 has the sums for
- * the group in which the thread's vector begins, then those for the next group. One warp calls it; all its lanes get
- * the result. */
+/* Returns a thread block's sums of one group (distances, squares), added up from those of its threads:
+ * sums[columns][rows + 1]. In a float4, x and y are for the group in which the thread's vector begins, z and w for the
+ * next group. All lanes of one warp call it and get the result. */
 __device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group) {
   float2 total = make_float2(0, 0);
   int lane = threadIdx.x % 32, begin = group * d.size / 8, end = ((group + 1) * d.size + 7) / 8;
@@ -105,8 +110,8 @@ __device__ __forceinline__ float2 add_group(const float4 *sums, const division &
   return add_lanes(total, 32);
 }
 
-/* Sends a thread block's sums to every thread block of the cluster, where a barrier counts them. All lanes of a warp
- * call it. */
+/* Sends a thread block's sums to every thread block of the cluster, itself included, where a barrier counts the bytes
+ * that have arrived. All lanes of one warp call it. */
 __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, float2 total, int cluster) {
   int lane = threadIdx.x % 32;
   if (cluster == 1 && lane == 0)
@@ -115,14 +120,15 @@ __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, f
     store_remote(slot, lane, arrivals, total);
 }
 
-/* Returns the address of a channel of a pixel. */
+/* Returns the address of one channel of one pixel, which is in x or in x2. */
 __device__ __forceinline__ const __half *place_of(const struct norm_args &p, size_t pixel, int channel) {
   bool second = channel >= p.c;
   const __half *x = static_cast<const __half *>(second ? p.x2 : p.x);
   return x + pixel * (second ? p.c2 : p.c) + (second ? channel - p.c : channel);
 }
 
-/* Makes the compiler calculate an address at this point, ahead of wait_for_previous. */
+/* Returns the address unchanged, but makes the compiler calculate it at this point of the code, ahead of
+ * wait_for_previous. */
 __device__ __forceinline__ const __half *here(const __half *address) {
   asm volatile("" : "+l"(address));
   return address;
@@ -140,25 +146,27 @@ __device__ __forceinline__ __half load_half(const __half *from) {
   return __ushort_as_half(v);
 }
 
-/* Stores by one instruction; the compiler would split it. */
+/* Stores 16 bytes by one instruction; the compiler would split a plain store. */
 __device__ __forceinline__ void store16(__half *to, uint4 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
-/* Kernels whose threads hold the most vectors run two thread blocks on a multiprocessor, because 32 clusters of four
- * would not fit the chip with one. */
+/* Instances whose threads keep the most vectors must fit a multiprocessor twice: 32 clusters of four thread blocks
+ * would not fit the chip otherwise. */
 template <int HELD, bool ACTIVATED, int THREADS>
 __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
-  extern __shared__ float4 sums[]; /* [columns][rows + 1] */
+  /* [columns][rows + 1]: sums of the distances to the pivots and of their squares, from each thread */
+  extern __shared__ float4 sums[];
   __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
   __shared__ uint64_t totals_there;
-  __shared__ float2 factors[SLICE_CHANNELS]; /* scale and shift of a channel */
-  /* Divide: this thread's column, groups, pixels and addresses. */
+  __shared__ float2 factors[SLICE_CHANNELS]; /* factor and shift with which each channel of the slice is normalised */
+  /* Find what this thread works on: column of vectors, groups, pixels, addresses. */
   int thread = threadIdx.x, rank = blockIdx.x, channels = d.columns * 8, base = blockIdx.y * channels;
   int row = quotient(thread, d.by_columns), column = thread - row * d.columns;
   int group = quotient(column * 8, d.by_size), own_group = quotient(min(thread, channels - 1), d.by_size);
-  int bound = (group + 1) * d.size - column * 8; /* first channel of the vector that belongs to the second group */
+  /* index, within this thread's vector, of the first channel that belongs to the vector's second group */
+  int bound = (group + 1) * d.size - column * 8;
   int left = row < d.rows ? min(d.run, p.pixels - rank * d.run) - row : 0;
   size_t start = (size_t)blockIdx.z * p.pixels, first = start + rank * d.run + row;
   int channel = base + column * 8, step = d.rows * (channel >= p.c ? p.c2 : p.c), to_step = d.rows * p.pitch;
@@ -179,12 +187,13 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     read_vector<1>(p.beta, base + thread, 0.0f, &beta);
   }
   wait_for_previous();
-  /* Load the pivots (the first value of each group, from which distances are measured) and this thread's pixels. */
+  /* Load this thread's pixels, and the pivots: each group's first value in the picture, from which distances are
+   * measured. */
   __half first_pivot = load_half(first_pivot_at), next_pivot = load_half(next_pivot_at),
          channel_pivot = load_half(channel_pivot_at);
   vectors<HELD> pixels;
   pixels.each(left, d.rows, [&](uint4 &held, int j) { held = load16(from + j * step); });
-  /* Statistics: sums of the distances to the pivots and of their squares, by thread, by thread block, by cluster. */
+  /* Statistics: add up the distances to the pivots and their squares, by thread, by thread block, by cluster. */
   if (row < d.rows) {
     float sum[8] = {}, square[8] = {}, pivot[8];
 #pragma unroll
@@ -220,7 +229,7 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     arrivals_wait(&totals_there);
   else
     __syncthreads();
-  /* Turn a channel's statistics, gamma and beta into one factor and one shift. */
+  /* Turn a channel's mean, standard deviation, gamma and beta into one factor and one shift. */
   if (thread < channels) {
     float2 total = totals[0][own_group];
 #pragma unroll
@@ -249,7 +258,7 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
   });
 }
 
-/* True if every vector of a slice lies in at most two groups. */
+/* Returns true if every vector of 8 channels in a slice belongs to at most two groups. */
 bool vectors_fit(int columns, int size) {
   for (int column = 0; column < columns; column++)
     if ((column * 8 + 7) / size > column * 8 / size + 1)
@@ -257,8 +266,9 @@ bool vectors_fit(int columns, int size) {
   return true;
 }
 
-/* Returns into how many slices of whole groups the channels are divided: the most with which each slice has at least
- * least_bytes in a pixel, else the fewest that are possible; 0: no division is possible. */
+/* Returns into how many slices of whole groups the channels are divided. This is the largest number for which a slice
+ * still has least_bytes bytes of each pixel. If there is none, it is the smallest possible number; 0: the channels
+ * cannot be divided so. */
 int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {
@@ -272,7 +282,8 @@ int count_slices(const struct norm_args *args, int least_bytes) {
   return least;
 }
 
-/* Divides the work between thread blocks. Returns false if two launches (group_norm_runs.cu) must do it. */
+/* Decides how the norm's work is divided between thread blocks. Returns false if one launch cannot do the norm. The
+ * caller then uses the two launches of group_norm_runs.cu. */
 bool divide(const struct launch_queue *queue, const struct norm_args *args, int threads, int most_held, division *d) {
   int channels = args->c + args->c2, least_bytes = queue->overlap ? SLICE_BYTES : SLICE_BYTES_APART;
   if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, least_bytes)) == 0)
@@ -286,7 +297,8 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, int 
     d->rows *= 2;
   auto run = [&] { return (int)blocks_for((size_t)args->pixels, (size_t)d->cluster); };
   auto held = [&] { return (int)blocks_for((size_t)run(), (size_t)d->rows); };
-  int most = queue->overlap ? CLUSTER_MAX : 1; /* clusters exist wherever overlap does */
+  /* a GPU that can overlap launches (compute capability 9.0) has clusters as well */
+  int most = queue->overlap ? CLUSTER_MAX : 1;
   while (d->cluster < most && held() > 2 && (2 * d->cluster * d->slices * args->n <= queue->sms || held() > most_held))
     d->cluster *= 2;
   d->held = held();
@@ -297,9 +309,9 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, int 
   return d->held <= most_held;
 }
 
-/* True if thread blocks may become resident while the preceding kernel in the stream still runs. With many vectors that
- * would be slower: two thread blocks would share each of the multiprocessors that become free first, and take twice as
- * long. */
+/* Returns true if the kernel's thread blocks should start while the preceding kernel in the stream still runs. Where
+ * each thread has many vectors an early start is slower: two thread blocks would share each of the multiprocessors that
+ * become free first, and take twice as long. */
 bool comes_early(const struct launch_queue *queue, const division *d) {
   enum { HELD_EARLY = 4 };
   return queue->overlap && d->held <= HELD_EARLY;

@@ -1,20 +1,23 @@
-/* Group norm in two launches. The first writes the sums of runs of pixels to memory; the second adds them up,
- * normalises, activates and stores. group_norm.cu has the formula. */
+/* Group norm in two launches, for shapes that group_norm.cu, which has the formula, cannot do in one. Each thread block
+ * of the first launch writes its sums over some consecutive pixels to memory. The second launch adds these sums,
+ * normalises, activates and stores. */
 #include "cuda/kernels/norm.cuh"
 
 namespace {
 
 using namespace norms;
 
-constexpr int THREADS = 512, LANES = 16; /* threads that add up one group */
-constexpr int AT_ONCE = 4;               /* pixels that a thread loads at a time */
-constexpr int FEW = 2;                   /* pixels of a thread at least, where the picture has enough */
+/* THREADS: threads of a thread block; LANES: threads that together add up the sums of one group */
+constexpr int THREADS = 512, LANES = 16;
+constexpr int AT_ONCE = 4; /* number of pixels that a thread loads before it uses the first of them */
+constexpr int FEW = 2;     /* smallest number of pixels of a thread, if the picture has enough pixels */
 
-/* A thread block's run of one picture's pixels. Threads lie in rows of `span` over the channels. */
+/* The part of a picture on which a thread block works: some consecutive pixels with all their channels. The `span`
+ * threads of a row of threads divide the channels of a pixel between them; different rows have different pixels. */
 struct share {
   int picture, first, last, chunk, chunks;
   int channels, columns, span, rows, row, column;
-  int size; /* channels of a group */
+  int size; /* number of channels of a group */
   float groups_a_channel;
 };
 
@@ -36,12 +39,13 @@ template <int WIDTH> __device__ __forceinline__ share make_share(const struct no
   return s;
 }
 
-/* Returns the group of a channel. The quotient is exact, because a float has many more digits than channel numbers. */
+/* Returns the number of the group to which a channel belongs. The quotient is exact, because a float has many more
+ * digits than channel numbers. */
 __device__ __forceinline__ int group_of(const share &s, int channel) {
   return (int)(((float)channel + 0.5f) * s.groups_a_channel);
 }
 
-/* Calls use(values, pixel) for each pixel of a thread, in one column of vectors. */
+/* Calls use(values, pixel) for each pixel of a thread, with the values of its WIDTH channels as floats. */
 template <int WIDTH, typename Use>
 __device__ __forceinline__ void each_pixel(const struct norm_args &p, const share &s, int column, Use use) {
   size_t start = (size_t)s.picture * p.pixels;
@@ -62,8 +66,8 @@ __device__ __forceinline__ void each_pixel(const struct norm_args &p, const shar
   }
 }
 
-/* Adds the sums of a thread block's threads, [rows][channels] in shared memory, to one sum for each group, stored in
- * totals. */
+/* Adds the sums of a thread block's threads, [rows][channels] in shared memory, to one sum for each group, which is
+ * stored in totals[group]. */
 __device__ __forceinline__ void add_rows(const struct norm_args &p, const share &s, float2 *sums, float2 *totals) {
 #pragma unroll 1
   for (int channel = threadIdx.x; channel < s.channels; channel += THREADS) {
@@ -92,11 +96,11 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   __shared__ float pivots[NORM_GROUPS_MAX];
   share s = make_share<WIDTH>(p);
   wait_for_previous();
-  /* The pivots: the first value of each group. */
+  /* Load the pivots, from which distances are measured: the first value of each group. */
   for (int group = threadIdx.x; group < p.groups; group += THREADS)
     read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivots[group]);
   __syncthreads();
-  /* Sums of the distances to the pivots and of their squares. */
+  /* Statistics: add up the distances to the pivots and their squares. */
 #pragma unroll 1
   for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
     float pivot[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
@@ -118,8 +122,8 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   add_rows(p, s, channel_sums, reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups);
 }
 
-/* Turns the sums that all thread blocks have left for the picture into mean and reciprocal standard deviation, stored
- * in stats. sums: shared memory for LANES * groups. */
+/* Adds the sums that the first launch's thread blocks have stored for this picture, and stores mean and reciprocal
+ * standard deviation of each group in stats. sums: shared memory for LANES * groups elements. */
 __device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *sums, float2 *stats) {
   const float2 *partial = reinterpret_cast<const float2 *>(p.partial) + (size_t)s.picture * s.chunks * p.groups;
 #pragma unroll 1
@@ -153,7 +157,7 @@ __global__ void __launch_bounds__(THREADS) apply_kernel(const __grid_constant__ 
   __shared__ float2 stats[NORM_GROUPS_MAX];
   share s = make_share<WIDTH>(p);
   wait_for_previous();
-  /* Statistics, then factor and shift of each channel. */
+  /* Find mean and standard deviation of each group, then factor and shift of each channel. */
   combine(p, s, group_sums, stats);
 #pragma unroll 1
   for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
@@ -177,7 +181,7 @@ __global__ void __launch_bounds__(THREADS) apply_kernel(const __grid_constant__ 
       write<WIDTH>(p, pixel, column * WIDTH, v);
     });
   }
-  /* Channels of padding get zeros. */
+  /* Write zeros to the padding, the channels from the last one up to the pitch. */
   int padding = p.pitch - s.channels;
 #pragma unroll 1
   for (int i = threadIdx.x; i < (s.last - s.first) * padding; i += THREADS)

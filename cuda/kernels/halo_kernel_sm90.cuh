@@ -1,4 +1,4 @@
-/* The work of halo_sm90.cu's warpgroups on a tile: products, epilogue and store. */
+/* What halo_sm90.cu's warpgroups do with a tile: products, epilogue and store. */
 #ifndef CUDA_KERNELS_HALO_KERNEL_SM90_CUH
 #define CUDA_KERNELS_HALO_KERNEL_SM90_CUH
 
@@ -6,11 +6,13 @@
 
 namespace halo_sm90 {
 
-enum { BARRIER_GROUP = 1 }; /* named barriers: add the warpgroup's number */
+/* number of the first of the warpgroups' named barriers; warpgroup i uses number BARRIER_GROUP + i */
+enum { BARRIER_GROUP = 1 };
 
-/* Returns wgmma's descriptor of an operand whose rows are pixels: PIXEL_BYTES each, in groups of 8, with `distance`
- * bytes from one group to the next. Pixels of 16 bytes are not swizzled. A product then sums over two taps of the
- * window, and `further` is the distance in bytes from the first tap's pixels to the second tap's. */
+/* Returns wgmma's descriptor of an operand in shared memory whose rows are pixels of PIXEL_BYTES bytes. The pixels are
+ * in groups of 8, and `distance` is the number of bytes from one group to the next. With pixels of 16 bytes, which are
+ * not swizzled, a product sums over two taps of the window at a time; `further` is then the number of bytes from the
+ * first tap's pixels to the second tap's. */
 template <class S> __device__ __forceinline__ uint64_t describe(uint32_t address, int distance, int further) {
   constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128  ? 1u << 30
                                : S::PIXEL_BYTES == 64 ? 2u << 30
@@ -24,8 +26,8 @@ template <class S> __device__ __forceinline__ uint64_t describe_weights(const me
   return describe<S>(m.weights(tap), 8 * S::PIXEL_BYTES, S::WEIGHT_BYTES);
 }
 
-/* Returns the offset in bytes, from the beginning of a tile, of the pixel that tap number `tap` of the window reads for
- * the tile's first output pixel. */
+/* Returns the position, in bytes from the beginning of a tile in shared memory, of the input pixel that tap number
+ * `tap` of the window reads for the tile's first output pixel. */
 template <class S> __device__ __forceinline__ int tap_offset(const params &p, const place &at, int tap) {
   int dy = tap / 3, dx = tap % 3;
   if (S::STRIDE == 2)
@@ -34,14 +36,14 @@ template <class S> __device__ __forceinline__ int tap_offset(const params &p, co
   return (row * S::BORDERED + column) * S::PIXEL_BYTES;
 }
 
-/* Returns the distance in bytes from a tap's pixels to those of the next tap. 0 for the last tap: if taps are taken in
- * pairs, it is paired with zero weights, so that any pixels will do. */
+/* Returns the number of bytes from the pixels that a tap reads to those that the next tap reads. After the last tap
+ * comes a tap with zero weights, if taps are taken in pairs; it may read any pixels, so the result is 0. */
 template <class S> __device__ __forceinline__ int tap_distance(const params &p, const place &at, int tap) {
   return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
 }
 
-/* Stores four 8x8 matrices of halves, transposed. Lane l gives the address of row l % 8 of matrix l / 8, and has
- * elements l / 4 of rows 2 (l % 4) and the next one of each matrix. */
+/* Stores four 8x8 matrices of halves, transposed (stmatrix). Lane l gives the address of row l % 8 of matrix l / 8. Of
+ * each matrix it has element l / 4 of row 2 (l % 4) and element l / 4 of the next row. */
 __device__ __forceinline__ void store_matrices(uint32_t row, const uint32_t (&m)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(m[0]),
                "r"(m[1]), "r"(m[2]), "r"(m[3])
@@ -55,7 +57,8 @@ __device__ __forceinline__ void load_transposed(uint32_t row, uint32_t (&m)[4]) 
                : "memory");
 }
 
-/* The tile that a warpgroup works on, and the stage of shared memory that holds the tile's input. */
+/* A warpgroup's position in its sequence of tiles: number of the tile, and the stage (buffer in shared memory) and
+ * barrier parity of its input. */
 template <class S> struct turn {
   int stage, parity = 0, index;
   __device__ __forceinline__ explicit turn(int group) : stage(group), index(blockIdx.x + group * gridDim.x) {}
@@ -69,18 +72,19 @@ template <class S> struct turn {
   }
 };
 
-/* Returns the value that is added to a channel's sums. */
+/* Returns what is added to a channel's sums when they are complete: its bias plus its element of `time`. */
 __device__ __forceinline__ float channel_bias(const params &p, int channel) {
   return (p.bias ? __ldg(p.bias + channel) : 0.0f) + (p.time ? __half2float(p.time[channel]) : 0.0f);
 }
 
-/* --- many channels: wgmma's rows are channels --- */
+/* --- consumers for more than 8 output channels: wgmma's rows are channels, its columns pixels --- */
 
 template <class S> struct consumer {
   const params &p;
   const memory_map<S> &m;
   int group, thread, lane, warp;
-  float bias[2]; /* bias of rows lane / 4 and lane / 4 + 8 of the warp's 16 */
+  /* what is added to the sums of two channels: those of rows lane / 4 and lane / 4 + 8 of the warp's 16 rows */
+  float bias[2];
   float sum[S::N / 8][4];
 
   __device__ __forceinline__ void load_bias() {
@@ -119,12 +123,14 @@ template <class S> struct consumer {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Turns the sums of 16 pixels and 16 channels into four matrices of the output in shared memory: two of 8 pixels, and
-   * two of the next group. */
+  /* Finishes the sums of a warp's 16 rows (channels) and writes them to shared memory, transposed, so that the channels
+   * of a pixel are next to each other. One stmatrix writes 16 channels of two groups of 8 pixels. RESIDUAL: the memory
+   * holds the residual, which is added. */
   template <bool RESIDUAL> __device__ __forceinline__ void write_output(uint32_t output) {
     constexpr int CHUNKS = S::C / 8, PIXEL = 2 * S::C;
     int above = warp * 16 / S::C, chunk = warp * 16 % S::C / 8 + lane / 8 % 2, within = lane % 8;
-    int first = (lane / 16 * S::STACKED + above) * STRIP + within; /* pixel of the tile */
+    /* index within the tile of the first pixel that this lane stores */
+    int first = (lane / 16 * S::STACKED + above) * STRIP + within;
     int swizzled = CHUNKS == 8 ? chunk ^ within : chunk ^ (within >> 1 & 3);
     uint32_t row = output + first * PIXEL + swizzled * 16;
 #pragma unroll
@@ -153,7 +159,8 @@ template <class S> struct consumer {
     }
   }
 
-  /* Prepares for a tile: waits until the stores of the tile before have read their memory. */
+  /* Prepares for a tile: waits until the stores of the previous tile's results have read shared memory, then gives that
+   * memory back, or loads the residual into it. */
   __device__ __forceinline__ void begin(int before, uint32_t output, const place &at) const {
     if (thread == 0)
       wait_for_stores();
@@ -163,7 +170,7 @@ template <class S> struct consumer {
       barrier_arrive(m.tile_empty(before));
   }
 
-  /* Finishes a tile when its sums are complete: all warps have read it. */
+  /* Finishes a tile after its products, when no warp reads the tile's input any more: epilogue and store. */
   __device__ __forceinline__ void end(int stage, int phase, uint32_t output, const place &at) {
     if (!S::IN_PLACE && lane == 0)
       barrier_arrive(m.tile_empty(stage));
@@ -202,14 +209,14 @@ template <class S> struct consumer {
   }
 };
 
-/* --- few channels: wgmma's rows are pixels, 64 at a time --- */
+/* --- consumers for at most 8 output channels: wgmma's rows are pixels, 64 at a time, its columns channels --- */
 
 template <class S> struct few_consumer {
   static constexpr int PARTS = S::N / 64;
   const params &p;
   const memory_map<S> &m;
   int group, lane, warp;
-  float bias[2]; /* bias of columns 2 (lane % 4) and the next one */
+  float bias[2]; /* what is added to the sums of two channels: 2 (lane % 4) and 2 (lane % 4) + 1 */
   float sum[PARTS][1][4];
 
   __device__ __forceinline__ void load_bias() {
@@ -241,7 +248,7 @@ template <class S> struct few_consumer {
       pin(sum[part]);
   }
 
-  /* Stores two channels of pixel lane / 4 in two rows of the tile. */
+  /* Stores a lane's two channels of two pixels: column lane / 4 in two rows of the tile. */
   __device__ __forceinline__ void write_part(const place &at, int part) const {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -278,10 +285,11 @@ template <class S> struct few_consumer {
 
 /* --- the kernel --- */
 
-/* the first warp of the second warpgroup; it loads the weights before that group begins with the second tile */
+/* number of the warp that loads the weights: the first one of the second warpgroup, which has time because it begins
+ * with the second tile */
 enum { WEIGHT_WARP = 4 };
 
-/* Initialises the barriers that this warp is responsible for. One thread of each warp calls it. */
+/* Initialises the barriers that this warp has to initialise. One thread of each warp calls it. */
 template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
   if (warp < GROUPS * 4) {
     for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)
@@ -301,7 +309,9 @@ template <class S> __device__ __forceinline__ void make_barriers(const params &p
 template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  memory_map<S> m = {(shared_address(unaligned) + 1023) & ~1023u}; /* 1024 bytes: the period of the swizzle */
+  /* aligned to 1024 bytes, because TMA's swizzle (order of data in shared memory) depends on the address
+   * modulo 1024 */
+  memory_map<S> m = {(shared_address(unaligned) + 1023) & ~1023u};
   asm volatile("" : "+r"(m.base));
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   /* Initialise the barriers. */
@@ -309,11 +319,12 @@ template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_ke
     make_barriers(p, m, warp);
   __syncwarp();
   __syncthreads();
-  /* Split into the consumers, of which one loads the weights first, and the producer of the tiles. */
+  /* Split the warps: the consumers multiply, and one of them loads the weights before; the producer loads the tiles. */
   int thread = threadIdx.x % 128;
   if (warp < GROUPS * 4) {
     if (warp == WEIGHT_WARP && elect())
-      load_weights<S>(p, m); /* constant, so they need not wait for the preceding kernel in the stream */
+      /* the weights are constant, so their copies need not wait for the preceding kernel in the stream */
+      load_weights<S>(p, m);
     __syncwarp();
     if constexpr (S::FEW)
       few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();

@@ -1,4 +1,5 @@
-/* The layout of shared memory in halo_sm90.cu's kernels, and their tensor copies. */
+/* The parts of halo_sm90.cu's kernels that concern shared memory: its layout, and the tensor copies (TMA) to and from
+ * it. */
 #ifndef CUDA_KERNELS_HALO_SHAPE_SM90_CUH
 #define CUDA_KERNELS_HALO_SHAPE_SM90_CUH
 
@@ -19,65 +20,72 @@ constexpr int round_up(int bytes) {
   return (bytes + 1023) / 1024 * 1024;
 }
 
-/* A convolution from CI channels to C. A warpgroup calculates N columns in groups of 8 pixels; a column is STACKED
- * pixels, one above the other. TILES tiles are in shared memory at a time, and BLOCKS thread blocks fit a
- * multiprocessor. IN_PLACE: results are stored from the memory of their tile, which leaves room for a thread block of
- * the next kernel.
- *
- * FEW output channels, at most 8, use the transposed product: pixels are wgmma's rows, and output channels its columns.
- *
- * With STRIDE 2 a tile is four planes, one for each parity of a pixel's column and row. */
+/* The shape of a kernel for convolutions from CI channels to C channels. A warpgroup calculates N columns of wgmma's
+ * product at a time, in groups of 8; a column is STACKED pixels, one above the other. TILES: number of tiles that
+ * shared memory holds. BLOCKS: number of thread blocks that fit a multiprocessor. IN_PLACE: true if results are stored
+ * from the memory of their input tile, which leaves room for a thread block of the next kernel. SILU: true if the
+ * convolution ends in SiLU. FEW output channels, at most 8, use the transposed product: pixels are wgmma's rows, and
+ * output channels its columns. With STRIDE 2 a tile is four planes, one for each parity of a pixel's column and row. */
 template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ = false, int STRIDE_ = 1,
           bool SILU_ = false>
 struct shape {
   static constexpr int CI = CI_, C = C_, N = N_, TILES = TILES_, BLOCKS = BLOCKS_, STRIDE = STRIDE_;
   static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8;
-  static constexpr bool SILU = SILU_; /* true: ends in SiLU instead of ReLU or nothing */
-  /* ROWS: rows of the matrix of weights, as wgmma needs them; STACKED: pixels of a column, one above the other, whose
-   * channels together fill these rows */
+  static constexpr bool SILU = SILU_; /* true: the convolution ends in SiLU; false: in ReLU or no activation */
+  /* ROWS: number of wgmma's rows that the weights fill; STACKED: number of pixels, one above the other, whose channels
+   * together fill these rows */
   static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C;
   static constexpr int PIXEL_BYTES = 2 * CI;
-  static constexpr int TALL = N / STRIP * STACKED; /* rows of an output tile */
+  static constexpr int TALL = N / STRIP * STACKED; /* height of a tile of the output, in pixels */
   static constexpr int BORDERED = STRIDE == 1 ? STRIP + 2 : STRIP + 1;
   static constexpr int BORDERED_TALL = STRIDE == 1 ? TALL + 2 : TALL + 1;
   static constexpr int PLANES = STRIDE * STRIDE, PLANE_BYTES = round_up(BORDERED * BORDERED_TALL * PIXEL_BYTES);
   static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
-  /* Taps of a column's window, from the first one of its upper pixel to the last one of its lower pixel. wgmma sums
-   * over 16 values, so taps with 8 channels are taken in pairs. */
+  /* PLACES: number of taps of the window that covers the windows of all STACKED pixels of a column. TAPS: the same,
+   * rounded up to an even number with 8 channels, because wgmma sums over 16 values, so taps are taken in pairs. */
   static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
-  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* bytes of the weights of one tap */
+  /* bytes of the weights of one tap (place of the window) */
+  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES;
   static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
-  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* output buffers besides the memory of the tiles */
+  /* number of output buffers in addition to the buffers of tiles */
+  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS;
   static constexpr int TILES_OFFSET = round_up(TAPS * WEIGHT_BYTES);
   static constexpr int OUTPUTS_OFFSET = TILES_OFFSET + TILES * TILE_BYTES;
   static constexpr int BARRIER_OFFSET = OUTPUTS_OFFSET + OUTPUTS * OUTPUT_BYTES;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024; /* 1024: to align */
+  /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024;
   static_assert(OUTPUT_BYTES % 1024 == 0 && SHARED_BYTES <= 232448, "fits, in whole periods of the swizzle");
-  /* The memory of a tile always belongs to the same group. If the groups took turns at it, one could wait for the tile
-   * after the one that the other still waits for, and barriers tell only two phases apart. */
+  /* Each buffer for a tile belongs to one warpgroup. If the warpgroups took turns at it, one could wait for its tile
+   * while the other still waits for the tile before in the same buffer. A barrier cannot tell these two phases
+   * apart. */
   static_assert(TILES % GROUPS == 0, "whole turns");
 };
 
 struct params {
   CUtensorMap x, weight, residual, y;
   const float *bias;
-  const __half *time; /* FP16 vector that is added like bias; NULL: none */
-  __half *few;        /* y if it has FEW channels */
+  const __half *time; /* FP16 vector with one value for each output channel, added like bias; NULL: none */
+  __half *few;        /* the output y, written without TMA if there are at most 8 output channels (FEW) */
   bool has_residual;
-  float least;                /* lower limit of a result, for ReLU */
-  int columns, width, height; /* number of columns of y; width and height of a picture, used with FEW channels */
-  int doubled;                /* 1: the input is upsampled by 2 */
-  int sides;                  /* if doubled: log2 of how many of a pixel's four output pixels are in different tiles */
-  int tall;                   /* rows of the input that a tile advances by; with STRIDE 2 rows of y */
-  int distance;               /* bytes from one group of 8 pixels of a tile to the next */
-  int input_bytes;            /* bytes of one plane of a tile's input */
+  float least; /* lower limit of results: 0 with ReLU, else -infinity */
+  /* columns: number of output channels; width, height: size of the output picture, used only with FEW output
+   * channels */
+  int columns, width, height;
+  int doubled; /* 1: the input is upsampled by 2, to four output pixels for each input pixel; 0: it is not */
+  /* if `doubled` is 1: log2 of the number of tiles that share the four output pixels of each input pixel */
+  int sides;
+  int tall; /* number of rows from one tile to the next below it: of the input if it is upsampled, else of the output */
+  int distance;    /* number of bytes in shared memory from one group of 8 pixels of a tile to the next group */
+  int input_bytes; /* number of bytes of one plane of a tile's input */
   int pad;
-  divisor across, down; /* strips of 8 columns in a picture's width; tiles of a strip from top to bottom */
-  int count;            /* number of tiles */
+  /* across: number of strips, 8 columns wide, in a picture's width; down: number of tiles in a strip, from top to
+   * bottom */
+  divisor across, down;
+  int count; /* number of tiles in all pictures */
 };
 
-/* The place of a tile: x, y: column and row of its first pixel; n: number of the picture; right, below: which of the
- * four output pixels of an input pixel it calculates, if the input is upsampled. */
+/* Where a tile lies: column x and row y of its first pixel in picture number n. right, below: 0 or 1; with an upsampled
+ * input, which of the four output pixels of an input pixel the tile calculates. */
 struct place {
   int x, y, n, right, below;
 };
@@ -97,7 +105,8 @@ template <class S> struct memory_map {
   __device__ __forceinline__ uint32_t tile(int i) const {
     return base + S::TILES_OFFSET + i * S::TILE_BYTES;
   }
-  /* Returns the buffer that holds a group's residual, and then its results. */
+  /* Returns the address of a warpgroup's output buffer, into which the residual is loaded and then the results are
+   * written. */
   __device__ __forceinline__ uint32_t output(int group, int stage) const {
     return S::IN_PLACE ? tile(stage) : base + S::OUTPUTS_OFFSET + group * S::OUTPUT_BYTES;
   }
@@ -117,7 +126,7 @@ template <class S> struct memory_map {
 
 /* --- copies --- */
 
-/* Loads a tile of the output's size. */
+/* Loads the residual of a whole tile of the output. */
 template <class S>
 __device__ __forceinline__ void load_output(uint32_t to, const CUtensorMap *map, uint32_t barrier, const place &at) {
   asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
@@ -134,15 +143,15 @@ __device__ __forceinline__ void store_output(uint32_t from, const CUtensorMap *m
                : "memory");
 }
 
-/* Waits until the shared memory that this thread's stores read may be written again. */
+/* Waits until TMA has read the shared memory from which this thread has stored, so that it may be overwritten. */
 __device__ __forceinline__ void wait_for_stores() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-/* --- producers: one thread for the tiles, and one for the weights, which then becomes a consumer --- */
+/* --- producers: one thread loads the tiles; another one loads the weights, and then is a consumer --- */
 
-/* Loads the weights of each place, for each pixel of a column. Places outside a pixel's window are read behind the last
- * row, and so are zeros. */
+/* Loads the weights of each tap of the window, once for each of the pixels of a column (STACKED). A tap that is outside
+ * of a pixel's own window gets zeros: TMA gives them for rows behind the weights' last row. */
 template <class S> __device__ __forceinline__ void load_weights(const params &p, const memory_map<S> &m) {
 #pragma unroll 1
   for (int tap = 0; tap < S::TAPS; tap++) {
@@ -170,7 +179,8 @@ template <class S> __device__ __forceinline__ void produce(const params &p, cons
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     place at = find_place(p, index);
     int x = at.x * S::STRIDE - p.pad, y = at.y * S::STRIDE - p.pad;
-    asm volatile("" : "+r"(x), "+r"(y)); /* calculated here, before the wait for the preceding kernel in the stream */
+    /* makes the compiler calculate the position here, before the wait for the preceding kernel in the stream */
+    asm volatile("" : "+r"(x), "+r"(y));
     barrier_wait(m.tile_empty(stage), parity);
     barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);
     if (index == (int)blockIdx.x)

@@ -1,36 +1,38 @@
 /* 3x3 convolutions with few channels over many pixels, as in autoencoders: 64 or 32 channels to the same number, and
  * their first and last layers.
  *
- * A product with one row for each pixel would read the input nine times, and with few columns those reads would take
+ * An implicit matrix product (gemm.cu) would read the input nine times, and with few channels those reads would take
  * most of the time. Here a tile of pixels is loaded once, with its border, and all nine places of the window are read
- * from it. wgmma computes y^T = W x^T: the weights' rows, one an output channel, are its 64 rows, and pixels are its
- * columns.
+ * from it. wgmma computes y^T = W x^T: output channels are its 64 rows, and pixels are its columns.
  *
  *     shared memory                              a place of the window is an offset into the tile: wgmma takes its
  *     W: 9 x 64 x 64, once, then tile by tile    columns in groups of 8 rows of 128 bytes, at any distance from group
  *                                                to group. A group is 8 pixels of a picture's row; the distance is a
- *       10 pixels                                row of the tile. The copy engine's swizzle goes by addresses, as
+ *       10 pixels                                row of the tile. TMA's swizzle goes by addresses, as
  *     +-----------+                              wgmma's does, so an offset may be any number of pixels.
  *     | +--------+|
  *     | | 8 x 32 ||  -> 64 channels of 256 pixels in registers, 128 a thread
  *     | |        ||  -> transposed into shared memory (stmatrix), residual and all, and out by TMA
  *     +-----------+
  *
- * A thread block is one producer thread and two warpgroups. The warpgroups take tiles in turn, so that one's epilogue
- * runs during the other's products. The copy engine reads pixels outside the picture as zeros, and does not write them.
+ * A thread block is one producer thread and two warpgroups. The warpgroups take tiles in turn, so that the epilogue of
+ * one warpgroup runs during the products of the other. TMA reads pixels outside the picture as zeros, and
+ * does not write them.
  *
- * 32 channels fill half of wgmma's rows. The other half then calculates the pixels one row below: a column is a pair of
- * pixels, one above the other, the window has 4 x 3 places, and each half has one row of zero weights.
+ * 32 output channels fill only half of wgmma's rows. The other half then calculates the pixels one row below. So a
+ * column is a pair of pixels, one above the other. Their window has 4 x 3 places, and the weights of each pixel are
+ * zero in one row of it.
  *
  * Upsampled input: a tile has the output pixels of one parity in x and in y. Their windows begin at neighbouring pixels
- * of the input, so the window is again a set of offsets. Where a column is a pair of pixels, these are the two that lie
- * one above the other in one pixel of the input.
+ * of the input, so each place of the window is an offset again. If a column is a pair of pixels, these are the two that
+ * one pixel of the input becomes, one above the other.
  *
- * Stride 2: the copy engine loads every second pixel into four planes, and a place is an offset in one of the planes.
+ * Stride 2: TMA loads every second pixel into each of four planes, and a place of the window is an offset
+ * in one of the planes.
  *
- * Input of 8 channels, 16 bytes a pixel: wgmma sums over 16 values, so two places are taken at a time. Without a
- * swizzle the distance between them is free, too. Output of 8 channels or fewer: pixels are wgmma's rows, and output
- * channels its columns.
+ * Input of 8 channels, 16 bytes a pixel: wgmma sums over 16 values, so two places of the window are taken at a time.
+ * Their distance may be any number of bytes, because these pixels are not swizzled. Output of 8 channels or fewer:
+ * pixels are wgmma's rows, and output channels its columns.
  *
  * Roofline, 64 channels at 512 x 512: 19.3 GFLOP, 24 us at 800 TFLOP/s; 33.5 MB each way, 16 us at 4.2 TB/s. */
 #include "cuda/kernels/halo_sm90.h"
@@ -45,12 +47,14 @@ using namespace halo_sm90;
 
 struct box_map {
   int dimensions;
-  /* sizes: elements in each dimension; pitch: bytes between neighbours in each dimension from the second on */
+  /* sizes: number of elements in each dimension; pitch: bytes from one element to the next in each dimension but the
+   * first */
   cuuint64_t sizes[5], pitch[4];
   cuuint32_t box[5], steps[5];
 };
 
-/* Makes a tensor map. pixel_bytes: bytes of a row of the box in shared memory. */
+/* Makes a tensor map, which describes data in global memory to the copy engine (TMA). pixel_bytes: bytes of a pixel in
+ * shared memory, from which the swizzle follows. */
 bool encode(const struct product_device *device, CUtensorMap *map, const void *data, const box_map &b,
             int pixel_bytes) {
   CUtensorMapSwizzle swizzle = pixel_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
@@ -63,8 +67,8 @@ bool encode(const struct product_device *device, CUtensorMap *map, const void *d
              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Makes the input's tensor map. With stride 2 a box takes every second pixel, so it reaches from its first to its last
- * one. */
+/* Makes the input's tensor map. With stride 2 the copied box has every second pixel of twice as many columns and
+ * rows. */
 template <class S>
 bool encode_input(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a, int tall) {
   cuuint64_t pixel = S::PIXEL_BYTES, row = pixel * a->w, w = a->w, h = a->h, n = a->n;
@@ -79,8 +83,8 @@ bool encode_weights(const struct product_device *device, CUtensorMap *map, const
   return encode(device, map, a->weight, b, S::PIXEL_BYTES);
 }
 
-/* Makes the output's tensor map. For an upsampled input its dimensions are pairs of rows and columns: the channels
- * behind a pixel's last are those of the pixel to its right. */
+/* Makes the output's tensor map. With an upsampled input it describes pairs of rows and pairs of columns, so that one
+ * box can have every second pixel. The channels of a pixel's right neighbour are then further channels of the pixel. */
 template <class S>
 bool encode_output(const struct product_device *device, CUtensorMap *map, const void *data, const struct gemm_args *a) {
   cuuint64_t times = a->upsample ? 2 : 1, pixel = 2 * S::C * times, n = a->n;
@@ -102,7 +106,7 @@ template <class S> bool encode_maps(const struct product_device *device, params 
          (!a->residual || encode_output<S>(device, &p->residual, a->residual, a));
 }
 
-/* Returns all parameters but the tensor maps. */
+/* Returns the kernel's parameters for this convolution, except for the tensor maps. */
 template <class S> params describe_all(const struct gemm_args *a) {
   params p = {};
   int w = a->upsample ? a->w : a->out_w, h = a->upsample ? a->h : a->out_h, stacked = a->upsample ? 1 : S::STACKED;
@@ -140,15 +144,17 @@ cudaError_t launch_shape(const struct product_device *device, const struct launc
                 S::SHARED_BYTES, p);
 }
 
-/* --- the choice of a shape --- */
+/* --- the choice of a compiled kernel --- */
 
 typedef cudaError_t (*launcher)(const struct product_device *, const struct launch_queue *, const struct gemm_args *);
 
-/* A kind of convolution, with one launcher for each tile; NULL: the kind does not have the tile. */
+/* A kind of convolution for which kernels were compiled, with one launcher for each tile; NULL: there is no kernel with
+ * this tile. c: input channels; columns to columns_max: output channels. */
 struct kind {
   int c, columns, columns_max, stride;
-  bool doubles, ends; /* takes upsampled input; can end with residual and activation */
-  bool silu;          /* true: ends in SiLU; false: in ReLU or nothing */
+  /* doubles: the kernels can take an input that is upsampled by 2; ends: they can add a residual */
+  bool doubles, ends;
+  bool silu; /* true: the convolution ends in SiLU; false: in ReLU or no activation */
   launcher launch[HALO_TILES];
 };
 

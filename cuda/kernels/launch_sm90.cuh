@@ -1,4 +1,5 @@
-/* The launch of one tile shape: tensor maps, parameters and launch attributes. */
+/* Launches product_sm90.cu's kernel with one tile shape: makes the tensor maps, the kernel's parameters and the launch
+ * attributes. */
 #ifndef CUDA_KERNELS_LAUNCH_SM90_CUH
 #define CUDA_KERNELS_LAUNCH_SM90_CUH
 
@@ -8,7 +9,8 @@
 
 namespace product_sm90 {
 
-/* Returns the product's rows. With upsampling these are the pixels before it. */
+/* Returns the number of rows of the product. A row stands for an output pixel; with upsampling for an input pixel,
+ * which becomes 2x2 output pixels. */
 inline size_t rows_of(const struct gemm_args *args) {
   size_t pixels = (size_t)args->n * args->out_h * args->out_w;
   return args->upsample ? pixels / 4 : pixels;
@@ -36,8 +38,8 @@ inline bool encode_matrix(const struct product_device *device, CUtensorMap *map,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Describes the pictures as rows of convolution windows: one copy takes the same tap of `pixels` neighbouring
- * windows. */
+/* Makes a tensor map that describes pictures to the copy engine (TMA) as windows of a convolution: one copy takes, for
+ * `pixels` neighbouring windows, the input pixel at one place of the window. */
 inline bool encode_windows(const struct product_device *device, CUtensorMap *map, const void *data, int c,
                            const struct gemm_args *a, int pixels) {
   cuuint64_t sizes[4] = {(cuuint64_t)c, (cuuint64_t)a->w, (cuuint64_t)a->h, (cuuint64_t)a->n};
@@ -59,7 +61,7 @@ inline bool encode_input(const struct product_device *device, CUtensorMap *map, 
 }
 
 /* Makes the tensor map of y for a convolution that makes 2x2 output pixels of each input pixel. Its dimensions are:
- * channels, column within the 2x2 pixels, input column, row within the 2x2 pixels, input rows of all pictures. */
+ * channels; column within the 2x2 pixels; input column; row within the 2x2 pixels; input rows of all pictures. */
 inline bool encode_quarters(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a,
                             int box_columns) {
   cuuint64_t c = (cuuint64_t)a->columns, w = (cuuint64_t)a->w, h = (cuuint64_t)a->h * a->n;
@@ -77,7 +79,7 @@ inline bool encode_result(const struct product_device *device, CUtensorMap *map,
                      : encode_matrix(device, map, a->y, rows, columns, 16, chunk, chunk == 64);
 }
 
-/* Returns all parameters but the tensor maps. */
+/* Returns the kernel's parameters for this product, except for the tensor maps. */
 inline params describe(const struct product_args *args) {
   const struct gemm_args *a = &args->gemm;
   bool gated = a->act == ACT_GEGLU;
@@ -125,10 +127,9 @@ template <class T> bool encode_maps(const struct product_device *device, params 
           encode_matrix(device, &p->residual, a->residual, rows, columns, T::RESIDUAL_ROWS, chunk, chunk == 64));
 }
 
-/* Returns the number of thread blocks that share the tiles of some rows, so that each has several tiles. A thread block
- * then starts only once, and loads its next tile's first blocks while it finishes this one. Returns 0 where the thread
- * blocks would get very different numbers of tiles: separate thread blocks, which start as multiprocessors become free,
- * are faster then. */
+/* Returns how many thread blocks divide the tiles of the same rows between them, so that each calculates several tiles.
+ * Such a thread block starts only once, and loads the first blocks of its next tile while it finishes the present one.
+ * Returns 0 where the numbers of tiles would be too unequal; one thread block for each tile is faster then. */
 template <class T> unsigned column_groups(const struct launch_queue *queue, const struct product_args *args) {
   dim3 grid = grid_of(args);
   unsigned places = (unsigned)(queue->sms * T::BLOCKS), groups = places / grid.x;
@@ -179,9 +180,9 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
     p.column_tiles = (int)grid.y;
     grid.y = column_groups<T>(queue, args);
   }
-  /* If there are no more thread blocks than multiprocessors, each should have one of its own. Where the preceding
-   * kernel in the stream frees some multiprocessors early, two thread blocks would otherwise share one and take twice
-   * as long. */
+  /* Give each thread block a multiprocessor of its own, by asking for more shared memory than needed, if there are
+   * enough multiprocessors. Where the preceding kernel in the stream frees some of them early, two thread blocks would
+   * otherwise share one and take twice as long. */
   bool alone = grid.x * grid.y * grid.z <= (unsigned)queue->sms && T::SHARED_BYTES < ALONE_BYTES;
   int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
   dim3 cluster(args->pair == PAIR_WEIGHTS ? 2 : 1, args->pair == PAIR_INPUT ? 2 : 1, args->pair == PAIR_SUM ? 2 : 1);

@@ -16,9 +16,11 @@ namespace {
 
 using namespace norms;
 
-constexpr int ROW_THREADS = 128, RESIDENT = 3; /* thread blocks on a multiprocessor, at least */
+/* ROW_THREADS: threads of a thread block; RESIDENT: least number of thread blocks that a multiprocessor must hold if
+ * each thread has several rows */
+constexpr int ROW_THREADS = 128, RESIDENT = 3;
 
-/* Returns the sum over LANES neighbouring lanes, in all of them. */
+/* Returns the sum of v over LANES neighbouring lanes, to each of them. */
 template <int LANES> __device__ __forceinline__ float add_lanes(float v) {
 #pragma unroll
   for (int i = LANES / 2; i > 0; i /= 2)
@@ -26,14 +28,15 @@ template <int LANES> __device__ __forceinline__ float add_lanes(float v) {
   return v;
 }
 
-/* Adds in a tree: a chain of eight additions would take four clocks for each. */
+/* Returns the sum of eight values. They are added as a tree, because a chain of eight additions would wait four clocks
+ * for each. */
 __device__ __forceinline__ float add8(const float v[8]) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-/* LANES threads share a row of at most 8 * VECTORS * LANES channels: lane l has channels 8 * (l + LANES j) to that + 7,
- * for j < VECTORS. PLAIN: one input, no activation. SEVERAL: each thread has several rows, which saves loads of gamma
- * and beta: they have four times the bytes of a row. */
+/* Layer norm of rows of at most 8 * VECTORS * LANES channels. LANES threads share a row: lane l has, for each j <
+ * VECTORS, the eight channels from 8 * (l + LANES j) on. PLAIN: one input, no activation. SEVERAL: each thread has
+ * several rows, which saves loads of gamma and beta: their FP32 values take four times the bytes of a row. */
 template <int LANES, int VECTORS, bool PLAIN, bool SEVERAL>
 __global__ void __launch_bounds__(ROW_THREADS, SEVERAL ? RESIDENT : 1)
     layer_norm_kernel(const __grid_constant__ struct norm_args p) {
@@ -118,7 +121,8 @@ __global__ void __launch_bounds__(ROW_THREADS, SEVERAL ? RESIDENT : 1)
   } while (SEVERAL && first_row < rows);
 }
 
-/* Layer norm of rows of any length, by one warp a row, which reads the row three times. */
+/* Layer norm of rows of any length, one warp a row. The warp reads its row three times: for mean, variance and
+ * result. */
 __global__ void __launch_bounds__(ROW_THREADS) layer_norm_long_kernel(const __grid_constant__ struct norm_args p) {
   size_t row = (size_t)blockIdx.x * (ROW_THREADS / 32) + threadIdx.x / 32;
   int lane = threadIdx.x % 32, channels = p.c + p.c2;

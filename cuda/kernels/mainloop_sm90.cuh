@@ -1,5 +1,5 @@
-/* Calculates the sums of a tile: the producers load blocks of A and W into a ring of stages, and the consumers multiply
- * them. */
+/* Calculates the sums of a tile of a product A W^T. The producers, one thread each, load blocks of A and W into a ring
+ * of stages (buffers in shared memory); the consumers, warpgroups, multiply them. */
 #ifndef CUDA_KERNELS_MAINLOOP_SM90_CUH
 #define CUDA_KERNELS_MAINLOOP_SM90_CUH
 
@@ -8,12 +8,12 @@
 
 namespace product_sm90 {
 
-/* --- producers: one thread for the input, one for the weights --- */
+/* --- producers: one thread loads the input A, and one the weights W --- */
 
 template <class T> struct producer {
   const params &p;
   work<T> w;
-  int rank; /* rank of this thread block within its pair (a cluster of two): 0 or 1 */
+  int rank; /* rank of this thread block in its pair (a cluster of two): 0 or 1; 0 without a pair */
   pixel at;
 
   __device__ __forceinline__ producer(const params &args, const work<T> &mine) : p(args), w(mine), at() {
@@ -25,12 +25,13 @@ template <class T> struct producer {
     }
   }
 
-  /* Returns the number of rows of A to skip, because the other thread block of the pair loads them. */
+  /* Returns how many rows of the tile of A this thread block does not load, because the other thread block of its pair
+   * loads them for both. */
   __device__ __forceinline__ int skipped() const {
     return p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0;
   }
 
-  /* Returns the column of W at which block `inner` of a tap begins. */
+  /* Returns the column of W at which block number `inner` of tap number `tap` begins. */
   __device__ __forceinline__ int weight_column(int tap, int inner) const {
     return (w.quarter * 4 + tap) * p.channels +
            (inner < p.x_blocks ? inner * BLOCK_K : p.c + (inner - p.x_blocks) * BLOCK_K);
@@ -47,13 +48,13 @@ template <class T> struct producer {
     load_box(to + T::B_BYTES / 2, &p.weight, w.full(s), k, w.weight_row(p, 1));
   }
 
-  /* The arguments of a copy. They are calculated before the wait for the preceding kernel in the stream, not after
-   * it. */
+  /* The arguments of the copy of one block of A. They are calculated ahead of the wait for the preceding kernel in the
+   * stream, so that the copy directly follows the wait. */
   struct input_block {
     const CUtensorMap *map;
     uint32_t to;
     int c;
-    uint32_t place; /* row and column of the tap within the window, packed into one word */
+    uint32_t place; /* position in the convolution window: row in the upper 16 bits, column in the lower 16 bits */
   };
 
   __device__ __forceinline__ input_block find_input(int s, int tap, int inner) const {
@@ -83,8 +84,8 @@ template <class T> struct producer {
     }
   }
 
-  /* Bias and time row. half_columns returns the columns that exist in a half of the tile; both copies' bytes are
-   * multiples of 16. */
+  /* The following functions load bias and time row (a vector from the time embedding). half_columns returns how many
+   * columns of y exist in half 0 or 1 of the tile. The bytes of both copies are multiples of 16. */
   __device__ __forceinline__ int half_columns(int half) const {
     int left = p.gate ? p.columns - w.column : p.columns - w.column - half * T::HALF;
     return min(max(left, 0), (int)T::HALF);
@@ -106,8 +107,8 @@ template <class T> struct producer {
     return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
   }
 
-  /* Calls load(block, stage, tap, inner) for each block of the tile's sum, when its stage is free. inner: the block's
-   * number within its tap. */
+  /* Calls load(block, stage, tap, inner) for each block of the tile's sum, as soon as its stage (buffer in shared
+   * memory) is free. tap: number of the block's tap; inner: number of the block within its tap. */
   template <class Load> __device__ __forceinline__ void each_block(ring<T> &at_stage, Load load) const {
     int tap = quotient(w.begin, p.tap_blocks), inner = w.begin - tap * (int)p.tap_blocks.by;
 #pragma unroll 1
@@ -121,8 +122,8 @@ template <class T> struct producer {
     }
   }
 
-  /* Loads the weights. They are constant, so this need not wait for earlier kernels in the stream. The other producer,
-   * which waits anyway, loads the bias. */
+  /* Loads the weights. They are constant, so this does not wait for earlier kernels in the stream. The bias is constant
+   * too, but the producer of A loads it, which has time while it waits. */
   __device__ __forceinline__ void run_weights() {
     ring<T> at_stage;
     do {
@@ -140,21 +141,22 @@ template <class T> struct producer {
       wait_for_releases(at_stage);
   }
 
-  /* Waits until all stages are free. This thread block must not end while arrivals from the other one are under way to
-   * it, and a cluster barrier orders those only with a release, which takes a thousand clocks. The stages that held the
-   * last tile's results are not released; their stores have been waited for. */
+  /* Waits until all stages (buffers in shared memory) are free. A thread block must not end while the other thread
+   * block of its pair may still signal its barriers. A barrier of the cluster would also ensure this, but it takes a
+   * thousand clocks. The stages that held the last tile's results are never released; their stores were waited for. */
   __device__ __forceinline__ void wait_for_releases(ring<T> &at_stage) const {
 #pragma unroll 1
     for (int i = T::SEVERAL && p.column_tiles ? 0 : w.chunks(p); i < T::STAGES; i++, at_stage.advance())
       barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
   }
 
-  /* Loads the input. Everything possible is done before the wait for the preceding kernel in the stream, so that the
-   * first block's copy follows it directly. */
+  /* Loads the input. All that is possible is done before the wait for the preceding kernel in the stream, so that the
+   * first block's copy directly follows the wait. */
   __device__ __forceinline__ void run_input() {
     ring<T> at_stage;
     do {
-      /* Announce and load the bias, wait for the preceding kernel in the stream, then load A block after block. */
+      /* Tell the barrier what comes, load the bias, wait for the preceding kernel in the stream; then load block after
+       * block of A. */
       bool vectors = w.has_vectors(p);
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
         input_block block = find_input(s, tap, inner);
@@ -178,7 +180,8 @@ template <class T> struct producer {
     } while (w.next(p));
   }
 
-  /* Loads the residual into the stages that follow those of the last block of the sum. */
+  /* Loads the residual of the tile into the stages (buffers in shared memory) that follow the stage of the last block
+   * of the sum. */
   __device__ __forceinline__ void load_residual(ring<T> &at_stage) const {
     bool sum = T::SUMS && p.pair == PAIR_SUM;
     int column = w.column + (sum ? rank * T::HALF : 0), bytes = sum ? T::M * T::HALF * 2 : T::CHUNK_BYTES;
@@ -202,7 +205,8 @@ template <class T> struct consumer {
   const params &p;
   work<T> w;
   char *memory;
-  /* Shared memory, one for each consumer: how many splits of its tile had arrived before this one. */
+  /* array in shared memory, indexed by consumer: how many splits (parts of the tile's sum) had arrived before this
+   * one */
   unsigned *told;
   int group, thread, lane, rank;
   float sum[T::HIGH][T::N / 8][4];
@@ -212,8 +216,8 @@ template <class T> struct consumer {
     named_sync(BARRIER_GROUP + group, 128);
   }
 
-  /* Releases a stage: one lane of each warp that reads it arrives. The stage is free when all have, in both thread
-   * blocks of a pair. */
+  /* Releases a stage (buffer in shared memory): one lane of each warp arrives at the stage's barrier. The stage is free
+   * when all warps that read it have arrived; in a pair, the warps of both thread blocks. */
   __device__ __forceinline__ void release(int stage) const {
     if (lane == 0) {
       barrier_arrive(w.empty(stage));
@@ -222,8 +226,8 @@ template <class T> struct consumer {
     }
   }
 
-  /* The sums of the first split begin with bias and time row. This costs no time, because the first blocks are still
-   * being loaded. */
+  /* Sets the sums to 0, or in the first part of a split sum to bias and time row. This costs no time, because the first
+   * blocks are still being loaded. */
   __device__ __forceinline__ void begin() {
     int column = lane % 4 * 2;
     clear();
@@ -269,7 +273,8 @@ template <class T> struct consumer {
       pin(sum[h]);
   }
 
-  /* Issues the products with the block in the ring's present stage. Returns the number of that stage. */
+  /* Issues the products with the blocks of A and W in the next stage (buffer in shared memory). Returns the number of
+   * that stage, which the caller releases when the products are done. */
   __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
     int stage = at.stage;
     uint32_t offset = stage * (T::STAGE_BYTES / 16);

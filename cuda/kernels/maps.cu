@@ -1,11 +1,12 @@
-/* Maps of a picture: the CUDA device's OP_MAP. unet/cpu/cpu_maps.c has the definition. All arithmetic is in integers,
- * as unet/plan/op.h says, so that every device makes the same map. */
+/* Maps of a picture, such as its edges or its blurred colours, which steer control networks: the CUDA device's OP_MAP.
+ * unet/cpu/cpu_maps.c has the definition. All arithmetic is in integers, as unet/plan/op_pixels.h says, so that every
+ * device makes the same map. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256, WARP = 32;
-constexpr int REACH = 48; /* reach of the largest blur, in pixels to each side */
+constexpr int REACH = 48; /* largest reach of a blur: pixels to each side that count */
 
 __device__ __forceinline__ int rounded(float value) {
   return (int)(value + 0.5f);
@@ -42,7 +43,7 @@ __device__ __forceinline__ void put(const struct map_args &p, int x, int y, int 
   at[2] = __float2half_rn((float)b * (1 / 255.0f));
 }
 
-/* --- tones: one thread for each pixel --- */
+/* --- grey values and masks by brightness: one thread for each pixel --- */
 
 __global__ void __launch_bounds__(THREADS) tone_kernel(const __grid_constant__ struct map_args p) {
   int at = blockIdx.x * THREADS + threadIdx.x, x = at % p.w, y = at / p.w;
@@ -55,13 +56,13 @@ __global__ void __launch_bounds__(THREADS) tone_kernel(const __grid_constant__ s
   put(p, x, y, value, value, value);
 }
 
-/* --- cells: first their means, then the picture --- */
+/* --- maps of coarse cells (squares of pixels): first each cell's mean, then the map --- */
 
 __device__ __forceinline__ int cells(int size, int cell) {
   return (size + cell - 1) / cell;
 }
 
-/* Returns the sum over a warp. */
+/* Returns the sum of v over all lanes of a warp, to each of them. */
 __device__ __forceinline__ int3 warp_sum(int3 v) {
   for (int i = WARP / 2; i; i /= 2) {
     v.x += __shfl_xor_sync(~0u, v.x, i);
@@ -71,7 +72,8 @@ __device__ __forceinline__ int3 warp_sum(int3 v) {
   return v;
 }
 
-/* Returns one thread's part of a cell's sum, when this many threads share the cell. */
+/* Returns one thread's part of the sum of the colours in a cell (a square of pixels), if `threads` threads divide the
+ * pixels of the cell between them. */
 __device__ int3 cell_part(const struct map_args &p, int cell, int left, int top, int thread, int threads) {
   int width = min(cell, p.w - left), count = width * min(cell, p.h - top);
   int3 sum = make_int3(0, 0, 0);
@@ -88,13 +90,14 @@ __device__ __forceinline__ void put_mean(const struct map_args &p, int cell, int
   p.mean[index] = make_uchar4((sum.x + count / 2) / count, (sum.y + count / 2) / count, (sum.z + count / 2) / count, 0);
 }
 
-/* A small cell has one warp, a large one a thread block. Cells of one pixel need no means. */
+/* Calculates the mean colour of each cell (a square of pixels). A warp has a cell of up to 16 x 16 pixels, a thread
+ * block a larger one. Cells of one pixel need no mean. */
 __global__ void __launch_bounds__(THREADS) means_kernel(const __grid_constant__ struct map_args p) {
   __shared__ int3 parts[THREADS / WARP];
   wait_for_previous();
   int cell = parameter(p, 0), columns = cells(p.w, cell), count = columns * cells(p.h, cell);
   int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-  /* Each cell's sum, by a warp or by the thread block. */
+  /* Add up each cell's pixels and store the mean, by a warp or by the whole thread block. */
   bool large = cell > 16;
   int first = large ? blockIdx.x : blockIdx.x * (THREADS / WARP) + warp;
   int step = large ? gridDim.x : gridDim.x * (THREADS / WARP);
@@ -153,24 +156,24 @@ __global__ void __launch_bounds__(THREADS) cells_kernel(const __grid_constant__ 
   }
 }
 
-/* --- blur: along the rows, then along the columns, together with the map that is made of it --- */
+/* --- blurs: first along rows, then along columns; the second kernel also makes the map of the blurred picture --- */
 
 __device__ __forceinline__ int pairs(int count) {
   return count > 1 ? count * (count - 1) / 2 : 0;
 }
 
-/* Stores the weight of a pixel at distance `thread` in shared memory. */
+/* Stores in shared memory the weight that the blur gives to pixels at distance `thread`. */
 __device__ __forceinline__ void make_weights(int *weight, int radius, int thread) {
   int n = 2 * radius + 1, j = 3 * radius - thread;
   if (j >= 0)
     weight[thread] = pairs(j + 2) - 3 * pairs(j - n + 2) + 3 * pairs(j - 2 * n + 2);
 }
 
-/* A thread block has THREADS pixels of a row. */
+/* Blurs along rows. Each thread block calculates THREADS pixels of one row. */
 __global__ void __launch_bounds__(THREADS) soft_rows_kernel(const __grid_constant__ struct map_args p) {
   __shared__ uchar4 codes[THREADS + 2 * REACH];
   __shared__ int weight[REACH + 1];
-  /* Load the row's 8-bit values with a border. */
+  /* Load the 8-bit values of these pixels with a border. */
   int x = blockIdx.x * THREADS + threadIdx.x, y = blockIdx.y;
   wait_for_previous();
   int radius = parameter(p, 0), reach = 3 * radius, n = 2 * radius + 1;
@@ -181,7 +184,7 @@ __global__ void __launch_bounds__(THREADS) soft_rows_kernel(const __grid_constan
   __syncthreads();
   if (x >= p.w)
     return;
-  /* Weighted sum along the row. */
+  /* Add up the weighted values along the row. */
   unsigned r = 0, g = 0, b = 0;
 #pragma unroll 4
   for (int k = -reach; k <= reach; k++) {
@@ -229,7 +232,8 @@ __global__ void __launch_bounds__(THREADS) soft_columns_kernel(const __grid_cons
     put(p, x, y, (soft.x + 8) >> 4, (soft.y + 8) >> 4, (soft.z + 8) >> 4);
 }
 
-constexpr int EDGE_W = 32, EDGE_H = 16; /* tile of a thread block of soft_edges_kernel */
+/* width and height, in pixels, of the tile that a thread block of soft_edges_kernel calculates */
+constexpr int EDGE_W = 32, EDGE_H = 16;
 
 __device__ __forceinline__ int squared(int nw, int n, int ne, int w, int e, int sw, int s, int se) {
   int gx = ne + 2 * e + se - nw - 2 * w - sw, gy = sw + 2 * s + se - nw - 2 * n - ne;
@@ -244,13 +248,13 @@ __global__ void __launch_bounds__(THREADS) soft_edges_kernel(const __grid_consta
   int radius = parameter(p, 0), n = 2 * radius + 1, low = 16 * parameter(p, 1), half = 16 * parameter(p, 2);
   make_weights(weight, radius, threadIdx.x);
   __syncthreads();
-  /* Blur the tile with its border. */
+  /* Blur the tile and its border along columns. */
   for (int i = threadIdx.x; i < (EDGE_W + 2) * (EDGE_H + 2); i += THREADS) {
     int column = i % (EDGE_W + 2), row = i / (EDGE_W + 2);
     soft[row][column] = soft_at(p, weight, 3 * radius, (unsigned)(n * n * n), left + column - 1, top + row - 1);
   }
   __syncthreads();
-  /* Sobel gradients of the blurred tile; the largest of the three colours counts. */
+  /* Calculate Sobel gradients of the blurred tile. Of the three colours, the one with the largest gradient counts. */
   for (int i = threadIdx.x; i < EDGE_W * EDGE_H; i += THREADS) {
     int x = left + i % EDGE_W, y = top + i / EDGE_W;
     if (x >= p.w || y >= p.h)
@@ -265,10 +269,12 @@ __global__ void __launch_bounds__(THREADS) soft_edges_kernel(const __grid_consta
   }
 }
 
-/* --- edges: weak and strong pixels, one bit each, then passes of hysteresis --- */
+/* --- edges by Canny's method: weak and strong edge pixels, one bit each, then passes of hysteresis --- */
 
 constexpr int WORD = 32, WORDS = EDGE_TILE / WORD;
-constexpr int GREY = WORD + 4, SLOPES = WORD + 2; /* side of a square of WORD x WORD pixels with its border */
+/* sides, in pixels, of a square of WORD x WORD pixels with its border: 2 pixels for grey values, 1 pixel for
+ * gradients */
+constexpr int GREY = WORD + 4, SLOPES = WORD + 2;
 
 __device__ __forceinline__ int words_of(int w) {
   return (w + WORD - 1) / WORD;
@@ -278,7 +284,8 @@ __device__ __forceinline__ int steepness(short2 slope) {
   return abs(slope.x) + abs(slope.y);
 }
 
-/* Calculates the gradients of a square and its border; 0 outside the picture. */
+/* Calculates the gradients of the brightness in a square of WORD x WORD pixels and its border. Outside the picture they
+ * are 0. */
 __device__ void make_slopes(const struct map_args &p, int left, int top, short2 (&slope)[SLOPES][SLOPES]) {
   __shared__ int grey[GREY][GREY];
   for (int i = threadIdx.x; i < GREY * GREY; i += THREADS)
@@ -305,17 +312,18 @@ __device__ __forceinline__ bool is_ridge(const short2 *at, int here) {
   return here > steepness(at[-SLOPES - side]) && here > steepness(at[SLOPES + side]);
 }
 
-/* A thread block has WORD x WORD pixels, and each of its warps some rows of them. */
+/* Finds weak and strong edge pixels. Each thread block has WORD x WORD pixels; each of its warps has some rows of
+ * them. */
 __global__ void __launch_bounds__(THREADS) edges_kernel(const __grid_constant__ struct map_args p) {
   __shared__ short2 slope[SLOPES][SLOPES];
   int left = blockIdx.x * WORD, top = blockIdx.y * WORD, lane = threadIdx.x % WARP;
   wait_for_previous();
   make_slopes(p, left, top, slope);
   int a = parameter(p, 0), b = parameter(p, 1), low = min(a, b), high = max(a, b);
-  /* Thin the edges, and apply both thresholds. */
+  /* Keep only the ridges of the gradient, and apply both thresholds. */
   for (int row = threadIdx.x / WARP; row < WORD && top + row < p.h; row += THREADS / WARP) {
     const short2 *at = &slope[row + 1][lane + 1];
-    int here = steepness(*at); /* 0 outside the picture */
+    int here = steepness(*at); /* size of the gradient at this pixel */
     bool weak = here > low && is_ridge(at, here);
     unsigned any = __ballot_sync(~0u, weak), strong = __ballot_sync(~0u, weak && here > high);
     size_t word = (size_t)(top + row) * words_of(p.w) + blockIdx.x;
@@ -324,7 +332,8 @@ __global__ void __launch_bounds__(THREADS) edges_kernel(const __grid_constant__ 
   }
 }
 
-/* Returns strong with all weak pixels that are connected to it within the word. */
+/* Returns `strong` with those weak pixels added that are connected to a strong pixel within this word (32 pixels, one
+ * bit each). */
 __device__ __forceinline__ unsigned fill_word(unsigned weak, unsigned strong) {
   unsigned up = (((weak + (strong & weak)) ^ weak) & weak) | strong;
   unsigned back = __brev(weak), down = __brev(up);
@@ -332,7 +341,8 @@ __device__ __forceinline__ unsigned fill_word(unsigned weak, unsigned strong) {
   return __brev(down);
 }
 
-/* Returns a word of a row with each bit also set at both neighbours, including bits from the words next to it. */
+/* Returns a word (32 pixels of a row, one bit each) in which every pixel next to a set pixel is set as well. *row is
+ * the word; row[-1] and row[1] are its neighbours. */
 __device__ __forceinline__ unsigned spread(const volatile unsigned *row) {
   unsigned before = row[-1], here = row[0], after = row[1];
   return here | here << 1 | here >> 1 | before >> (WORD - 1) | after << (WORD - 1);
@@ -340,7 +350,7 @@ __device__ __forceinline__ unsigned spread(const volatile unsigned *row) {
 
 constexpr int TILE_THREADS = EDGE_TILE * WORDS;
 
-/* Loads the strong pixels of a tile and its border, from before this pass. */
+/* Loads the strong pixels of a tile and of its border as the pass before has left them. */
 __device__ void load_tile(const struct map_args &p, const unsigned *from, int first, int top,
                           unsigned (&strong)[EDGE_TILE + 2][WORDS + 2]) {
   int words = words_of(p.w);
@@ -351,7 +361,7 @@ __device__ void load_tile(const struct map_args &p, const unsigned *from, int fi
   }
 }
 
-/* Writes eight pixels at a time where the picture's rows are aligned for it. */
+/* Writes the edges of a tile to the map, eight pixels at a time if rows are aligned for that. */
 __device__ void put_tile(const struct map_args &p, int left, int top,
                          const unsigned (&strong)[EDGE_TILE + 2][WORDS + 2]) {
   bool eights = p.w % 8 == 0;
@@ -376,8 +386,9 @@ __device__ void put_tile(const struct map_args &p, int left, int top,
   }
 }
 
-/* Does one pass of hysteresis. A thread block has a tile, and each thread a word of a row. Threads read each other's
- * results in any order; when no thread finds anything new, the tile is complete. */
+/* Does one pass of hysteresis: strong edges grow along weak ones, within a tile. A thread block has a tile, and each
+ * thread a word (32 pixels of a row). Threads may read each other's results early or late: the tile is complete when no
+ * thread finds anything new. */
 __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_constant__ struct map_args p) {
   __shared__ unsigned strong[EDGE_TILE + 2][WORDS + 2];
   int first = blockIdx.x * WORDS, top = blockIdx.y * EDGE_TILE, words = words_of(p.w);
@@ -389,7 +400,7 @@ __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_c
   unsigned weak = there ? p.weak[at] : 0;
   volatile unsigned *here = &strong[row + 1][word + 1];
   __syncthreads();
-  /* Grow strong pixels along weak ones until nothing changes. */
+  /* Grow strong pixels along weak ones until nothing changes in the tile. */
   bool changed;
   do {
     changed = false;
@@ -401,7 +412,7 @@ __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_c
         *here = next, changed = true;
     }
   } while (__syncthreads_or(changed));
-  /* The last pass draws the map; the others leave their result to the next. */
+  /* The last pass writes the map; the others store their strong pixels for the next pass. */
   if (p.pass + 1 == EDGE_ROUNDS)
     put_tile(p, first * WORD, top, strong);
   else if (there)

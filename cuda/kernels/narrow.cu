@@ -12,29 +12,32 @@ namespace {
 
 constexpr int SIDE = 16, BORDERED = SIDE + 2, WARPS = 8, THREADS = 32 * WARPS, ROWS = SIDE / WARPS;
 
-/* Returns the bytes of shared memory of a thread block with c input and n output channels: weights, two tiles of the
- * input, and the output. */
+/* Returns how many bytes of shared memory a thread block needs with c input and n output channels: for all weights, two
+ * tiles of the input, and each warp's row of results. */
 constexpr int count_bytes(int c, int n) {
   int taps = c == 8 ? 10 : 9;
   return (taps * n + 2 * BORDERED * BORDERED) * c * 2 + WARPS * SIDE * (n + 8) * 4;
 }
 
-/* C input channels, N output channels. A step of the product's sum has 16 values: half a tap or less, or two taps of 8
- * channels each, of which the tenth tap has zero weights. */
+/* A convolution from C to N channels. One step of its sum adds 16 products, the depth of an mma instruction: 16
+ * channels of one tap (place of the window), or 8 channels of two taps. In the latter case there is a tenth tap, with
+ * zero weights. */
 template <int C_, int N_> struct shape {
-  static constexpr int C = C_, N = N_, CHUNKS = C / 8; /* chunks of 16 bytes in a pixel */
+  /* number of 16-byte chunks (8 channels) in a pixel of the input */
+  static constexpr int C = C_, N = N_, CHUNKS = C / 8;
   static constexpr int TAPS = CHUNKS == 1 ? 10 : 9, STEPS = TAPS * CHUNKS / 2;
   static constexpr int WEIGHT_CHUNKS = TAPS * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
-  static constexpr int UNROLL = C == 64 ? 1 : 3;                          /* taps unrolled */
-  static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2; /* thread blocks on a multiprocessor */
-  /* floats from row to row of the results, so that rows have no bank conflicts */
+  static constexpr int UNROLL = C == 64 ? 1 : 3; /* number of iterations of the loop over taps that are unrolled */
+  /* least number of thread blocks that a multiprocessor must be able to hold */
+  static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2;
+  /* number of floats from one row of results to the next in shared memory, so that rows begin in different banks */
   static constexpr int OUT_PITCH = N + 8;
   static constexpr int SHARED_BYTES = count_bytes(C, N);
   static_assert(SHARED_BYTES == (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4, "as laid out");
 };
 
-/* Returns the index of a chunk in shared memory, swizzled so that the same chunk of eight rows lies in different
- * banks. */
+/* Returns the position of a 16-byte chunk in shared memory, counted in chunks. Chunks are swizzled, so that the same
+ * chunk of eight rows lies in different banks. */
 template <class S> __device__ __forceinline__ int place(int row, int chunk) {
   return row * S::CHUNKS + (S::CHUNKS == 8   ? chunk ^ (row & 7)
                             : S::CHUNKS == 4 ? chunk ^ (row >> 1 & 3)
@@ -74,7 +77,8 @@ __device__ __forceinline__ void load_tile(const struct gemm_args &p, const tilin
 
 template <class S>
 __device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile, float sum[ROWS][S::N / 8][4]) {
-  /* Lane l loads pixels of chunk 2 step + l / 16 of the sum, and weights of chunk 2 step + l / 8 % 2. */
+  /* Each lane gives ldmatrix one address: lane l that of pixels' chunk 2 step + l / 16, and that of weights' chunk 2
+   * step + l / 8 % 2. */
   constexpr int INNER = S::CHUNKS == 1 ? 1 : S::CHUNKS / 2;
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll S::UNROLL
@@ -101,15 +105,15 @@ __device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile
   }
 }
 
-/* Writes one row of 16 pixels. It goes through shared memory, so that a lane has eight channels of a pixel for bias,
- * residual, activation and one store. */
+/* Applies the epilogue to one row of 16 pixels and stores it. The row goes through shared memory, after which each lane
+ * has eight channels of a pixel and stores them at once. */
 template <class S>
 __device__ __forceinline__ void write_row(const struct gemm_args &p, const float sum[S::N / 8][4], float *out,
                                           size_t pixel, int pixels) {
   constexpr int CHUNKS = S::N / 8, TURNS = SIDE * CHUNKS / 32;
   int lane = threadIdx.x % 32;
   struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
-  /* Rearrange through shared memory. */
+  /* Give each lane eight channels of a pixel, through shared memory. */
   __syncwarp();
 #pragma unroll
   for (int j = 0; j < CHUNKS; j++)
@@ -118,7 +122,7 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
       *reinterpret_cast<float2 *>(out + (lane / 4 + half * 8) * S::OUT_PITCH + j * 8 + lane % 4 * 2) =
           make_float2(sum[j][2 * half], sum[j][2 * half + 1]);
   __syncwarp();
-  /* Eight channels at a time, where bias, residual and activation allow it. */
+  /* Finish eight channels at a time, if the activation and the number of channels allow it. */
   bool soft = p.act == ACT_SILU && !p.residual_last;
   if (p.columns == S::N && (is_simple(p.act) || soft)) {
     uint4 residual[TURNS];
@@ -143,7 +147,7 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
     }
     return;
   }
-  /* Any other case: one element at a time. */
+  /* Finish any other case one element at a time. */
 #pragma unroll 1
   for (int i = lane; i < pixels * p.columns; i += 32) {
     int x = i / p.columns, column = i % p.columns;
@@ -159,13 +163,14 @@ __global__ void __launch_bounds__(THREADS, S::BLOCKS) narrow_kernel(const __grid
   int lane_row = threadIdx.x / 32 * ROWS;
   float *out = reinterpret_cast<float *>(tile + 2 * S::TILE_CHUNKS) + threadIdx.x / 32 * SIDE * S::OUT_PITCH;
   tiling tiles = make_tiling(p);
-  load_weights<S>(p, weights); /* constant, so they need not wait for the preceding kernel in the stream */
+  /* the weights are constant, so their copies need not wait for the preceding kernel in the stream */
+  load_weights<S>(p, weights);
   wait_for_previous();
   load_tile<S>(p, tiles, tile, blockIdx.x);
   copies_commit();
   int buffer = 0;
   for (int index = blockIdx.x; index < tiles.count; index += gridDim.x, buffer ^= 1) {
-    /* Start to load the next tile, wait for this one. */
+    /* Start to load the next tile, and wait for the present one. */
     if (index + (int)gridDim.x < tiles.count)
       load_tile<S>(p, tiles, tile + (buffer ^ 1) * S::TILE_CHUNKS, index + gridDim.x);
     copies_commit();

@@ -1,12 +1,12 @@
-/* Launches norms with any activation. */
+/* Launches a group norm or a layer norm, with any activation after it. */
 #include "cuda/kernels/norm.cuh"
 
 cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args *args) {
   cudaError_t status = args->groups ? launch_group_norm(queue, args) : launch_layer_norm(queue, args);
   if (status != cudaSuccess || args->act == ACT_NONE || args->act == ACT_SILU)
     return status;
-  /* No supported network has an activation other than SiLU after a norm. Others cost a launch of their own, in
-   * place. */
+  /* The norms' own kernels apply SiLU only. Another activation, which no supported network has after a norm, is a
+   * second launch that works in place. */
   struct gather_args rest = {};
   rest.x = rest.y = args->y;
   rest.n = args->n;

@@ -1,4 +1,5 @@
-/* Helpers that the norms' kernels share: they read one of two inputs and write the result. */
+/* Functions that the kernels of group norm and layer norm share: they read from one of two inputs, load gamma and beta,
+ * and write the result. */
 #ifndef CUDA_KERNELS_NORM_CUH
 #define CUDA_KERNELS_NORM_CUH
 
@@ -8,14 +9,15 @@ cudaError_t launch_group_norm(const struct launch_queue *queue, const struct nor
 cudaError_t launch_group_norm_runs(const struct launch_queue *queue, const struct norm_args *args);
 cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct norm_args *args);
 
-/* True if the kernels can read channels eight at a time. */
+/* Returns true if the kernels can read and write channels eight at a time: all numbers of channels are multiples of 8,
+ * and x is FP16. */
 static inline bool norm_has_vectors(const struct norm_args *args) {
   return args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->x_f32;
 }
 
 namespace norms {
 
-/* WIDTH channels of a pixel as they lie in memory: 8 halves, or one element of either type, already converted. */
+/* WIDTH channels of a pixel: eight halves as they lie in memory, or one element, which was FP16 or FP32, as a float. */
 template <int WIDTH> struct packed { float value; };
 template <> struct packed<8> { uint4 raw; };
 
@@ -43,8 +45,8 @@ __device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, in
   unpack(fetch<WIDTH>(p, pixel, channel), out);
 }
 
-/* Load constants at this point of the code, ahead of wait_for_previous: they come from memory, which takes as long as
- * all the rest of a norm. With a plain load the compiler would move the load to the place where the value is used. */
+/* Load constants at this point of the code, ahead of wait_for_previous, because a read from memory takes as long as all
+ * the rest of a norm. The compiler would move a plain load to the place where the value is used. */
 __device__ __forceinline__ float load_constant(const float *from) {
   float value;
   asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(from));
@@ -57,7 +59,7 @@ __device__ __forceinline__ float4 load_constants(const float *from) {
   return v;
 }
 
-/* Loads WIDTH floats of gamma or beta; fills in `otherwise` where the norm has none. */
+/* Loads WIDTH floats of gamma or beta; if the norm has none (from is NULL), sets them to `otherwise`. */
 template <int WIDTH>
 __device__ __forceinline__ void read_vector(const float *from, int channel, float otherwise, float out[WIDTH]) {
   if (!from) {
@@ -82,10 +84,10 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
     *to = __float2half_rn(in[0]);
 }
 
-/* --- group norms --- */
+/* --- helpers of group norms only --- */
 
-/* Returns (mean, reciprocal standard deviation) of a group. total: sums of the distances from the pivot and of their
- * squares; share: 1 / number of values in the group. */
+/* Returns mean and reciprocal standard deviation of a group. total: sum of the distances of its values from the pivot,
+ * and sum of their squares; share: 1 / number of values in the group. */
 __device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total, float share) {
   float mean = total.x * share, variance = fmaxf(total.y * share - mean * mean, 0.0f);
   return make_float2(pivot + mean, rsqrtf(variance + p.eps));
@@ -96,7 +98,7 @@ __device__ __forceinline__ void add(float2 &to, float x, float y) {
   to.y += y;
 }
 
-/* Returns the sum over each `lanes` neighbouring lanes, in all of them. */
+/* Returns the sum of v over `lanes` neighbouring lanes, to each of them. */
 __device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
 #pragma unroll
   for (int i = lanes / 2; i > 0; i /= 2) {

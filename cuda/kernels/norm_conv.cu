@@ -30,14 +30,17 @@ namespace {
 enum { SLICES = 4, WARPS = 8, THREADS = 32 * WARPS, CHANNELS_MAX = 96, HELD = 13 };
 
 struct division {
-  int slice;        /* channels of a thread block */
-  int rows, blocks; /* picture rows of a cluster; clusters of a picture */
+  int slice; /* number of input channels that a thread block works on */
+  /* rows: number of a picture's rows that a cluster calculates; blocks: number of clusters that share the rows of a
+   * picture */
+  int rows, blocks;
 };
 
-constexpr int WIDE = 32 + 8, NARROW = 16 + 8; /* halves from one row of a plane to the next */
+/* number of halves from one row of a plane to the next: WIDE in planes of 32 channels, NARROW in a last plane of 16 */
+constexpr int WIDE = 32 + 8, NARROW = 16 + 8;
 
-/* Layout of weights or tile in shared memory: offsets in halves. count: the number of rows, which are pixels or rows of
- * weights. */
+/* Layout of the tile or of the weights in shared memory, as planes of 32 channels. slice: number of channels; count:
+ * number of rows (pixels, or rows of weights). place() returns an offset in halves. */
 struct planes {
   int slice, count;
   __device__ __forceinline__ int place(int index, int octet) const {
@@ -51,8 +54,8 @@ __host__ __device__ constexpr int plane_halves(int slice, int count) {
   return slice / 32 * count * WIDE + (slice % 32 ? count * NARROW : 0);
 }
 
-/* The order of threads: each thread always has the same eight channels, and as many threads as have all the slice's
- * channels form a line. Different lines have different pixels. */
+/* How the threads divide a picture: each thread has the same eight channels of several pixels. The threads that
+ * together have all channels of the slice form a line; different lines have different pixels. */
 struct lines {
   int count, line, octet;
   bool active;
@@ -62,8 +65,9 @@ struct lines {
 };
 
 struct memory {
-  float2 partial[THREADS * 8]; /* [line][channel] */
-  float2 parts[THREADS];       /* [part][channel] */
+  /* [line][channel]: sums of the distances to the channel's first value, and of their squares */
+  float2 partial[THREADS * 8];
+  float2 parts[THREADS]; /* [part][channel]: the sums of several lines, added up */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
@@ -77,11 +81,11 @@ __device__ __forceinline__ const __half *find_source(const struct norm_conv_args
   return second ? p.x2 + pixels * p.c2 + (channel - p.c) : p.x + pixels * p.c + channel;
 }
 
-/* The pixels of the picture that a thread holds, each own.count after the one before: values, and positions in the
- * tile. */
+/* The pixels of the picture that a thread keeps in registers: eight channels of each, from pixel number own.line on,
+ * own.count pixels apart. */
 struct held {
   uint4 raw[HELD];
-  int at[HELD]; /* -1: the pixel is not in the tile */
+  int at[HELD]; /* offset, in halves, at which each pixel is stored in the tile; -1: the pixel is not in the tile */
 
   __device__ __forceinline__ void find_places(const struct norm_conv_args &p, const division &d, const lines &own,
                                               int top, const planes &place) {
@@ -107,7 +111,8 @@ struct held {
         raw[i] = *reinterpret_cast<const uint4 *>(from + (size_t)(own.line + i * own.count) * pitch);
   }
 
-  /* Sums up the distances to each channel's first value, and their squares. */
+  /* Statistics: adds the distance of each value to its channel's first value, and the square of that distance, to the
+   * thread's sums. */
   __device__ __forceinline__ void add_up(const struct norm_conv_args &p, const lines &own, const float pivot[8],
                                          float2 *to) const {
     float sum[8] = {}, square[8] = {};
@@ -153,12 +158,13 @@ struct held {
   }
 };
 
-/* Turns the lines' sums into the factor and the shift of a channel. first, size: the first channel and the number of
- * channels of its group. */
+/* Turns the sums of all lines of threads into the factor and the shift with which a channel is normalised. parts:
+ * number of threads that add the lines of one channel; part: which of them this thread is; first, size: first channel
+ * and number of channels of the channel's group. */
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
-  /* Add up each channel's partial sums; several threads share a channel. */
+  /* Add up the sums of the lines for each channel; several threads share a channel. */
   float pixels = (float)(p.h * p.w);
   float2 total = make_float2(0, 0);
   if (part < parts) {
@@ -171,7 +177,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
     m->parts[threadIdx.x] = total;
   }
   __syncthreads();
-  /* Mean of each channel, and the sum of the squares of the distances to it. */
+  /* Calculate the mean of each channel, and the sum of the squares of the distances to that mean. */
   if (threadIdx.x < d.slice) {
 #pragma unroll 4
     for (int i = 1; i < parts; i++) {
@@ -182,7 +188,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
     m->channels[channel] = make_float2(pivot + distance, total.y - total.x * distance);
   }
   __syncthreads();
-  /* Mean and variance of the group; factor and shift of the channel. */
+  /* Calculate mean and variance of the group, then the channel's factor and shift. */
   if (threadIdx.x < d.slice) {
     float mean = 0, square = 0;
 #pragma unroll 4
@@ -200,7 +206,7 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
   __syncthreads();
 }
 
-/* Writes zeros to those pixels of the tile that are outside the picture. */
+/* Writes zeros to those pixels of the tile that lie outside the picture. */
 __device__ __forceinline__ void clear_borders(const struct norm_conv_args &p, const division &d, const lines &own,
                                               int top, const planes &place, __half *tile) {
   int wide = p.w + 2, x = own.line % wide, y = own.line / wide, right = own.count % wide, down = own.count / wide;
@@ -230,7 +236,8 @@ __device__ __forceinline__ void copy_weights(const struct norm_conv_args &p, int
   copies_commit();
 }
 
-/* Multiplies at one tap of the window, for 16 STEPS channels of one plane. */
+/* Adds the products of the tile with the weights of one tap (place of the window), for 16 STEPS channels of one plane
+ * (32 or 16 channels). */
 template <int M, int N, int STEPS>
 __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *weights, const __half *tile,
                                          const int (&at)[N], int offset) {
@@ -255,7 +262,8 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *we
   }
 }
 
-/* Multiplies at all taps of the window and for all channels: planes of 32, and the last 16 if there are any. */
+/* Adds the products of the tile with the weights of all taps and channels: first plane after plane of 32 channels, then
+ * the last 16 channels if there are any. */
 template <int M, int N>
 __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice, int pixels, const __half *weights,
                                                 const __half *tile, const int (&at)[N], int wide) {
@@ -277,7 +285,8 @@ __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice
   }
 }
 
-/* The results that a lane finishes: one of each four sums, for the upper or lower 8 columns and every second pixel. */
+/* The results that a lane finishes: one of every four that its warp calculates, as each thread block of the cluster
+ * finishes a quarter. They are in every second pixel and in every second group of 8 columns. */
 template <int M, int N> struct outcome {
   float value[M][N];
   size_t to[N];
@@ -294,7 +303,7 @@ template <int M, int N> struct outcome {
     }
   }
 
-  /* Sets the lane's results to bias, time row and residual. */
+  /* Sets the lane's results to bias, time row and residual, to which the sums are added later. */
   __device__ __forceinline__ void begin(const struct norm_conv_args &p, const float (&bias)[M], int column) {
 #pragma unroll
     for (int u = 0; u < M; u++) {
@@ -308,7 +317,7 @@ template <int M, int N> struct outcome {
     }
   }
 
-  /* Adds the sums that all thread blocks of the cluster have sent, and stores the result. */
+  /* Adds the sums that the four thread blocks of the cluster have sent, and stores the results. */
   __device__ __forceinline__ void finish(const struct norm_conv_args &p, const float *results) {
 #pragma unroll
     for (int u = 0; u < M; u++)
@@ -328,7 +337,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     norm_conv_kernel(const __grid_constant__ struct norm_conv_args p, const __grid_constant__ division d) {
   extern __shared__ uint4 dynamic_memory[];
   memory *m = reinterpret_cast<memory *>(dynamic_memory);
-  float *results = reinterpret_cast<float *>(m + 1); /* [slice][M N][thread] */
+  /* [thread block of the cluster][M N][thread]: sums that the cluster's thread blocks have sent */
+  float *results = reinterpret_cast<float *>(m + 1);
   __half *weights = reinterpret_cast<__half *>(results + SLICES * M * N * THREADS);
   __half *tile = weights + plane_halves(d.slice, 9 * 16 * M);
   int rank = blockIdx.x % SLICES, block = blockIdx.x / SLICES, picture = block / d.blocks;
@@ -336,12 +346,12 @@ __global__ void __launch_bounds__(THREADS, 1)
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, wide = p.w + 2;
   const planes place = {d.slice, (d.rows + 2) * wide};
   const lines own(d.slice);
-  /* Start to load the weights, and calculate everything that does not depend on the preceding kernel in the stream. */
+  /* Start to load the weights, and calculate all that does not depend on the preceding kernel in the stream. */
   if (threadIdx.x == 0)
     arrivals_make(&m->results_there, SLICES * M * N * THREADS * (int)sizeof(float));
   cluster_begin();
   copy_weights<M>(p, first, d.slice, begin, weights);
-  /* For the statistics: this thread's channel, and the channel's group. */
+  /* For the statistics: the channel that this thread adds up, and the channel's group. */
   int parts = THREADS / d.slice, part = threadIdx.x / d.slice, channel = threadIdx.x - part * d.slice;
   int size = (p.c + p.c2) / p.groups, group = channel / size * size;
   const __half *single = find_source(p, picture, begin + channel, &pixel_pitch);
@@ -352,7 +362,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   held.find_places(p, d, own, top, place);
   if (own.active)
     clear_borders(p, d, own, top, place, tile);
-  /* For the products: the lane's rows of weights and tile. */
+  /* For the products: which pixels of the tile this lane reads. */
   int at[N], pixels = d.rows * p.w;
 #pragma unroll
   for (int i = 0; i < N; i++) {
@@ -381,14 +391,14 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   find_factors(p, d, own, part, parts, channel, group, size, gamma, beta, pivot, m);
   if (own.active)
-    /* Normalise into the tile. */
+    /* Normalise the kept pixels into the tile. */
     held.normalise(p, own, m->factors + own.octet * 8, tile);
   copies_wait<0>();
   __syncthreads();
-  /* Convolve this quarter of the channels. */
+  /* Convolve this thread block's quarter of the channels. */
   float sum[M][N][4] = {};
   multiply_planes(sum, d.slice, place.count, weights, tile, at, wide);
-  /* Exchange the sums, add and store. */
+  /* Exchange the sums within the cluster, add them up, and store. */
   cluster_begun();
 #pragma unroll
   for (int u = 0; u < M * N; u++)
@@ -400,7 +410,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   result.finish(p, results);
 }
 
-/* --- the choice of a shape --- */
+/* --- the choice of a compiled kernel and of the division of work --- */
 
 size_t count_bytes(const struct norm_conv_args *a, const division *d, int m, int n) {
   size_t halves =
@@ -415,14 +425,15 @@ cudaError_t launch_shape(const struct launch_queue *queue, const struct norm_con
 }
 
 const struct kind {
-  int m, n; /* warp tile: m times 16 columns, n times 8 pixels */
+  int m, n; /* size of a warp's part of the result: 16 m columns (output channels), 8 n pixels */
   cudaError_t (*launch)(const struct launch_queue *, const struct norm_conv_args *, const division *);
 } kinds[] = {
     {1, 1, launch_shape<1, 1>}, {1, 2, launch_shape<1, 2>}, {2, 1, launch_shape<2, 1>}, {2, 2, launch_shape<2, 2>}};
 
 enum { SHARED_MAX = 227 << 10, KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Divides the work between thread blocks. Returns false if this kind of kernel cannot do it. */
+/* Decides how the work is divided between thread blocks. Returns false if kernels of this kind cannot do the
+ * convolution. */
 bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d) {
   d->slice = (a->c + a->c2) / SLICES;
   d->rows = 64 * kind->n / a->w < a->h ? 64 * kind->n / a->w : a->h;
@@ -432,7 +443,8 @@ bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d
   return count_bytes(a, d, kind->m, kind->n) <= SHARED_MAX;
 }
 
-/* Estimates clock cycles: the products' reads of shared memory, and a constant for the rest. */
+/* Estimates how many clock cycles the convolution takes if the work is divided like this: reads of shared memory for
+ * the products, and a constant for the rest. */
 double model_time(const struct launch_queue *queue, const struct norm_conv_args *a, const struct kind *kind,
                   const division *d) {
   double blocks = (double)SLICES * d->blocks * a->n * (a->columns / (16.0 * kind->m));
@@ -464,7 +476,8 @@ bool aligned(const void *pointer) {
 
 } // namespace
 
-/* Each thread block reads a quarter of the picture's channels; at 16 x 16 two separate launches are as fast. */
+/* Returns true for pictures of up to 64 pixels, such as 8 x 8. At 16 x 16, separate launches for norm and convolution
+ * are as fast. */
 bool norm_conv_supported(const struct launch_queue *queue, const struct norm_conv_args *a) {
   const int pixels_most = 64;
   int channels = a->c + a->c2;

@@ -1,4 +1,5 @@
-/* A group norm and the 3x3 convolution after it in one launch, for small pictures: norm_conv.cu. */
+/* A group norm and the 3x3 convolution after it in one launch, for pictures of up to 64 pixels. Implemented in
+ * norm_conv.cu. */
 #ifndef CUDA_KERNELS_NORM_CONV_H
 #define CUDA_KERNELS_NORM_CONV_H
 
@@ -8,21 +9,23 @@
 extern "C" {
 #endif
 
-/* y = conv(act(group norm(x ++ x2))) + bias + time + residual, stride 1, padding 1. */
+/* The arguments of launch_norm_conv, which computes y = conv(act(group norm(x ++ x2))) + bias + time + residual with a
+ * 3x3 kernel, stride 1 and padding 1. ++ concatenates. */
 struct norm_conv_args {
-  const half_t *x, *x2; /* [n, h, w, c], [n, h, w, c2] */
+  const half_t *x, *x2; /* inputs [n, h, w, c] and [n, h, w, c2], concatenated by channels */
   int c, c2;
-  const float *gamma, *beta; /* [c + c2] or NULL */
+  const float *gamma, *beta; /* factors and summands of the norm, [c + c2]; NULL: 1 and 0 */
   int groups;
   float eps;
-  enum activation act;    /* ACT_NONE or ACT_SILU */
-  const half_t *weight;   /* [columns, 9, c + c2] */
-  const float *bias;      /* [columns] or NULL */
-  const half_t *time;     /* [columns] or NULL */
-  const half_t *residual; /* [n, h, w, columns] or NULL */
-  half_t *y;              /* [n, h, w, columns] */
+  enum activation act;    /* activation after the norm: ACT_NONE or ACT_SILU */
+  const half_t *weight;   /* [columns, 9, c + c2]: output channel, tap of the window, input channel */
+  const float *bias;      /* [columns]; NULL: none */
+  const half_t *time;     /* [columns], a vector from the time embedding, added like bias; NULL: none */
+  const half_t *residual; /* [n, h, w, columns], added to the result; NULL: none */
+  half_t *y;              /* the result, [n, h, w, columns] */
   int n, h, w, columns;
 };
+/* Returns true if launch_norm_conv can do this norm and convolution, and is faster than two launches. */
 bool norm_conv_supported(const struct launch_queue *queue, const struct norm_conv_args *args);
 cudaError_t launch_norm_conv(const struct launch_queue *queue, const struct norm_conv_args *args);
 

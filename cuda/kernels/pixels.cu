@@ -1,6 +1,5 @@
-/* Conversion of the source's pixels to the network's input, and of its output back to pixels: the CUDA device's
- * OP_PIXELS_IN and OP_PIXELS_OUT. unet/cpu/cpu_pixels.c has the definition. The grid's z is the number of the
- * picture. */
+/* Conversion of a frame's pixels to the network's input, and of the network's output to pixels: the CUDA device's
+ * OP_PIXELS_IN and OP_PIXELS_OUT. unet/cpu/cpu_pixels.c has the definition. blockIdx.z is the number of the picture. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -11,17 +10,19 @@ __device__ __forceinline__ bool is_rgb(enum pixel_format format) {
   return format == PIXEL_BGRA || format == PIXEL_RGBA;
 }
 
-/* The samples of one of a picture's three components. */
+/* Where the samples of one component of a frame (Y, Cb, Cr, or R, G, B) lie in memory. */
 struct component {
   uint8_t *first;
-  int pitch, stride; /* bytes from row to row and from sample to sample */
+  int pitch, stride; /* bytes from one row to the next, and from one sample to the next */
   int width, height;
-  bool half_x, half_y, ten_bits; /* ten_bits: in the upper 10 of 16 bits */
+  /* half_x, half_y: the component has half the frame's width, half its height; ten_bits: samples have 16 bits, of which
+   * the upper 10 count */
+  bool half_x, half_y, ten_bits;
 };
 
 __device__ component get_component(const struct planes &p, int index) {
   bool rgb = is_rgb(p.format), chroma = index > 0 && !rgb;
-  bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* Cb and Cr alternate */
+  bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* true: Cb and Cr alternate in one plane */
   component c;
   c.ten_bits = p.format == PIXEL_P010;
   int size = c.ten_bits ? 2 : 1, plane = chroma && p.format != PIXEL_YUYV ? (pairs ? 1 : index) : 0;
@@ -46,13 +47,14 @@ __device__ component get_component(const struct planes &p, int index) {
   return c;
 }
 
-/* --- pixels in --- */
+/* --- pixels in: from a frame's components to the network's input --- */
 
 struct span {
   float low, high;
 };
 
-/* Returns the range of source samples that one output pixel covers. */
+/* Returns the range of source samples that an output pixel covers along one axis, in samples. half: the component has
+ * half as many samples as the frame has pixels. */
 __device__ __forceinline__ span pixel_span(int position, float source, float source_size, int dest, int dest_size,
                                            bool half) {
   float step = source_size / (float)dest_size, centre = source + ((float)(position - dest) + 0.5f) * step;
@@ -86,12 +88,14 @@ __device__ __forceinline__ bool is_whole(float x) {
   return x == floorf(x);
 }
 
-/* True if each output pixel is one source pixel, so that components of full size need no averaging. */
+/* Returns true if each output pixel shows exactly one source pixel, so that a component of full size is read without
+ * averaging. */
 __device__ __forceinline__ bool is_same_size(const struct geometry &g) {
   return g.source_w == (float)g.dest_w && g.source_h == (float)g.dest_h && is_whole(g.source_x) && is_whole(g.source_y);
 }
 
-/* Mean for pixels that cover at most two by two samples. All four loads run at the same time. */
+/* Returns the mean over a range of at most two by two samples. Unlike mean(), it has no loops, so that the four loads
+ * run at the same time. */
 __device__ __forceinline__ float mean_of_four(const component &c, span x, span y) {
   float left = floorf(x.low), top = floorf(y.low), right_part = x.low - left, lower_part = y.low - top;
   int i = (int)left, j = (int)top;
@@ -106,7 +110,8 @@ __device__ __forceinline__ float component_value(const component &c, const struc
   span across = pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x);
   span down = pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y);
   bool few = g.source_w <= (float)g.dest_w * (c.half_x ? 2.0f : 1.0f) &&
-             /* a span is then one sample long, and covers at most two samples */
+             /* here at most one sample belongs to each output pixel, so that the span is one sample long and covers at
+              * most two */
              g.source_h <= (float)g.dest_h * (c.half_y ? 2.0f : 1.0f);
   return few ? mean_of_four(c, across, down) : mean(c, across, down);
 }
@@ -116,7 +121,8 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   wait_for_previous();
   if (x >= p.w || y >= p.h)
     return;
-  /* Components of the source, or black outside its rectangle; then R, G, B. */
+  /* Load and average the source's components, or take black outside the rectangle that shows the source; convert to R,
+   * G, B. */
   const struct geometry &g = p.block->run.geometry[p.first + blockIdx.z];
   const struct planes &input = p.block->input[p.first + blockIdx.z];
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
@@ -132,7 +138,7 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
     rgb[1] = plain ? v[1] : v[0] + k.g_cb * v[1] + k.g_cr * v[2];
     rgb[2] = plain ? v[2] : v[0] + k.b_cb * v[1];
   }
-  /* Scale to the network's range and store. */
+  /* Scale to the network's range of values and store. */
   size_t pixel = ((size_t)blockIdx.z * p.h + y) * p.w + x;
   float eight[8] = {};
   for (int i = 0; i < 3; i++) {
@@ -143,12 +149,12 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
     store8(p.padded + pixel * 8, eight);
 }
 
-/* --- pixels out --- */
+/* --- pixels out: from the network's output to a frame's planes --- */
 
-/* The parameters of a run that say what is shown. */
+/* What the output shows in this run: the picture, a map, or both side by side. */
 struct view {
   float mix;
-  const half_t *map; /* the map to show; NULL: none */
+  const half_t *map; /* the map to show; NULL: only the picture is shown */
   bool both;
 };
 
@@ -216,7 +222,8 @@ __device__ void store_rgb(const struct planes &out, int x, int y, const float rg
       make_uchar4(v[bgra ? 2 : 0], v[1], v[bgra ? 0 : 2], 255);
 }
 
-/* Stores luma and chroma of up to 2 x 2 pixels. Chroma is the mean over the pixels that share a sample. */
+/* Stores luma and chroma of a square of 2 x 2 pixels, as far as it is inside the picture. A chroma sample is the mean
+ * over the pixels that share it. */
 __device__ void store_yuv(const struct pixels_args &p, const struct planes &out, const view &v, int x0, int y0) {
   const struct coding &k = out.coding;
   component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
@@ -228,7 +235,8 @@ __device__ void store_yuv(const struct pixels_args &p, const struct planes &out,
       read_rgb(p, v, x, y, rgb);
       float l = k.r * rgb[0] + k.g * rgb[1] + k.b * rgb[2];
       store_sample(luma, x, y, k.zero[0] + l / k.scale[0]);
-      if (out.format == PIXEL_YUYV && x + 1 == p.out_w && p.out_w % 2) /* the second luma of the pair */
+      /* the last column's second luma sample is outside the picture; it repeats the first one */
+      if (out.format == PIXEL_YUYV && x + 1 == p.out_w && p.out_w % 2)
         store_sample(luma, x + 1, y, k.zero[0] + l / k.scale[0]);
       blue += (rgb[2] - l) / k.b_cb;
       red += (rgb[0] - l) / k.r_cr;

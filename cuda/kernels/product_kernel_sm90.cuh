@@ -1,4 +1,5 @@
-/* The kernel: initialises barriers, and splits a thread block into producers and consumers. */
+/* The kernel of product_sm90.cu: it initialises barriers, and splits a thread block into producers (which load) and
+ * consumers (which multiply). */
 #ifndef CUDA_KERNELS_PRODUCT_KERNEL_SM90_CUH
 #define CUDA_KERNELS_PRODUCT_KERNEL_SM90_CUH
 
@@ -6,9 +7,9 @@
 
 namespace product_sm90 {
 
-/* Initialises the barriers. One thread of each warp takes every WARPS-th of each kind, without a branch: lanes that
- * each initialise a barrier run one after the other, and one thread for all takes 300 clocks. Full barriers wait for
- * both producers. */
+/* Initialises the barriers. One thread of each warp initialises every WARPS-th barrier of each kind, without a branch.
+ * If several lanes of a warp did it, they would run one after the other, and one thread for all barriers would take 300
+ * clocks. A full barrier (a stage has data) waits for both producers. */
 template <class T> __device__ __forceinline__ void make_barriers(const work<T> &w, int warp, int readers) {
 #pragma unroll
   for (int s = 0; s < T::STAGE_BARRIERS; s += T::WARPS)
@@ -19,11 +20,11 @@ template <class T> __device__ __forceinline__ void make_barriers(const work<T> &
   barrier_init(w.vectors() + 8 * warp, 1);
   barrier_init_fence();
   if (T::SUMS && warp > 0 && warp <= T::CONSUMERS)
-    /* armed once; a thread block without a pair never waits for this barrier */
+    /* the barrier is used only once; a thread block without a partner never waits for it */
     barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES);
 }
 
-/* Fetches the tensor maps of the results. One warp calls it. */
+/* Makes the copy engine (TMA) fetch the tensor maps of y and residual, before they are used. One warp calls it. */
 __device__ __forceinline__ void prefetch_results(const params &p) {
   if (elect()) {
     if (!p.few)
@@ -38,10 +39,13 @@ template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  __shared__ unsigned told[T::CONSUMERS]; /* the size also tells product_open that this code was compiled */
-  /* Align shared memory, initialise barriers. */
+  /* product_open reads the size of this array: it is 0 if the kernel was not compiled for this GPU */
+  __shared__ unsigned told[T::CONSUMERS];
+  /* Align shared memory, and initialise the barriers. */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
-  uint32_t aligned = (address + 1023) & ~1023u; /* 1024 bytes: the period of the swizzle */
+  /* aligned to 1024 bytes, because TMA's swizzle (order of data in shared memory) depends on the address
+   * modulo 1024 */
+  uint32_t aligned = (address + 1023) & ~1023u;
   char *memory = unaligned + (aligned - address);
   asm volatile("" : "+r"(aligned));
   work<T> w(p, aligned);
@@ -59,7 +63,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
     cluster_wait();
   else
     __syncthreads();
-  /* Split into consumers and producers. */
+  /* Split the warps into consumers and producers. */
   if (warp < T::INPUT_WARP) {
     if constexpr (T::HIGH > 1)
       registers_take<T::TAKEN>();

@@ -1,8 +1,9 @@
-/* y = epilogue(A W^T) by TMA and wgmma. PRODUCT.md is the page to read first.
+/* Matrix products y = epilogue(A W^T) by tensor copies (TMA) and wgmma. Read PRODUCT.md first.
  *
  * A thread block calculates a tile of M rows and N columns, or its part of the tile's sum. Two threads, the producers,
- * keep a ring of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After
- * the last block the ring brings the tile's residual, and the results are stored from the same memory. */
+ * keep a ring of stages (buffers in shared memory) filled with blocks of 64 channels of A and W; M / 64 warpgroups, the
+ * consumers (M / 128 if M is 256), multiply. After the last block the tile's residual is loaded into the ring, and the
+ * results are stored from the same memory. */
 #include "cuda/kernels/launch_sm90.cuh"
 #include "cuda/kernels/turns_sm90.cuh"
 
@@ -40,7 +41,7 @@ bool gates(enum product_tile tile) {
   return tile == PRODUCT_128x160 || tile == PRODUCT_128x128 || tile == PRODUCT_192x160 || tile == PRODUCT_128x160_TURNS;
 }
 
-/* True if this tile has an instance that ends in SiLU. */
+/* Returns true if the kernel for this tile was also compiled with SiLU as its activation. */
 bool silus(enum product_tile tile) {
   return tile == PRODUCT_128x128 || tile == PRODUCT_128x64 || tile == PRODUCT_64x64;
 }
@@ -54,7 +55,8 @@ bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;
 }
 
-/* Launches one thread block for each multiprocessor, or fewer if there are fewer tiles. */
+/* Launches the kernel whose consumers take turns (turns_sm90.cuh), with one thread block on each multiprocessor, or
+ * fewer if there are fewer tiles. */
 cudaError_t launch_turns(const struct product_device *device, const struct launch_queue *queue,
                          const struct product_args *args) {
   params p = describe(args);
@@ -123,10 +125,11 @@ bool product_supported(const struct product_device *device, const struct product
   bool turns = args->tile != PRODUCT_128x160_TURNS ||
                (!a->upsample && a->columns % 8 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
-  /* the bias still has 16 bytes, the least that a bulk copy takes */
+  /* few: y has only 4 columns, so its rows are too short to be stored by TMA; the bias then has 16 bytes, the smallest
+   * bulk copy */
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated;
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
-  /* PRODUCT_256x160 cannot split the sums */
+  /* high: PRODUCT_256x160, with two blocks of 64 rows for each consumer, cannot split sums */
   bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0);
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&

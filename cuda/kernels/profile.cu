@@ -1,12 +1,12 @@
-/* The kernel that the profile runs between the launches it times. */
+/* The kernel with which the profile empties the GPU's caches between the launches that it times. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
 
-/* Reads all of the data, so that the last cache level holds nothing else afterwards, and nothing that must be written
- * back. */
+/* Reads all of the data, so that afterwards the last-level cache holds only these, and nothing that would have to be
+ * written back. */
 __global__ void __launch_bounds__(THREADS) evict_kernel(const uint4 *data, size_t count, unsigned *sink) {
   unsigned sum = 0;
   wait_for_previous();
@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(THREADS) evict_kernel(const uint4 *data, size_
     uint4 v = __ldcg(data + i);
     sum |= v.x | v.y | v.z | v.w;
   }
-  if (sum) /* never true, because the data are zeros, but the compiler cannot know that */
+  if (sum) /* never true, because the data are zeros; the compiler cannot know that, so it does not remove the reads */
     *sink = sum;
 }
 

@@ -1,5 +1,6 @@
-/* Divides non-negative numbers by a number that the host knows, without a division instruction. On a GPU a division
- * takes a hundred clocks, and a thread block that begins with three of them starts its first copies that much later. */
+/* Divides non-negative numbers on the GPU by a divisor that the host has prepared, without a division instruction. A
+ * division takes a hundred clocks, and a thread block that begins with three of them starts its first copies that much
+ * later. */
 #ifndef CUDA_KERNELS_QUOTIENT_H
 #define CUDA_KERNELS_QUOTIENT_H
 
@@ -15,13 +16,14 @@ struct divisor {
   uint32_t by, inverse;
 };
 
-/* The divisor must be positive. */
+/* Returns the divisor to pass to quotient(). `by` must be positive. */
 static inline struct divisor divisor_of(int by) {
   struct divisor d = {(uint32_t)by, UINT32_MAX / (uint32_t)by};
   return d;
 }
 
-/* inverse is too small by less than one part in 2^32, so the upper word of the product is the quotient or one less. */
+/* Returns of / d.by. d.inverse is less than one part in 2^32 too small, so the upper word of the product is the
+ * quotient or one less, which is corrected. */
 QUOTIENT_FUNCTION int quotient(int of, struct divisor d) {
   uint32_t q = (uint32_t)((uint64_t)(uint32_t)of * d.inverse >> 32);
   return (int)(q + ((uint32_t)of - q * d.by >= d.by));

@@ -17,7 +17,7 @@ template <int C> struct attend_memory {
   float2 norm[C];
 };
 
-/* Starts to copy keys and values to shared memory, with zeros after the last token. */
+/* Starts to copy the text's keys and values to shared memory, with zeros after the last token. */
 template <int C>
 __device__ __forceinline__ void fetch_text(const struct row_attend &p, size_t picture, attend_memory<C> *m) {
   constexpr int OCTETS = C / 8, LINES = 2 * C / OCTETS;
@@ -34,7 +34,8 @@ __device__ __forceinline__ void fetch_text(const struct row_attend &p, size_t pi
   copies_commit();
 }
 
-/* Calculates scores. The four warps of a head take every fourth block of 8 tokens. */
+/* Calculates the scores, which are products of queries and keys. Each of a head's four warps takes every fourth block
+ * of 8 tokens. */
 template <int C> __device__ __forceinline__ void score(attend_memory<C> *m, int tokens, float scale) {
   int warp = threadIdx.x / 32, head = warp / 4;
 #pragma unroll
@@ -59,11 +60,11 @@ template <int C> __device__ __forceinline__ void score(attend_memory<C> *m, int 
   }
 }
 
-/* Softmax of the scores. A warp has four rows, and a lane three columns of each. */
+/* Applies softmax to the scores. Each warp has four rows; of each row a lane has every 32nd token. */
 template <int C> __device__ __forceinline__ void softmax(attend_memory<C> *m) {
   constexpr int ROWS = 4, EACH = 3;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = warp / 4, row = warp % 4 * ROWS;
-  /* Load, and find the largest score of each row. */
+  /* Load the scores, and find the largest one of each row. */
   float p[ROWS][EACH], row_max[ROWS], row_sum[ROWS];
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
@@ -77,7 +78,7 @@ template <int C> __device__ __forceinline__ void softmax(attend_memory<C> *m) {
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
       row_max[i] = fmaxf(row_max[i], __shfl_xor_sync(0xffffffffu, row_max[i], by));
-      /* Exponentials and their sum. */
+      /* Calculate the exponentials, and add them up. */
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
 #pragma unroll
@@ -90,7 +91,7 @@ template <int C> __device__ __forceinline__ void softmax(attend_memory<C> *m) {
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
       row_sum[i] += __shfl_xor_sync(0xffffffffu, row_sum[i], by);
-      /* Normalise and store. */
+      /* Normalise, and store the probabilities. */
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
     float scale = __fdividef(1.0f, row_sum[i]);
@@ -101,7 +102,7 @@ template <int C> __device__ __forceinline__ void softmax(attend_memory<C> *m) {
   }
 }
 
-/* Multiplies probabilities with values, for a warp's 16 columns. */
+/* Adds up the values of the tokens, weighted by their probabilities, for the 16 columns of each warp. */
 template <int C> __device__ __forceinline__ void weigh_values(float (&sum)[1][2][4], const attend_memory<C> *m) {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const __half *probabilities = m->probabilities[warp / 4] + lane % 16 * PROBABILITIES_PITCH + lane / 16 * 8;

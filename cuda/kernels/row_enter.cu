@@ -1,6 +1,6 @@
 /* The start of a transformer (rows.h): y = W1 group_norm(x), z = W2 layer_norm(y). Each thread block calculates 16
- * rows. Where a picture is large for one thread block to read, the thread blocks of a cluster share the sums of its
- * group norm. */
+ * rows. The group norm needs sums over the whole picture; if the picture is large, the thread blocks of a cluster
+ * calculate a part of them each, and exchange them. */
 #include "cuda/kernels/rows.cuh"
 
 using namespace rows;
@@ -9,13 +9,15 @@ namespace {
 
 template <int C, int CLUSTER> struct enter_memory {
   float2 partial[TILE][C];
-  float2 parts[CLUSTER][C]; /* the picture's sums, one from each thread block of the cluster */
+  /* sums for each channel from each thread block of the cluster */
+  float2 parts[CLUSTER][C];
   float2 channels[C], factors[C], norm[C];
   __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
   uint64_t parts_there;
 };
 
-/* Sums up the distances to each channel's first value, and their squares, over rows of the picture. */
+/* Adds the distance of each value to its channel's first value, and the square of that distance, to sums for each
+ * channel. begin, end: range of the picture's rows. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void add_up(const __half *picture, int begin, int end, enter_memory<C, CLUSTER> *m) {
   portion<C> part_of_row;
@@ -48,12 +50,12 @@ template <int LINES, int C> __device__ __forceinline__ float2 add_lines(const fl
   return total;
 }
 
-/* Calculates the factor and the shift of each channel into m->factors. first, size: the first channel and the number of
- * channels of its group. */
+/* Stores the factor and the shift with which each channel is normalised in m->factors. first, size: first channel and
+ * number of channels of the thread's group. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void find_factors(const struct row_enter &p, float pivot, int first, int size,
                                              const vectors<C> &affine, enter_memory<C, CLUSTER> *m) {
-  /* Exchange the sums within the cluster. */
+  /* Exchange the sums of the channels within the cluster. */
   if (CLUSTER > 1) {
     cluster_begun();
     if (threadIdx.x < C) {
@@ -64,14 +66,14 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
     }
     arrivals_wait(&m->parts_there);
   }
-  /* Mean of each channel, and the sum of the squares of the distances to it. */
+  /* Calculate the mean of each channel, and the sum of the squares of the distances to that mean. */
   if (threadIdx.x < C) {
     float2 total = CLUSTER > 1 ? add_lines<CLUSTER, C>(m->parts) : add_lines<TILE, C>(m->partial);
     float distance = __fdividef(total.x, (float)p.rows);
     m->channels[threadIdx.x] = make_float2(pivot + distance, total.y - total.x * distance);
   }
   __syncthreads();
-  /* Mean and variance of the group; factor and shift of the channel. */
+  /* Calculate mean and variance of the group, then factor and shift of the channel. */
   if (threadIdx.x < C) {
     float mean = 0, square = 0;
 #pragma unroll 4
@@ -90,7 +92,7 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
   __syncthreads();
 }
 
-/* All thread blocks of a cluster have rows of one picture, and share the sums of its group norm. */
+/* The kernel for the start of a transformer. The thread blocks of a cluster have rows of the same picture. */
 template <int C, int CLUSTER>
 __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__ struct row_enter p) {
   extern __shared__ uint4 dynamic_memory[];
@@ -136,7 +138,7 @@ __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__
   }
   part_of_row.share_out(m->tile, row_values);
   __syncthreads();
-  /* First product: y. */
+  /* First product: y = W1 x, after the group norm. */
   float sum[1][2][4];
   begin(sum, bias);
   multiply(sum, m->tile, P, weights);
@@ -144,7 +146,7 @@ __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__
   __syncthreads();
   if (blockIdx.y == 0)
     part_of_row.write(p.y + first * C, C, part_of_row.take(m->other));
-  /* Layer norm, and second product: z. */
+  /* Layer norm, and second product: z = W2 layer_norm(y). */
   normalise<C, TILE>(m->tile, m->other, m->norm, p.norm.eps);
   __syncthreads();
   begin(sum, second_bias);
@@ -160,7 +162,8 @@ template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue
 }
 
 template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
-  /* For a picture of fewer tiles, one thread block reads all of it as fast as a cluster exchanges sums. */
+  /* SHARED: thread blocks of a cluster. For a picture of fewer tiles (16 rows each), one thread block reads all of it
+   * as fast as a cluster exchanges its sums. */
   enum { SHARED = 8 };
   return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
 }
@@ -168,7 +171,8 @@ template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, 
 } // namespace
 
 bool row_enter_has_norm(int rows, int c) {
-  /* Every thread block reads the whole picture. With larger pictures a separate launch of the norm is faster. */
+  /* Largest picture, in values. Every thread block or cluster reads the whole picture for the sums of the group norm,
+   * so for larger pictures a separate launch of the norm is faster. */
   const int most = 256 * 192;
   return rows * c <= most;
 }

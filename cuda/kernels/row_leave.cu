@@ -1,14 +1,15 @@
-/* The feed-forward layers and the end of a transformer (rows.h): h = x + W2 GEGLU(W1 layer norm(x)); y = residual + W3
- * h. */
+/* The feed-forward layers of a transformer block and the end of a transformer (rows.h): h = x + W2 GEGLU(W1 layer
+ * norm(x)); y = residual + W3 h. */
 #include "cuda/kernels/rows.cuh"
 
 using namespace rows;
 
 namespace {
 
-/* A cluster has 16 M rows. Each of its thread blocks calculates some channels of the wide layer, and so a part of the
- * narrow layer's sum for all columns. It then adds all parts for its own columns and sends the result to the whole
- * cluster. At last it calculates its own columns of the last product. */
+/* A cluster has 16 M rows. W1 is the wide layer (4 C channels), W2 the narrow layer (C channels). Each thread block of
+ * the cluster calculates some channels of the wide layer, and with them a part of the narrow layer's sum for all
+ * columns. Then it adds up all parts for its own columns of the narrow layer, sends the result to the whole cluster,
+ * and calculates its own columns of the last product. */
 template <int C, int M, int CLUSTER> struct leave_shape {
   static constexpr int CHANNELS = C, TILES = M, PARTS = CLUSTER;
   static constexpr int ROWS = 16 * M, OWN = C / CLUSTER, WIDE = 4 * C / CLUSTER, EACH = WIDE / (C / 16);
@@ -22,8 +23,7 @@ template <int C, int M, int CLUSTER> struct leave_shape {
   };
 };
 
-/* Calculates the wide layer (four times as many channels) for a warp's own columns: values times GELU of their
- * gates. */
+/* Calculates the wide layer's values times the GELU of their gates, for a warp's own columns. */
 template <class S, int N, int BLOCKS>
 __device__ __forceinline__ void widen(typename S::memory *m, int warp, const uint4 (&values)[N][BLOCKS],
                                       const uint4 (&gates)[N][BLOCKS], const float2 (&value_bias)[N],
@@ -43,8 +43,8 @@ __device__ __forceinline__ void widen(typename S::memory *m, int warp, const uin
   share_rounded(m->wide, warp * S::EACH, PITCH<S::WIDE>, value);
 }
 
-/* The narrow layer over this thread block's channels of the wide one. The sums of each column go to the thread block
- * that owns the column. */
+/* Multiplies this thread block's channels of the wide layer by the narrow layer's weights. Sends the partial sums of
+ * each column to the thread block that adds up this column. */
 template <class S, int BLOCKS>
 __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int column,
                                            const uint4 (&weights)[2][BLOCKS]) {
@@ -62,8 +62,8 @@ __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int 
       }
 }
 
-/* Adds the partial sums of this thread block's own columns and the input x, and sends the result to all thread blocks
- * of the cluster. */
+/* Adds up the partial sums of this thread block's own columns, bias and input x, and sends the result to all thread
+ * blocks of the cluster. */
 template <class S> __device__ __forceinline__ void send_rows(typename S::memory *m, int own) {
   for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * S::CHANNELS) {
     int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;
@@ -91,7 +91,8 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   int warp = threadIdx.x / 32, column = warp * 16, rank = blockIdx.x % CLUSTER, own = rank * S::OWN;
   int wide = rank * S::WIDE + warp * S::EACH;
   size_t first = (size_t)(blockIdx.x / CLUSTER) * S::ROWS;
-  bool works = warp / M < S::OWN / 8; /* true: this warp calculates 8 columns of 16 rows of the last product */
+  /* true: this warp calculates 8 columns of 16 rows of the last product; false: the warps before it have all of them */
+  bool works = warp / M < S::OWN / 8;
   int last_column = works ? own + warp / M * 8 : own, last_row = warp % M * 16;
   portion<C> part_of_row;
   uint4 values[N][C / 32], gates[N][C / 32], narrow[2][S::WIDE / 32], last[1][C / 32];
@@ -125,7 +126,7 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   normalise<C, S::ROWS>(m->tile, m->x, m->norm, p.norm.eps);
   __syncthreads();
   widen<S>(m, warp, values, gates, value_bias, gate_bias);
-  /* The narrow layer: exchange parts and sums within the cluster. */
+  /* Narrow layer: exchange partial sums and then results within the cluster. */
   fetch(last, p.last.weight + (size_t)last_column * C, C);
   cluster_begun();
   __syncthreads();
@@ -154,7 +155,7 @@ cudaError_t launch_leave(const struct launch_queue *queue, const struct row_leav
 } // namespace
 
 bool row_leave_supported(const struct launch_queue *queue, const struct row_leave *a) {
-  /* Every cluster reads all weights, so with more rows separate launches are faster. */
+  /* Largest number of rows. Every cluster reads all weights, so for more rows separate launches are faster. */
   const int most = a->c == 128 ? 1024 : 256;
   return has_rows(queue, a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) && aligned(a->y) &&
          aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
@@ -163,7 +164,7 @@ bool row_leave_supported(const struct launch_queue *queue, const struct row_leav
 cudaError_t launch_row_leave(const struct launch_queue *queue, const struct row_leave *a) {
   if (!row_leave_supported(queue, a))
     return cudaErrorNotSupported;
-  if (a->c == 128) /* with many rows, clusters of two fill the chip */
+  if (a->c == 128) /* with many rows, clusters of two thread blocks suffice to fill the chip */
     return a->rows > 384 ? launch_leave<128, 1, 2>(queue, a) : launch_leave<128, 1, 8>(queue, a);
   return a->rows % 32 == 0 && a->rows >= 256 ? launch_leave<192, 2, 8>(queue, a) : launch_leave<192, 1, 8>(queue, a);
 }

@@ -6,15 +6,15 @@
  * weights of the first products are loaded before the wait for the preceding kernel, directly into the registers from
  * which the tensor cores read them: only one warp uses a weight.
  *
- * 16-byte loads fit the tensor cores without rearranging, because the order of a product's sum is free: lane l has
- * channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of both weights and rows.
+ * 16-byte loads fit the tensor cores without rearranging, because a product may add its channels in any order: lane l
+ * has channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of both weights and rows.
  *
  *     lane l % 4 holds        0          1          2            3
  *     channels              0 .. 7    8 .. 15    16 .. 23    24 .. 31
  *     first product's sum   0 1 2 3   8 9 10 11  16 17 18 19  ...
  *     second's              4 5 6 7   ...
  *
- * Between products rows go through shared memory. Of each 32 channels, the first pairs of the four lanes come first:
+ * Between products rows go through shared memory. Of each 32 channels, the first pairs of all four lanes come first:
  *
  *     0 1  8 9  16 17  24 25  |  2 3  10 11  18 19  26 27  |  4 5 ...
  *
@@ -29,12 +29,15 @@ namespace rows {
 
 enum { TILE = 16 };
 
-/* Halves from one row to the next, such that ldmatrix reads eight rows without a bank conflict. */
+/* number of halves from one row to the next in shared memory, such that ldmatrix reads eight rows without a bank
+ * conflict */
 template <int K> constexpr int PITCH = K + 8;
-/* Halves from one row to the next, such that eight lanes read 16 bytes each of two rows without a bank conflict. */
+/* number of halves from one row to the next in shared memory, such that eight lanes read 16 bytes each, in two rows,
+ * without a bank conflict */
 template <int K> constexpr int PAIR_PITCH = K / 2 % 32 == 16 ? K : K + 32;
 
-/* Returns the index of a channel within a row in shared memory. */
+/* Returns the index at which a channel is stored in a row in shared memory; the comment at the top of the file shows
+ * the order. */
 __device__ __forceinline__ int place(int channel) {
   return (channel & ~31) + (channel >> 1 & 3) * 8 + (channel >> 3 & 3) * 2 + (channel & 1);
 }
@@ -48,7 +51,8 @@ __device__ __forceinline__ int lane_column() {
 
 /* --- products --- */
 
-/* Loads a lane's part of 8 N rows of weights, 32 BLOCKS channels of each. */
+/* Loads a lane's part of 8 N rows of a weight matrix, with 32 BLOCKS channels each. first: address of the first row;
+ * pitch: elements from one row to the next. */
 template <int N, int BLOCKS>
 __device__ __forceinline__ void fetch(uint4 (&to)[N][BLOCKS], const __half *first, int pitch) {
   const __half *from = first + lane_row() * pitch + 8 * lane_column();
@@ -59,7 +63,8 @@ __device__ __forceinline__ void fetch(uint4 (&to)[N][BLOCKS], const __half *firs
       to[j][s] = load_weights(from + 8 * j * pitch + 32 * s);
 }
 
-/* sum[m][j] += (rows 16 m to 16 m + 15 of a) * weights j. */
+/* Multiplies 16 M rows of a, in shared memory, by weights in registers: sum[m][j] += rows 16 m to 16 m + 15 of a, times
+ * the weights of columns 8 j to 8 j + 7. */
 template <int M, int N, int BLOCKS>
 __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *a, int pitch,
                                          const uint4 (&weights)[N][BLOCKS]) {
@@ -80,7 +85,7 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *a,
     }
 }
 
-/* Loads the bias of a lane's two columns of each 8. */
+/* Loads the bias of the columns that a lane has: two out of every 8. */
 template <int N> __device__ __forceinline__ void fetch_bias(float2 (&to)[N], const float *bias, int column) {
 #pragma unroll
   for (int j = 0; j < N; j++)
@@ -97,7 +102,8 @@ template <int M, int N> __device__ __forceinline__ void begin(float (&sum)[M][N]
     }
 }
 
-/* A lane's part of 16 M rows and 8 N columns as halves: two columns of each 8, in one row of each 8. */
+/* What a lane has of a block of 16 M rows and 8 N columns, as FP16: of every 8 rows one, and of it two out of every 8
+ * columns. */
 template <int M, int N> struct halves {
   uint32_t pair[M][N][2];
 
@@ -143,7 +149,7 @@ template <int M, int N> struct halves {
           sum[m][j][2 * half + 1] += add.y;
         }
   }
-  /* Writes to shared memory, from this column on. */
+  /* Writes the lane's halves to rows in shared memory. column: first column of the block. */
   __device__ __forceinline__ void share(__half *to, int column, int pitch) const {
 #pragma unroll
     for (int m = 0; m < M; m++)
@@ -164,7 +170,7 @@ __device__ __forceinline__ halves<M, N> share_rounded(__half *to, int column, in
   return rounded;
 }
 
-/* --- rows as they lie in memory: the thread block moves 16 rows at a time, each thread 16 bytes of a row --- */
+/* --- copies of rows between global and shared memory: 16 rows at a time, each thread 16 bytes of a row --- */
 
 template <int C> struct portion {
   static constexpr int OCTETS = C / 8;
@@ -175,7 +181,8 @@ template <int C> struct portion {
   __device__ __forceinline__ void write(__half *to, int pitch, uint4 value) const {
     *reinterpret_cast<uint4 *>(to + (size_t)row * pitch + column) = value;
   }
-  /* Read and write the same part of rows in shared memory. */
+  /* take reads a thread's 16 bytes of a row from shared memory, where channels are in the order of place(); share_out
+   * writes them there. */
   __device__ __forceinline__ uint4 take(const __half *from) const {
     const uint32_t *pair = reinterpret_cast<const uint32_t *>(from + row * PITCH<C> + place(column));
     return make_uint4(pair[0], pair[4], pair[8], pair[12]);
@@ -191,7 +198,7 @@ template <int C> struct portion {
 
 /* --- layer norm --- */
 
-/* Holds one channel of gamma and beta for each thread, on the way from memory to shared memory. */
+/* Gamma and beta of one channel, which each thread holds on their way from global to shared memory. */
 template <int C> struct vectors {
   float gamma = 1, beta = 0;
   __device__ __forceinline__ void fetch(const float *g, const float *b) {
@@ -215,8 +222,8 @@ __device__ __forceinline__ float add_16_lanes(float v) {
   return v;
 }
 
-/* Layer norm of ROWS rows, from shared memory to shared memory, with 16 lanes a row. factors: gamma and beta of each
- * channel. */
+/* Layer norm of ROWS rows, from and to shared memory, with 16 lanes a row. factors: (gamma, beta) of each channel, in
+ * the order of place(). */
 template <int C, int ROWS>
 __device__ __forceinline__ void normalise(__half *to, const __half *from, const float2 *factors, float eps) {
   constexpr int PAIRS = C / 32, AT_ONCE = 2 * C / 16;
@@ -226,7 +233,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
     int row = base + threadIdx.x / 16;
     bool there = row < ROWS;
     int start = (there ? row : 0) * PITCH<C> + 2 * lane;
-    /* Load and calculate the mean. */
+    /* Load a row, and calculate its mean. */
     float2 v[PAIRS];
     float sum = 0, square = 0;
 #pragma unroll
@@ -235,7 +242,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
       sum += v[i].x + v[i].y;
     }
     float mean = add_16_lanes(sum) * (1.0f / C);
-    /* Variance, from distances to the mean. */
+    /* Statistics: the variance, from distances to the mean. */
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
       v[i].x -= mean;

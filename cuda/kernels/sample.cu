@@ -1,6 +1,6 @@
-/* Kernels of everything that the run's parameters decide: iterations of the loop, regions, embeddings, time rows,
- * blending of prompts, and the sampler's steps. All are small. They read the parameters from device memory, so that a
- * captured graph never changes. */
+/* Kernels of all that a run's parameters decide: iterations of the loop, regions (ops that a run may skip), embeddings,
+ * rows of the time embedding, blending of prompts, and the sampler's steps. All are small. They read the parameters
+ * from device memory, so that captured graphs need no changes between runs. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -11,7 +11,8 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* Returns the number of guidance rows of `count` latents: guidance_total (unet/plan/operands.h) on the GPU. */
+/* Returns how many guidance rows (computations for one prompt each) `count` latents have. Does the same as
+ * guidance_total of unet/plan/operands.h. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
@@ -25,8 +26,8 @@ __global__ void next_iteration_kernel(struct run_block *block, int iterations, c
     cudaGraphSetConditional(again, iteration < iterations);
 }
 
-/* True if the run enters a region of the plan at the loop's present iteration: region_runs (unet/plan/run.h) on the
- * GPU. */
+/* Returns true if the run executes the ops of this region (ops that a run may skip) in the loop's present iteration.
+ * Does the same as region_runs of unet/plan/run.h. */
 __device__ __forceinline__ bool runs_now(const struct region_when &when, const struct run_block *block) {
   if (when.kind == REGION_MAP)
     return block->run.control[when.index].map;
@@ -60,8 +61,8 @@ __global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, i, __half2float(p.table[token * p.c + i % p.c]) + __half2float(p.position[i]));
 }
 
-/* Returns sine or cosine of position * frequency k, where frequency 0 is the highest. It calculates in double, because
- * it is called only once for each element. */
+/* Returns the sine or cosine of position times frequency number k of `half`, where number 0 is the highest. It
+ * calculates in double precision, which is affordable because each element of an embedding needs it only once. */
 __device__ __forceinline__ float wave(double position, int k, int half, float shift, bool cosine) {
   double angle = position * exp(-log(10000.0) * k / (half - (double)shift));
   return (float)(cosine ? cos(angle) : sin(angle));
@@ -103,7 +104,8 @@ __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_consta
     element_write(p.y, p.y_type, slot * p.count + i, element_read(p.x, p.x_type, i));
 }
 
-/* Shifts the rows of a ring by one. Each thread has one element of every row. */
+/* Moves the entries of a queue (p.count values each) back by one, and writes x, if there is one, to the first entry.
+ * Each thread moves one value of every entry. */
 __global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -115,7 +117,7 @@ __global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ 
     element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, i));
 }
 
-/* Each thread has eight elements where p.count is a multiple of 8, else WIDTH is 1. */
+/* Blends prompts (OP_PROMPT). Each thread calculates WIDTH values: eight if p.count is a multiple of 8, else one. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
@@ -152,7 +154,8 @@ __global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__
     element_write(p.y, p.y_type, i, p.scale * element_read(p.x, p.x_type, i) + p.shift);
 }
 
-/* y's rows of all pictures follow each other, and so do x's. */
+/* Rearranges pixels as OP_BLOCKS does. The rows of all pictures follow each other in memory, in y as in x, so that they
+ * need not be told apart. */
 __global__ void __launch_bounds__(THREADS) blocks_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -178,7 +181,7 @@ __global__ void __launch_bounds__(THREADS) end_token_kernel(const __grid_constan
     element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, p.block->run.end * p.count + i));
 }
 
-/* Returns a thread's part of the sums of x before and after its emphasis. */
+/* Returns a thread's part of two sums over the whole text: of x, and of x times the tokens' emphasis. */
 __device__ __forceinline__ float2 emphasis_sums(const struct sample_args &p) {
   float2 sum = {0, 0};
   for (size_t i = threadIdx.x; i < p.count; i += THREADS) {
@@ -189,7 +192,8 @@ __device__ __forceinline__ float2 emphasis_sums(const struct sample_args &p) {
   return sum;
 }
 
-/* Returns the factor that restores the mean of the whole text. Every thread block calculates the same one. */
+/* Returns the factor that gives the whole text the mean that it had before emphasis. Every thread block calculates this
+ * factor itself. */
 __device__ __forceinline__ float emphasis_factor(const struct sample_args &p) {
   __shared__ float2 shared[THREADS];
   shared[threadIdx.x] = emphasis_sums(p);
@@ -205,8 +209,8 @@ __device__ __forceinline__ float emphasis_factor(const struct sample_args &p) {
   return isnan(factor) ? 1.0f : fminf(fmaxf(factor, -EMPHASIS_MAX), EMPHASIS_MAX);
 }
 
-/* Each token has a thread block. All of them read the whole text, which is small, and only if any token has
- * emphasis. */
+/* Multiplies each token of a text by its emphasis, one thread block a token. If any token has emphasis, every thread
+ * block reads the whole text, which is small. */
 __global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant__ struct sample_args p) {
   wait_for_previous();
   const float *emphasis = p.block->run.emphasis;
@@ -218,7 +222,8 @@ __global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant
     element_write(p.y, p.y_type, i, factor * element_read(p.x, p.x_type, i));
 }
 
-/* Each thread has eight elements where p.c and the rows' addresses are multiples of 8, else WIDTH is 1. */
+/* Adds time rows to y (launch_add_times). Each thread calculates WIDTH values: eight if rows and their addresses are
+ * multiples of 8 elements, else one. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
@@ -240,7 +245,8 @@ __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constan
   }
 }
 
-/* Each thread has eight elements where p.count is a multiple of 8, else WIDTH is 1. */
+/* Adds gain * x to y (launch_inject). Each thread calculates WIDTH values: eight if p.count is a multiple of 8 and x is
+ * FP16, else one. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) inject_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
@@ -291,9 +297,11 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
     element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c % p.size] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
 }
 
-/* Returns 1 if the mask says that the picture at this pixel of a latent is made anew, else 0. */
+/* Returns 1 if the mask says that the picture is made anew at this pixel of the latent, 0 if it keeps the input picture
+ * there. */
 __device__ __forceinline__ float repainted(const struct sample_args &p, size_t pixel) {
-  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size; /* the masks of all latents follow each other */
+  /* the masks of all latents follow each other in memory, like the latents, so one row number serves both */
+  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size;
   return p.kept_pixels[row * p.w * p.size + column] >= 0.5f ? 0.0f : 1.0f;
 }
 
@@ -316,7 +324,8 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   element_write(p.y, p.y_type, i, v);
 }
 
-/* Returns element i of a latent's prediction after guidance, before rescaling. */
+/* Returns value i of a latent's prediction after guidance and before guidance rescale: the sum of its guidance rows'
+ * predictions times their weights, plus the residual prediction if residual guidance adds one to this latent. */
 __device__ __forceinline__ float guided(const struct sample_args &p, int latent, size_t i) {
   const struct run_params &run = p.block->run;
   int rows = latent ? p.rows.each : p.rows.first;
@@ -333,8 +342,8 @@ __device__ __forceinline__ float guided(const struct sample_args &p, int latent,
   return m + run.virtual_weight * towards;
 }
 
-/* Adds four values over the thread block: the sum and the sum of squares of the prompt's prediction, and those of the
- * guided prediction. */
+/* Adds each of four values over the thread block: sum and sum of squares of the prediction for the prompt, and of the
+ * prediction after guidance. */
 __device__ __forceinline__ void add_up(float sums[4], float *out) {
   __shared__ float of_warp[THREADS / 32][4];
   for (int j = 0; j < 4; j++) {
@@ -369,7 +378,7 @@ __global__ void __launch_bounds__(THREADS) guide_sums_kernel(const __grid_consta
   add_up(sums, p.sums + (latent * GUIDE_BLOCKS + blockIdx.x) * 4);
 }
 
-/* Returns the factor by which rescaling multiplies a latent's predictions. */
+/* Returns the factor by which guidance rescale multiplies a latent's prediction. */
 __device__ __forceinline__ float rescaled(const struct sample_args &p, int latent) {
   float f = p.block->run.guidance_rescale;
   if (f == 0.0f)
@@ -402,8 +411,8 @@ __global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, latent * p.count + i, factor * m);
 }
 
-/* Returns the sum of the earlier predictions times their weights. If the step keeps its prediction, `now` becomes the
- * newest one, and the others move back by one. */
+/* Returns the sum of the predictions of earlier steps times their weights, for multistep samplers. If this step keeps
+ * its prediction `now`, it becomes the newest of the kept ones, and each of the others moves back by one. */
 __device__ __forceinline__ float look_back(const struct sample_args &p, const struct step_params &s, size_t i,
                                            float now) {
   float sum = 0.0f, *earlier = p.earlier + blockIdx.y * p.kept * p.count;

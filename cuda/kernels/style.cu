@@ -12,7 +12,8 @@ namespace {
 
 constexpr int THREADS = 256, LANES = 4, ROWS = THREADS / LANES, TURN = 4, PAIRS_MAX = 20;
 
-/* True if this is the first row of its latent's guidance rows (see guidance_row of unet/plan/operands.h). */
+/* Returns true if the row is the first of its latent's guidance rows (the rows that are computed for one latent, with
+ * different prompts; guidance_row in unet/plan/operands.h). */
 __device__ __forceinline__ bool is_first(struct guidance_rows rows, int row) {
   return row < rows.first ? row == 0 : (row - rows.first) % rows.each == 0;
 }
@@ -22,7 +23,7 @@ __device__ __forceinline__ float sum_of_lanes(float v) {
   return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* A lane's pairs of channels in a row. It has room for PAIRS of them, and `pairs` are in use. */
+/* The channels of a row that a lane holds, as pairs. The array has room for PAIRS pairs, of which `pairs` are used. */
 template <int PAIRS> struct slice {
   float2 v[PAIRS];
 
@@ -36,7 +37,7 @@ template <int PAIRS> struct slice {
   }
 };
 
-/* total += gain * softmax(q k^T) v, for one style picture. */
+/* Adds gain * softmax(q k^T) v, for one style picture, to total. */
 template <int PAIRS>
 __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &q, const __half *k, const __half *v,
                                        int pairs, int tokens, int pitch, float gain) {
@@ -44,7 +45,7 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
   float row_max = -INFINITY, weights = 0;
 #pragma unroll 1
   for (int first = 0; first < tokens; first += TURN) {
-    /* Scores of the next four tokens. */
+    /* Calculate the scores of four tokens. */
     float score[TURN], new_max = row_max;
 #pragma unroll
     for (int j = 0; j < TURN; j++) {
@@ -60,14 +61,14 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
       score[j] = first + j < tokens ? sum_of_lanes(dot.x + dot.y) : -INFINITY;
       new_max = fmaxf(new_max, score[j]);
     }
-    /* Rescale the earlier sums to the new largest score. */
+    /* Rescale the sums so far to the new largest score. */
     float keep = __expf(row_max - new_max);
     row_max = new_max;
     weights *= keep;
 #pragma unroll
     for (int i = 0; i < PAIRS; i++)
       sum[i] = make_float2(keep * sum[i].x, keep * sum[i].y);
-      /* Add the four tokens' weighted values. */
+      /* Add the weighted values of the four tokens. */
 #pragma unroll
     for (int j = 0; j < TURN; j++) {
       const __half *value = v + (size_t)min(first + j, tokens - 1) * pitch;
@@ -90,12 +91,13 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
   }
 }
 
-/* Returns the offset in k and v of the slot's first token. at: the offset of this head and lane. */
+/* Returns the offset, in k and in v, of a slot's first token for one head and lane. at: offset of this head and lane
+ * within a token. */
 __device__ __forceinline__ size_t place_of(const struct style_args &p, int slot, int at) {
   return (size_t)slot * p.tokens * p.pitch + at;
 }
 
-/* PAIRS is the lane's number of pairs; with ANY it is an upper limit. */
+/* Attention to the style pictures. A lane has PAIRS pairs of channels of each row; if ANY is true, at most so many. */
 template <int PAIRS, bool ANY>
 __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ struct style_args p) {
   int head = blockIdx.y, n = blockIdx.z, pairs = ANY ? p.d / (2 * LANES) : PAIRS;
@@ -103,7 +105,7 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
   bool there = row < p.count;
   row = there ? row : p.count - 1;
   wait_for_previous();
-  /* The gains; nothing to do if all are 0. */
+  /* Read the gains of the style pictures; if all are 0, y stays as it is. */
   const struct style_params *styles = p.block->run.style;
   float gain[STYLES_MAX], all = 0;
 #pragma unroll
@@ -112,7 +114,7 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
   if (all == 0.0f)
     return;
   bool seen = is_first(p.rows, n);
-  /* Load q and y, add each style picture, store y. */
+  /* Load q and y, add the attention to each style picture, store y. */
   slice<PAIRS> q, total;
   __half *y = p.y + ((size_t)n * p.count + row) * p.y_pitch + at;
   q.load(p.q + ((size_t)n * p.count + row) * p.q_pitch + at, pairs, p.scale);
@@ -130,7 +132,8 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
       *reinterpret_cast<__half2 *>(y + 2 * LANES * i) = __floats2half2_rn(total.v[i].x, total.v[i].y);
 }
 
-/* Attention for any head dim. Each thread has a row and head, and goes over all tokens once for each channel. */
+/* These two functions are the attention for any number of channels of a head. Each thread has one row and head, and
+ * goes over all tokens once for each channel. */
 __device__ __forceinline__ float score_of(const struct style_args &p, const __half *q, const __half *key) {
   float dot = 0;
   for (int i = 0; i < p.d; i++)

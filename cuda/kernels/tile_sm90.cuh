@@ -1,4 +1,5 @@
-/* A tile of a product: its shape, the kernel's parameters, and the division of the work between thread blocks. */
+/* A tile of product_sm90.cu's products: its shape, the kernel's parameters, and how the work is divided between thread
+ * blocks. */
 #ifndef CUDA_KERNELS_TILE_SM90_CUH
 #define CUDA_KERNELS_TILE_SM90_CUH
 
@@ -12,46 +13,57 @@ namespace product_sm90 {
 using namespace attention;
 
 constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
-enum { BARRIER_GROUP = 1 }; /* numbers of named barriers; the consumer's number is added */
-/* More than half of a multiprocessor's shared memory, so that no second thread block fits. */
+/* number of the first of the consumers' named barriers; consumer i uses number BARRIER_GROUP + i */
+enum { BARRIER_GROUP = 1 };
+/* a number of bytes of shared memory that is more than half of a multiprocessor's, so that only one thread block fits
+ * it */
 constexpr int ALONE_BYTES = 118000;
 
-/* The end of a tile. Ends that few products need have instances of their own, because unused code would slow the others
- * down. END_GAIN multiplies the sums by the run's gain before the residual is added. */
+/* The epilogues with which kernels are compiled. Those that few products need have kernels of their own, because unused
+ * code would slow the others down. END_SILU applies SiLU. END_GAIN multiplies the sums by the run's gain (OP_INJECT)
+ * before the residual is added. END_PLAIN is for all others. */
 enum product_end { END_PLAIN, END_SILU, END_GAIN };
 
-/* HIGH: the number of 64-row blocks that a consumer has. With two, a consumer needs so many registers that the
- * producers must be a whole warpgroup, which gives its own registers away. */
+/* The shape of a tile of M x N results, and what follows from it. BLOCKS: thread blocks on a multiprocessor. HIGH:
+ * number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. With two it needs so many registers
+ * that the producers must be a whole warpgroup, which gives up its registers. */
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
           int HIGH_ = 1>
 struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
-  /* If HIGH is 2: registers of each thread of the producers (GIVEN), and of each thread of the consumers (TAKEN). */
+  /* if HIGH is 2: number of registers that each producer thread keeps (GIVEN), and that each consumer thread then has
+   * (TAKEN) */
   static constexpr int GIVEN = 40, TAKEN = 232;
-  static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* warps of the two producers */
-  static constexpr int HALF = N / 2;                                             /* rows of W in one copy */
+  /* numbers of the warps that load the input and the weights */
+  static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1;
+  static constexpr int HALF = N / 2; /* number of rows of W that one copy loads */
   static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
-  /* Results are stored in chunks of columns: 64 columns in swizzled rows of 128 bytes, or 80 columns in plain rows of
-   * 160 bytes. */
+  /* Results are stored in chunks of columns: 64 columns in swizzled rows of 128 bytes, or 80 columns in rows of 160
+   * bytes that are not swizzled. */
   static constexpr int CHUNK = N % 80 == 0 ? 80 : 64, CHUNKS = N / CHUNK;
-  static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M; /* RESIDUAL_ROWS: rows in one copy */
-  /* True if the shape can do GEGLU: the left half of a tile are values, the right half their gates. */
+  /* RESIDUAL_ROWS: number of rows of the residual that one copy loads */
+  static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M;
+  /* true: the shape can do GEGLU, where the left half of a tile's columns are values and the right half their gates */
   static constexpr bool GATED = HALF % CHUNK == 0 && HIGH == 1;
-  /* True if a pair of thread blocks may split the sum. INBOX then holds the other thread block's sums for this one's
-   * half of the columns. */
+  /* true: a pair of thread blocks may split the sum. There is an inbox then: shared memory in which a thread block
+   * receives the other one's sums for its half of the columns. false: no pair may split the sum, and there is no
+   * inbox. */
   static constexpr bool SUMS = SUMS_;
-  static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may have several tiles */
+  static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may calculate several tiles, one after the other */
   static constexpr product_end END = END_;
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
-  /* Bias and time row, twice: for this tile and for the next. */
+  /* Offsets of bias and time row (a vector from the time embedding) in shared memory. There are two buffers for both:
+   * for this tile and for the next one. */
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
   static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
-  /* Each warp initialises the same number of barriers of each kind; some of them stay unused. */
+  /* Each warp initialises the same number of barriers of each kind, so these numbers are rounded up, and some barriers
+   * stay unused. */
   static constexpr int STAGE_BARRIERS = (STAGES + WARPS - 1) / WARPS * WARPS, BARRIERS = 2 * STAGE_BARRIERS + WARPS;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* 1024 more, to align the start */
+  /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024;
   static_assert(HALF % 8 == 0 && STAGE_BYTES % 1024 == 0 && BARRIER_OFFSET % 8 == 0, "whole rows of swizzled memory");
   static_assert(CHUNK_BYTES <= STAGE_BYTES && CHUNKS <= STAGES && N % CHUNK == 0, "a chunk fits a stage");
 };
@@ -61,42 +73,51 @@ struct params {
   const float *bias;
   const __half *time;
   bool has_residual;
-  float least; /* least value of a result: 0 with ReLU, else -infinity */
-  __half *few; /* y, if its rows are too short for the copy engine (no multiple of 16 bytes); else NULL */
+  float least; /* lower limit of results: 0 with ReLU, else -infinity */
+  /* y, if its rows are too short for TMA (not a multiple of 16 bytes); NULL: TMA stores y */
+  __half *few;
   float *partial;
   unsigned *arrived;
-  /* splits: parts of a tile's sum that are added through the workspace; parts: all parts, including those that the two
-   * thread blocks of a PAIR_SUM exchange directly; depth: number of 64-channel blocks in the whole sum. */
+  /* splits: number of parts of a tile's sum that are added through the workspace; parts: number of all parts, where a
+   * pair of thread blocks with PAIR_SUM divides each of the splits in two; depth: number of blocks of 64 channels in
+   * the whole sum */
   int splits, parts, depth;
-  int part, longer; /* blocks in each part of the sum; the first `longer` parts have one more */
+  /* part: number of blocks in each part of the sum; longer: how many of the first parts have one block more */
+  int part, longer;
   int x_blocks;
   divisor tap_blocks;
-  int c, channels;       /* channels of x; of x and x2 together */
-  int rows;              /* rows of the product */
-  int columns, gate;     /* columns of y; distance in W from values to gates, or 0 */
-  divisor out_w, pixels; /* width and pixels of a picture of the product's rows; not used if taps is 1 */
-  int taps, stride, pad; /* taps: 1, 4 or 9 */
-  /* tiles in a row of tiles, if a thread block has several of them (every gridDim.y-th); else 0 */
+  int c, channels; /* c: number of channels of x; channels: of x and x2 together */
+  int rows;        /* number of rows of the product */
+  /* columns: number of columns of y; gate: with GEGLU, distance in W from the rows of values to those of gates, else
+   * 0 */
+  int columns, gate;
+  /* divisors, by the width and by the number of pixels of the pictures whose pixels are the product's rows; not used if
+   * taps is 1 */
+  divisor out_w, pixels;
+  int taps, stride, pad; /* taps: number of places of the convolution window: 1, 4 or 9 */
+  /* number of tiles side by side, if a thread block calculates several of them (every gridDim.y-th); else 0 */
   int column_tiles;
-  int row_tiles; /* tiles in a column, for turns_kernel */
-  /* With an upsampled input: tiles in a row of tiles, for each of the 2x2 output pixels that a row of the product
-   * stands for. 0: a row is one pixel of y. */
+  int row_tiles; /* number of tiles one below the other; set for turns_kernel only */
+  /* with an upsampled input: number of tiles side by side for each of the 2x2 output pixels that a row of the product
+   * stands for; 0: a row of the product is one pixel of y */
   int quarter_tiles;
   enum product_pair pair;
-  struct product_gain gain; /* used with END_GAIN */
+  struct product_gain gain; /* with END_GAIN: the gain by which sums are multiplied */
 };
 
-/* --- the work of a thread block --- */
+/* --- what a thread block works on --- */
 
-/* The tile on which the thread block works at present. Each thread that needs it has its own copy. */
+/* The tile, or the part of a tile's sum, on which a thread block works at present. Each thread that needs it has its
+ * own copy. */
 template <class T> struct work {
-  uint32_t base;   /* address of shared memory */
-  int row, column; /* first row of the product and first column of y in the tile */
-  int quarter;     /* number of the output pixel among the 2x2 of an input pixel: 0 to 3, row after row */
-  int begin, end;  /* first block of the sum, and the one after the last */
-  int tile;        /* number of the tile in its row */
-  /* 0 or 1: which of the two buffers for bias and time row this tile uses, and the parity of the barrier that says that
-   * they have arrived. */
+  uint32_t base;   /* address of the thread block's shared memory */
+  int row, column; /* first row of the product, and first column of y, in the tile */
+  /* with an upsampled input: which of the 2x2 output pixels of an input pixel is calculated, 0 to 3, row by row */
+  int quarter;
+  int begin, end; /* the blocks of 64 channels that this part of the sum has: begin to end - 1 */
+  int tile;       /* number of the tile among those side by side, from 0 */
+  /* 0 or 1: which of the two buffers for bias and time row (a vector from the time embedding) this tile uses; also the
+   * parity of the barrier phase that ends when they have arrived */
   int vectors_parity;
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
@@ -113,7 +134,7 @@ template <class T> struct work {
     begin = z * p.part + min(z, p.longer);
     end = begin + p.part + (z < p.longer);
   }
-  /* Moves to the thread block's next tile. Returns false if there is none. */
+  /* Goes on to the thread block's next tile. Returns false if there is none. */
   __device__ __forceinline__ bool next(const params &p) {
     if (!T::SEVERAL)
       return false;
@@ -131,8 +152,9 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
-  /* Returns the address of a barrier. In memory they are: one full barrier for each stage, one empty barrier for each
-   * stage, one for bias and time row, and one for each consumer's inbox. */
+  /* Returns the address of barrier number i. Their order in memory: for each stage one that waits for its data (full);
+   * for each stage one that waits until it is free (empty); one for bias and time row (a vector from the time
+   * embedding); one for each consumer's inbox. */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }
@@ -148,22 +170,24 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t inbox_full(int group) const {
     return barrier(2 * T::STAGE_BARRIERS + 1 + group);
   }
-  /* Returns the first row of W for the left (0) or right (1) half of the tile's columns. With GEGLU these are the
-   * values and the gates. */
+  /* Returns the first row of W for half 0 (left) or 1 (right) of the tile's columns. With GEGLU these are values and
+   * gates. */
   __device__ __forceinline__ int weight_row(const params &p, int half) const {
     return column + half * (p.gate ? p.gate : T::HALF);
   }
-  /* True if the sums begin with bias and time row, which the first part of a sum does. */
+  /* Returns true if this thread block's sums start from bias and time row (a vector from the time embedding), which is
+   * so only in the first part of a split sum. */
   __device__ __forceinline__ bool has_vectors(const params &p) const {
     return (p.bias || p.time) && column < p.columns && begin == 0;
   }
-  /* Returns the number of chunks of columns that hold the results. */
+  /* Returns into how many chunks of columns (64 or 80 each) the tile's results are divided. */
   __host__ __device__ __forceinline__ static int chunks(const params &p) {
     return T::SUMS && p.pair == PAIR_SUM ? 1 : T::GATED && p.gate ? T::CHUNKS / 2 : T::CHUNKS;
   }
 };
 
-/* A position in the ring of stages, and the parity of the present phase of the stage's barrier `full`. */
+/* A position in the ring of stages (buffers in shared memory): the stage's number, and the parity of the phase for
+ * which its barrier `full` is waited. */
 template <class T> struct ring {
   int stage = 0, parity = 0;
   __device__ __forceinline__ void advance() {

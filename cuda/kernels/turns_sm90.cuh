@@ -1,5 +1,6 @@
-/* Products with more tiles than multiprocessors: y = epilogue(A W^T). Two consumers have a tile each and take turns at
- * the tensor cores, so that one's epilogue (gates or residual) runs during the other's products:
+/* Products with more tiles than multiprocessors: y = epilogue(A W^T). Two consumers (warpgroups) have a
+ * tile each and take turns at the tensor cores. So the epilogue of one consumer (gates or residual) runs during the
+ * products of the other:
  *
  *     consumer 0   | products of tile 0 | epilogue 0        | products of tile 2 | epilogue 2 ...
  *     consumer 1   | wait for the turn  | products of tile 1 | epilogue 1        | products of tile 3 ... */
@@ -10,25 +11,29 @@
 
 namespace product_sm90 {
 
-/* The ring has blocks of A and W alone. Results are stored, and residuals loaded, in boxes of a warp's 16 rows and a
- * chunk's columns; each warp has memory for two boxes. */
+/* The shape for two consumers that take turns. The ring of stages (buffers in shared memory) has only blocks of A and
+ * W. Results are stored, and residuals loaded, in boxes: a warp's 16 rows of a chunk of columns. Each warp has memory
+ * for two boxes. */
 struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int THREADS = (CONSUMERS + 1) * 128; /* the producers are a whole warpgroup */
   static constexpr int BOX_BYTES = 16 * CHUNK * 2, BOXES = CONSUMERS * 4 * 2;
   static constexpr int RESIDUAL_ROWS = 16;
-  /* Each consumer has two places for bias and time row: for this tile and for its next one. */
+  /* Number of buffers for bias and time row (a vector from the time embedding): each consumer has two, for this tile
+   * and for its next one. */
   static constexpr int PLACES = 2 * CONSUMERS;
   static constexpr int BOX_OFFSET = STAGES * STAGE_BYTES, VECTORS_OFFSET = BOX_OFFSET + BOXES * BOX_BYTES;
   static constexpr int BARRIER_OFFSET = VECTORS_OFFSET + PLACES * VECTORS_BYTES;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024; /* 1024: to align */
-  /* Smallest number of blocks in a sum. With fewer, the bias of a consumer's tile after next could be loaded before the
-   * consumer has read this tile's bias. */
+  /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024;
+  /* Smallest number of blocks in a sum. With fewer, the bias of a consumer's tile after the next could overwrite the
+   * bias of this tile before the consumer has read it. */
   static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
-enum { BARRIER_TURN = 1 }; /* numbers of named barriers; the consumer's number is added */
+/* number of the first of the consumers' named barriers; consumer i uses number BARRIER_TURN + i */
+enum { BARRIER_TURN = 1 };
 
-/* The tiles of a thread block, and its shared memory. */
+/* The sequence of tiles of a thread block, with the present one, and the layout of its shared memory. */
 struct turns {
   using T = turns_shape;
   const params &p;
@@ -60,7 +65,7 @@ struct turns {
     return base + T::BOX_OFFSET + i * T::BOX_BYTES;
   }
 
-  /* Returns the present tile as struct work, which the producers' functions take. */
+  /* Returns the present tile as a struct work, for the producers' functions. */
   __device__ __forceinline__ work<T> as_work() const {
     work<T> w(p, base);
     w.row = row();
@@ -71,8 +76,9 @@ struct turns {
   }
 
   /* Calls load(producer, block, stage, tap, inner, place) for each block of each tile, as soon as its stage is free.
-   * block: number of the block within the tile; tap: number of the tap; inner: number of the block within the tap;
-   * place: which of the PLACES buffers holds the tile's bias and time row. Tiles use these buffers in turn. */
+   * block: number of the block in the tile's sum; tap: number of the block's tap; inner: number of the block within the
+   * tap; place: index of the buffer, out of PLACES, for the tile's bias and time row (a vector from the time
+   * embedding). */
   template <class Load> __device__ __forceinline__ void each_block(Load load) {
     ring<T> at;
     for (int place = 0; there(); tile += (int)gridDim.x, place = (place + 1) % T::PLACES) {
@@ -89,14 +95,15 @@ struct turns {
       }
     }
 #pragma unroll 1
-    /* wait until all stages are released: this thread block must not end while arrivals from the other one of its
-     * pair are still on their way to it */
+    /* wait until all stages are free: a thread block must not end while the other one of its pair may still signal its
+     * barriers */
     for (int i = 0; i < T::STAGES; i++, at.advance())
       barrier_wait(empty(at.stage), at.parity ^ 1);
   }
 
-  /* Loads bias and time row. The weights' producer calls it if there is a bias alone, which is constant; the input's
-   * producer if there is a time row, which it has to wait for. */
+  /* Loads bias and time row (a vector from the time embedding). The producer of the weights calls this function if
+   * there is only a bias, which is constant. The producer of the input calls it if there is a time row, for which it
+   * has to wait. */
   __device__ __forceinline__ void load_vectors(const producer<T> &loads, int place) const {
     uint32_t to = base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES, there = vectors_full(place);
     barrier_expect(there, loads.vector_bytes());
@@ -107,7 +114,7 @@ struct turns {
       load_bytes(to + T::N * 4, p.time + loads.w.column, loads.time_columns() * 2, there);
   }
 
-  /* Loads the weights. They are constant, so this need not wait for earlier kernels in the stream. */
+  /* Loads the weights. They are constant, so this does not wait for earlier kernels in the stream. */
   __device__ __forceinline__ void run_weights() {
     each_block([&](const producer<T> &loads, int i, int s, int tap, int inner, int place) {
       barrier_expect(full(s), T::B_BYTES);
@@ -134,15 +141,17 @@ struct turns {
   }
 };
 
-/* A consumer. GATED: with GEGLU a tile's results are one chunk of columns, else two. */
+/* A consumer (a warpgroup that multiplies). GATED: with GEGLU; a tile's results are then one chunk of columns, else
+ * two. */
 template <bool GATED> struct turns_consumer {
   using T = turns_shape;
-  static constexpr int CHUNKS = GATED ? 1 : 2, GROUPS = T::CHUNK / 8; /* GROUPS: groups of 8 columns in a chunk */
+  /* GROUPS: number of groups of 8 columns in a chunk */
+  static constexpr int CHUNKS = GATED ? 1 : 2, GROUPS = T::CHUNK / 8;
   const params &p;
   turns t;
   char *memory;
   int group, thread, lane;
-  float sum[2][T::N / 8][4]; /* sums of the upper and of the lower 64 rows */
+  float sum[2][T::N / 8][4]; /* sums of the thread: [0] for the upper 64 rows of the tile, [1] for the lower 64 rows */
   ring<T> at;
 
   __device__ __forceinline__ void release(int stage) const {
@@ -153,14 +162,15 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* Skips the blocks of the other consumer's tile. */
+  /* Moves on in the ring of stages (buffers in shared memory) past the blocks of the other consumer's tile. */
   __device__ __forceinline__ void skip() {
     int stage = at.stage + p.depth;
     at.parity ^= stage / T::STAGES & 1;
     at.stage = stage % T::STAGES;
   }
 
-  /* Issues the products of one stage. FIRST: the first block of a tile. */
+  /* Issues the products with the blocks of A and W in one stage (buffer in shared memory). FIRST: true for the first
+   * block of a tile, whose products replace the old sums. Returns the number of the stage. */
   template <bool FIRST> __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
     int stage = at.stage;
     uint32_t offset = stage * (T::STAGE_BYTES / 16);
@@ -177,11 +187,13 @@ template <bool GATED> struct turns_consumer {
     return stage;
   }
 
-  /* The other consumer's blocks follow this one's in the ring, so its turn begins when all of these have arrived: the
-   * parity of a full barrier can tell only the last two phases apart. */
+  /* Multiplies all blocks of a tile. Then the other consumer may begin, whose blocks follow in the ring of stages. It
+   * must not begin before all of this tile's blocks have arrived, because a barrier can tell only its last two phases
+   * apart. */
   __device__ __forceinline__ void multiply(bool last_tile) {
     uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
-    /* Wait for this consumer's turn at the tensor cores, multiply all blocks, let the other consumer begin. */
+    /* Wait for this consumer's turn at the tensor cores, multiply all blocks, and give the turn to the other
+     * consumer. */
     named_sync(BARRIER_TURN + group, 256);
     int last = issue<true>(a, b);
 #pragma unroll 1
@@ -199,8 +211,9 @@ template <bool GATED> struct turns_consumer {
     pin(sum[1]);
   }
 
-  /* With GEGLU the sums begin with the bias, so that no registers are needed for it next to the gates. Each pair is
-   * loaded separately: the compiler would copy a shared one after the wait for the turn. */
+  /* With GEGLU, sets the sums to the bias at the beginning, because there are no registers for it later, besides the
+   * gates. Each pair of values is loaded by an instruction of its own; the compiler would make copies of a shared pair
+   * after the wait for the turn. */
   __device__ __forceinline__ void begin(int place, int parity) {
     uint32_t from = t.base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     if (p.bias)
@@ -222,7 +235,7 @@ template <bool GATED> struct turns_consumer {
     pin(sum[1]);
   }
 
-  /* Reads bias and time row of the thread's columns. */
+  /* Reads bias and time row (a vector from the time embedding) of the thread's columns, and adds them up. */
   __device__ __forceinline__ void read_vectors(float2 (&both)[T::N / 8], int place, int parity) const {
     const char *from = memory + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     const char *time = from + T::N * 4 - lane % 4 * 4;
@@ -239,7 +252,8 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* --- boxes of the result: each has the rows of one warp, in the upper or lower 64, and one chunk of columns --- */
+  /* --- boxes of the result: each has 16 rows of one warp, in the upper or lower 64 rows, and one chunk of columns
+   * --- */
 
   __device__ __forceinline__ int warp() const {
     return group * 4 + thread / 32;
@@ -251,8 +265,8 @@ template <bool GATED> struct turns_consumer {
     return t.column() + k % CHUNKS * T::CHUNK;
   }
 
-  /* Loads the residual of one box of the result into the box's shared memory, when the last store from there has read
-   * it. One thread calls it. */
+  /* Loads the residual of box number k into shared memory, when the last store from that memory has read it. One thread
+   * calls it. */
   __device__ __forceinline__ void load_residual(int k) const {
     int box = warp() * 2 + k % 2;
     barrier_expect(t.box_full(box), T::BOX_BYTES);
@@ -267,7 +281,7 @@ template <bool GATED> struct turns_consumer {
     __syncwarp();
   }
 
-  /* Return two neighbouring values of a row after the epilogue, packed to FP16. */
+  /* Return two neighbouring results of a row, after the epilogue, as two FP16 values in one word. */
   __device__ __forceinline__ static uint32_t gated(const float *v, const float *gate) {
     return pack2(v[0] * gelu(gate[0]), v[1] * gelu(gate[1]));
   }
@@ -277,7 +291,8 @@ template <bool GATED> struct turns_consumer {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Finishes 16 rows, two groups of 8 columns at a time. A lane has the address of one row of 8 columns. */
+  /* Finishes the 16 rows of a box, two groups of 8 columns at a time. Each lane has the address of 8 columns of one
+   * row. */
   template <bool RESIDUAL>
   __device__ __forceinline__ void finish_box(int k, const float2 (&bias)[T::N / 8], uint32_t box) const {
     uint32_t to = box + lane % 16 * (T::CHUNK * 2) + lane / 16 * 16;
@@ -320,8 +335,8 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* Without GEGLU there are registers for bias and time row. Each value is read once, because shared memory is what the
-   * other consumer's products use most. */
+  /* Finishes a tile's results. Without GEGLU, bias and time row (a vector from the time embedding) are kept in
+   * registers, so that each is read only once: the other consumer's products need the bandwidth of shared memory. */
   __device__ __forceinline__ void finish(int place, int parity) const {
     float2 bias[T::N / 8];
     if constexpr (!GATED)
@@ -333,7 +348,7 @@ template <bool GATED> struct turns_consumer {
   }
 
   __device__ __forceinline__ void run() {
-    /* Consumer 1 begins with the second tile. */
+    /* Consumer 0 begins with the thread block's first tile, consumer 1 with the second one. */
     int next = (int)gridDim.x, place = group, parity = 0;
     if (group == 1) {
       named_arrive(BARRIER_TURN, 256);
@@ -363,9 +378,11 @@ __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(const __
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using T = turns_shape;
   extern __shared__ char unaligned[];
-  /* Align shared memory, initialise barriers. */
+  /* Align shared memory, and initialise the barriers. */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
-  uint32_t aligned = (address + 1023) & ~1023u; /* 1024 bytes: the period of the swizzle */
+  /* aligned to 1024 bytes, because TMA's swizzle (order of data in shared memory) depends on the address
+   * modulo 1024 */
+  uint32_t aligned = (address + 1023) & ~1023u;
   char *memory = unaligned + (aligned - address);
   asm volatile("" : "+r"(aligned));
   bool pair = p.pair != PAIR_NONE;
@@ -401,7 +418,7 @@ __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(const __
   } else {
     __syncthreads();
   }
-  /* Split into the two producers and the two consumers. */
+  /* Split the warps into two producers and two consumers. */
   if (warp >= T::INPUT_WARP) {
     registers_give<T::GIVEN>();
     if (warp == T::INPUT_WARP && elect())

@@ -1,5 +1,5 @@
-/* cuBLASLt. Its matrices are stored column by column, and ours row by row, so it computes the transposed product: y^T
- * [columns, rows] = W [columns, depth] x^T [depth, rows]. */
+/* Calls of cuBLASLt. The library's matrices are stored column by column and this program's row by row, so the library
+ * is asked for the transposed product: y^T [columns, rows] = W [columns, depth] x^T [depth, rows]. */
 #include "cuda/libraries/libraries.h"
 
 #include <dlfcn.h>
@@ -10,19 +10,20 @@
 
 enum { OFFERS_MAX = 4 };
 
-/* The algorithms that the heuristics offer for a product. They are kept, because networks repeat their shapes. */
+/* The algorithms that cuBLASLt's heuristics offer for products of one shape. The list is kept, because networks repeat
+ * their shapes and the heuristics are slow. */
 struct offers {
   struct offers *next;
   uint64_t rows, columns, depth;
   bool bias;
   cublasLtMatmulHeuristicResult_t list[OFFERS_MAX];
-  int count; /* also 0 when the heuristics refuse */
+  int count; /* number of algorithms in `list`; 0: the heuristics offer none for this shape */
 };
 
 struct blas {
   struct offers *offers;
   void *library;
-  cublasLtHandle_t handle; /* created on first use, because that is slow */
+  cublasLtHandle_t handle; /* handle of the library; NULL: none was needed yet, and creating one is slow */
   size_t version;
   __typeof__(&cublasLtCreate) create;
   __typeof__(&cublasLtDestroy) destroy;
@@ -45,7 +46,7 @@ struct blas_product {
   cublasLtMatmulAlgo_t algorithm;
   struct gemm_args args;
   half_t *out;
-  float beta; /* 1: the residual is added */
+  float beta; /* factor of the residual: 1 if the library adds it, else 0 */
   void *workspace;
   size_t workspace_bytes;
 };
@@ -77,7 +78,8 @@ static bool load(struct blas *blas) {
   return true;
 }
 
-/* The major version of the headers. Functions of another major version may take other arguments. */
+/* The name of the library's file contains the major version of the headers used at build time, because functions of
+ * another major version may take other arguments. */
 #define AS_TEXT(x) #x
 #define TEXT(x) AS_TEXT(x)
 #define MAJOR TEXT(CUBLAS_VER_MAJOR)
@@ -109,7 +111,7 @@ void blas_close(struct blas *blas) {
   }
   if (blas->handle)
     blas->destroy(blas->handle);
-  /* The library stays mapped: unloading it while the CUDA runtime knows its kernels is not supported. */
+  /* The library is not closed: the CUDA runtime knows its kernels, and unloading it then is not supported. */
   free(blas);
 }
 
@@ -150,7 +152,8 @@ static void ask_heuristics(const struct blas_product *product, struct offers *of
   blas->preference_destroy(preference);
 }
 
-/* Returns the algorithms offered for this product; NULL: out of memory. */
+/* Returns the list of algorithms for this product, and asks the heuristics if there is none yet. NULL: out of
+ * memory. */
 static const struct offers *find_offers(const struct blas_product *product, bool bias) {
   struct blas *blas = product->blas;
   const struct gemm_args *args = &product->args;
@@ -174,7 +177,8 @@ static const struct offers *find_offers(const struct blas_product *product, bool
   return offers;
 }
 
-/* Chooses the index-th algorithm that the heuristics offer. Returns false if there is none. */
+/* Stores algorithm number `index` of the list for this product in *product. Returns false if the list has no such
+ * entry. */
 static bool choose(struct blas_product *product, bool bias, int index) {
   const struct offers *offers = find_offers(product, bias);
   if (!offers || index < 0 || index >= offers->count || offers->list[index].state != CUBLAS_STATUS_SUCCESS)

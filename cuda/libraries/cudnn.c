@@ -1,10 +1,10 @@
-/* cuDNN 9 through its backend API: a convolution, alone or followed by bias, time row, residual and activation in one
- * graph of operations. Tensors are NHWC, which cuDNN describes by dimensions N, C, H, W with the strides of that
- * layout.
+/* cuDNN 9 through its backend API: a convolution, alone or followed by bias, time row (a vector from the time
+ * embedding), residual and activation in one graph of operations. Tensors are NHWC, which cuDNN describes by dimensions
+ * N, C, H, W with the strides of that layout.
  *
- * Networks repeat their shapes from layer to layer and step to step, and a question to the heuristics or a new plan
- * takes about a millisecond. So graphs and their plans are kept, and a convolution is one of these plans with its
- * addresses. */
+ * cuDNN's heuristics need about a millisecond to answer, and making an execution plan takes as long. Networks repeat
+ * their shapes from layer to layer and step to step. So graphs and their execution plans are kept, and a convolution is
+ * run by one of these plans with the addresses of its tensors. */
 #include "cuda/libraries/libraries.h"
 
 #include <dlfcn.h>
@@ -17,27 +17,33 @@
 
 enum { OPS_MAX = 5, OBJECTS_MAX = 64, OFFERS_MAX = 24, PLANS_MAX = 4 };
 
-/* Ids of tensors. Those from FIRST_INNER on are between two operations and have no address. */
+/* Numbers that identify a graph's tensors to cuDNN. Those from FIRST_INNER on are results within the graph, which have
+ * no address. */
 enum uid { UID_X = 1, UID_WEIGHT, UID_Y, UID_RESIDUAL, UID_VECTOR, FIRST_INNER };
 
 typedef cudnnBackendDescriptor_t object;
 
-/* The properties that distinguish graphs. They are compared as bytes, so there is no padding. */
+/* The properties in which graphs differ, by which a graph is found again. Shapes are compared as bytes, so the struct
+ * must have no padding. */
 struct shape {
   int n, h, w, c, out_h, out_w, columns, kernel, stride, pad;
-  int fused, act, residual, vector; /* the last three are 0 if not fused */
+  /* What cuDNN does after the convolution, in the same kernel. fused: 1 if anything; act: the activation; residual,
+   * vector: 1 if the residual, and a vector (the bias, the time row, which comes from the time embedding, or their
+   * sum), are added. All are 0 if fused is 0. */
+  int fused, act, residual, vector;
 };
 
-/* A convolution with its following operations, and the execution plans made of the configurations that cuDNN's
- * heuristics offer, in their order. */
+/* A graph of operations: a convolution and what follows it in the same kernel. offers: the engine configurations that
+ * cuDNN's heuristics offer for it; plans: execution plans that were made from them, in the same order. */
 struct graph {
   struct graph *next;
   struct shape shape;
   struct dnn *dnn;
-  object objects[OBJECTS_MAX]; /* all objects of the graph, destroyed in reverse order */
+  /* all descriptors that belong to the graph, except plans; they are destroyed in reverse order */
+  object objects[OBJECTS_MAX];
   int count;
-  int64_t next_id; /* id of the next inner tensor */
-  bool failed;     /* true once cuDNN has refused a call; checked at the end */
+  int64_t next_id; /* number of the next tensor between two operations, counted from FIRST_INNER */
+  bool failed;     /* true: cuDNN has refused a call while the graph was built, which is checked once at the end */
   object offers[OFFERS_MAX];
   int64_t offer_count, next_offer;
   object plans[PLANS_MAX];
@@ -46,10 +52,11 @@ struct graph {
 
 struct dnn {
   struct graph *graphs;
-  /* Protects the handle: without a captured graph, runs use it while another thread prepares. */
+  /* Protects `handle`: a thread that enqueues launches one by one (runs without a graph) uses it while another thread
+   * prepares programs. */
   pthread_mutex_t lock;
   void *library;
-  cudnnHandle_t handle; /* created on first use, because that is slow */
+  cudnnHandle_t handle; /* handle of the library; NULL: none was needed yet, and creating one is slow */
   size_t version;
   __typeof__(&cudnnCreate) create;
   __typeof__(&cudnnDestroy) destroy;
@@ -64,7 +71,7 @@ struct dnn {
 
 struct dnn_conv {
   struct dnn *dnn;
-  object plan; /* owned by the graph */
+  object plan; /* execution plan of the convolution; owned by its struct graph */
   object pack; /* addresses */
 };
 
@@ -123,7 +130,7 @@ void dnn_close(struct dnn *dnn) {
   }
   if (dnn->handle)
     dnn->destroy(dnn->handle);
-  /* The library stays mapped: unloading it while the CUDA runtime knows its kernels is not supported. */
+  /* The library is not closed: the CUDA runtime knows its kernels, and unloading it then is not supported. */
   pthread_mutex_destroy(&dnn->lock);
   free(dnn);
 }
@@ -132,7 +139,7 @@ size_t dnn_version(const struct dnn *dnn) {
   return dnn ? dnn->version : 0;
 }
 
-/* --- objects of the backend API --- */
+/* --- descriptors of cuDNN's backend API --- */
 
 static object make(struct graph *graph, cudnnBackendDescriptorType_t type) {
   object made = NULL;
@@ -161,7 +168,7 @@ static object finalize(struct graph *graph, object o) {
 
 /* --- tensors --- */
 
-/* Makes the descriptor of a tensor with dimensions n, c, h, w. */
+/* Makes the descriptor of a tensor. dims: number of pictures, channels, height and width. */
 static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, const int64_t dims[4]) {
   int64_t c = dims[1], h = dims[2], w = dims[3], strides[4] = {c * h * w, 1, c * w, c}, alignment = 16;
   bool is_virtual = id >= FIRST_INNER;
@@ -175,7 +182,8 @@ static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, cons
   return finalize(graph, o);
 }
 
-/* Makes the result of an operation: the graph's y if it is the last, else an FP32 tensor for the next one. */
+/* Makes the tensor for the result of an operation: after the last one y, in FP16; else an FP32 tensor, which the next
+ * operation reads. */
 static object result(struct graph *graph, bool last, const int64_t dims[4]) {
   return last ? tensor(graph, UID_Y, CUDNN_DATA_HALF, dims)
               : tensor(graph, FIRST_INNER + graph->next_id++, CUDNN_DATA_FLOAT, dims);
@@ -208,7 +216,8 @@ static object convolution(struct graph *graph, object x, object w, object y) {
   return finalize(graph, op);
 }
 
-/* y = mode(x, b). b is NULL for functions of one operand. */
+/* Makes the operation y = mode(x, b), element by element, and returns its descriptor. b is NULL for functions of one
+ * operand. */
 static object pointwise(struct graph *graph, cudnnPointwiseMode_t mode, object x, object b, object y) {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   object d = make(graph, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
@@ -224,7 +233,8 @@ static object pointwise(struct graph *graph, cudnnPointwiseMode_t mode, object x
   return finalize(graph, op);
 }
 
-/* Builds the convolution and its following operations, of which the last writes y. Returns the number of operations. */
+/* Makes the operations of the graph: the convolution and what follows it. The last one writes y. Returns the number of
+ * operations. */
 static int build_operations(struct graph *graph, object ops[OPS_MAX]) {
   const struct shape *s = &graph->shape;
   int64_t x_dims[4] = {s->n, s->c, s->h, s->w}, w_dims[4] = {s->columns, s->c, s->kernel, s->kernel};
@@ -260,8 +270,8 @@ static int build_operations(struct graph *graph, object ops[OPS_MAX]) {
 
 /* --- engines --- */
 
-/* True for engines that add FP16 products in FP32 in a fixed order and need no compiler at start, which would take
- * seconds for the shapes of a network. */
+/* Returns true if this engine of cuDNN may be used. It must add FP16 products in FP32, in a fixed order. It must not be
+ * compiled at run time, which would take seconds for the shapes of a network. */
 static bool notes_allowed(struct dnn *dnn, object engine) {
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   cudnnBackendBehaviorNote_t habits[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
@@ -293,7 +303,8 @@ static bool engine_allowed(struct dnn *dnn, object config) {
   return allowed;
 }
 
-/* Returns an execution plan of this configuration that fits the workspace, or NULL. */
+/* Returns an execution plan of this engine configuration; NULL: cuDNN refuses, or the plan needs more than
+ * workspace_bytes. */
 static object plan_create(struct dnn *dnn, object config, size_t workspace_bytes) {
   object plan = NULL;
   int64_t needed = 0, count = 0;
@@ -350,8 +361,8 @@ static struct shape make_shape(const struct gemm_args *args, const half_t *vecto
                         .vector = fused && vector};
 }
 
-/* Returns the graph of a shape, and builds it if it is new; NULL: out of memory. For a graph that cuDNN refuses, the
- * heuristics offer no configuration. */
+/* Returns the graph for convolutions of this shape, and builds it if there is none yet; NULL: out of memory. If cuDNN
+ * refuses the shape, the graph has no configurations. */
 static struct graph *find_graph(struct dnn *dnn, const struct shape *shape) {
   struct graph *graph = dnn->graphs;
   while (graph && memcmp(&graph->shape, shape, sizeof *shape) != 0)
@@ -369,7 +380,8 @@ static struct graph *find_graph(struct dnn *dnn, const struct shape *shape) {
   return graph;
 }
 
-/* Returns plan number `index` of those that can be made of the configurations offered; NULL: there are fewer. */
+/* Returns execution plan number `index`, among those that could be made from the graph's configurations; NULL: there
+ * are fewer. */
 static object find_plan(struct graph *graph, int index, size_t workspace_bytes) {
   while (graph->plan_count <= index && graph->plan_count < PLANS_MAX && graph->next_offer < graph->offer_count) {
     object offer = graph->offers[graph->next_offer++];
@@ -382,7 +394,7 @@ static object find_plan(struct graph *graph, int index, size_t workspace_bytes) 
 
 /* --- convolutions --- */
 
-/* Returns the addresses of the graph's operands as a descriptor; NULL if cuDNN refuses. */
+/* Returns cuDNN's descriptor of the addresses of the graph's operands (a variant pack); NULL if cuDNN refuses. */
 static object pack_create(struct dnn *dnn, const struct gemm_args *args, const half_t *vector, bool fused,
                           void *workspace) {
   const struct {

@@ -1,9 +1,7 @@
-/* NVIDIA's libraries, which are opened at run time when a GPU was found. On a machine without them the program uses its
- * own kernels. cublaslt.c contains all calls of cuBLASLt, and cudnn.c those of cuDNN.
- *
- * Threads: one thread at a time creates and destroys; another may launch at the same time.
- *
- * The libraries' answers for a shape are kept as long as they are open, so workspace_bytes must be the same in every
+/* NVIDIA's libraries cuBLASLt and cuDNN, which are opened at run time if there is a GPU. On a machine without them the
+ * program uses its own kernels. cublaslt.c contains all calls of cuBLASLt, and cudnn.c those of cuDNN. Threads: only
+ * one thread at a time may call the functions that create and destroy; another thread may launch meanwhile. The
+ * libraries' offers for a shape are kept as long as they are open, so workspace_bytes must be the same in every
  * call. */
 #ifndef CUDA_LIBRARIES_LIBRARIES_H
 #define CUDA_LIBRARIES_LIBRARIES_H
@@ -17,34 +15,38 @@ struct dnn_conv;
 
 /* --- cuBLASLt: matrix products with bias and residual --- */
 
-/* Returns the name with the major version that is opened, which is that of the headers at build time: "cuBLASLt 13". */
+/* Returns the library's name with the major version that is opened, such as "cuBLASLt 13"; it is that of the headers
+ * used at build time. */
 const char *blas_name(void);
-/* Returns NULL if the library is missing. */
+/* Opens cuBLASLt. Returns NULL if the library is missing. */
 struct blas *blas_open(void);
-void blas_close(struct blas *blas);           /* takes NULL */
-size_t blas_version(const struct blas *blas); /* 0 for NULL */
+void blas_close(struct blas *blas);           /* accepts NULL */
+size_t blas_version(const struct blas *blas); /* returns 0 for NULL */
 
-/* Prepares a product y by the index-th algorithm that cuBLASLt's heuristics offer for args. args->kernel must be 1, and
- * there must be no second input x2. y includes bias if that is not NULL, and args->residual if args->act is ACT_NONE.
- * Where an activation follows, the caller passes no bias and applies bias, activation and residual to y itself. Returns
- * NULL if there is no such algorithm. */
+/* Prepares the product y by algorithm number `index` of those that cuBLASLt's heuristics offer for args. args->kernel
+ * must be 1, and x2 NULL. y gets the bias added if `bias` is not NULL, and the residual if args->act is ACT_NONE. If
+ * there is an activation, the caller passes no bias, and then applies bias, activation and residual to y itself.
+ * Returns NULL if there is no such algorithm, if cuBLASLt refuses it, or if memory runs out. */
 struct blas_product *blas_product_create(struct blas *blas, const struct gemm_args *args, const half_t *bias, half_t *y,
                                          int index, void *workspace, size_t workspace_bytes);
-void blas_product_destroy(struct blas_product *product); /* takes NULL */
+void blas_product_destroy(struct blas_product *product); /* accepts NULL */
 cudaError_t blas_product_launch(const struct blas_product *product, cudaStream_t stream);
 
 /* --- cuDNN: convolutions --- */
 
-struct dnn *dnn_open(void); /* returns NULL if the library is missing */
+struct dnn *dnn_open(void); /* opens cuDNN; returns NULL if the library is missing */
 void dnn_close(struct dnn *dnn);
-size_t dnn_version(const struct dnn *dnn); /* 90140 is 9.14.0; 0 for NULL */
+/* returns the library's version, such as 90140 for 9.14.0; 0 if dnn is NULL */
+size_t dnn_version(const struct dnn *dnn);
 
-/* Returns the index-th deterministic engine configuration that cuDNN's heuristics offer for args (no x2, no
- * upsampling). fused: bias (args' own, in FP16), time, residual and activation are in the same kernel; otherwise y gets
- * the raw convolution. NULL: there is no such configuration. */
+/* Prepares a convolution by configuration number `index` of those that cuDNN's heuristics offer for args and that give
+ * the same result every time. args must have no x2 and no upsampling. fused: true if the kernel also adds bias (in
+ * FP16, in place of args->bias) and residual, and applies ReLU if args->act says so; false: y is the convolution alone.
+ * Returns NULL if there is no such configuration, if cuDNN refuses it, if memory runs out, or if a fused kernel would
+ * need another activation or a bias that is not aligned to 16 bytes. */
 struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
                                  int index, void *workspace, size_t workspace_bytes);
-void dnn_conv_destroy(struct dnn_conv *conv); /* takes NULL */
+void dnn_conv_destroy(struct dnn_conv *conv); /* accepts NULL */
 cudaError_t dnn_conv_launch(const struct dnn_conv *conv, cudaStream_t stream);
 
 #endif

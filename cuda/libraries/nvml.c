@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The declarations that this file needs of NVIDIA's management library, as in its documentation. */
+/* The declarations of NVIDIA's management library (NVML) that this file needs, as its documentation gives them, so that
+ * no header is needed. */
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 typedef void *nvml_device;
 
@@ -19,7 +20,8 @@ struct nvml {
   int (*clock_max)(nvml_device device, int which, unsigned *mhz);
   int (*power_state)(nvml_device device, int *state);
   int (*power)(nvml_device device, unsigned *milliwatts);
-  int (*energy)(nvml_device device, unsigned long long *millijoules); /* NULL: an old library */
+  /* NVML's function that returns the energy used, in millijoules; NULL: this version of the library has none */
+  int (*energy)(nvml_device device, unsigned long long *millijoules);
 };
 
 static int load(struct nvml *nvml) {

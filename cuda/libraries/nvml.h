@@ -1,4 +1,5 @@
-/* The driver's version and the GPU's clocks, from the driver's management library if that is installed. */
+/* The driver's version, and the GPU's clocks, power and energy. They are read from the driver's management library,
+ * NVML, if that is installed. */
 #ifndef CUDA_LIBRARIES_NVML_H
 #define CUDA_LIBRARIES_NVML_H
 
@@ -6,12 +7,15 @@
 
 struct nvml;
 
-struct nvml *nvml_open(const char *pci_bus_id);              /* returns NULL if the library cannot be used */
-void nvml_close(struct nvml *nvml);                          /* takes NULL */
-void nvml_driver(struct nvml *nvml, char *out, size_t size); /* writes "580.159.04", or "unknown"; takes NULL */
-/* Writes "SM 1980 of 1980 MHz, memory 3201 MHz, P0, 210 W", or "". Takes NULL. */
+/* opens NVML for the GPU with this PCI address; returns NULL if the library cannot be used */
+struct nvml *nvml_open(const char *pci_bus_id);
+void nvml_close(struct nvml *nvml); /* accepts NULL */
+/* writes the driver's version, such as "580.159.04", or "unknown"; accepts NULL */
+void nvml_driver(struct nvml *nvml, char *out, size_t size);
+/* Writes the GPU's clocks, performance state and power as "SM 1980 of 1980 MHz, memory 3201 MHz, P0, 210 W", or "" if
+ * they are unknown. Accepts NULL. */
 void nvml_state(struct nvml *nvml, char *out, size_t size);
-/* Returns the energy in joules that the GPU has used since the driver was loaded; 0: unknown. Takes NULL. */
+/* Returns the energy, in joules, that the GPU has used since the driver was loaded; 0: unknown. Accepts NULL. */
 double nvml_energy(struct nvml *nvml);
 
 #endif

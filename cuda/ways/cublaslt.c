@@ -1,4 +1,4 @@
-/* cuBLASLt: linear layers and 1x1 convolutions. */
+/* The way that uses cuBLASLt: linear layers and 1x1 convolutions. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
 

@@ -1,13 +1,15 @@
-/* cuDNN: 3x3 convolutions. A choice's index is 2 i or 2 i + 1 for the i-th engine that cuDNN offers: even with bias,
- * time, residual and activation in the same kernel, odd for the convolution alone, after which a kernel of this program
- * does the rest. */
+/* The way that uses cuDNN: 3x3 convolutions. For the i-th engine that cuDNN offers there are two choices. Number 2 i
+ * also adds bias, time row and residual and activates in the same kernel. Number 2 i + 1 is the convolution alone,
+ * after which a kernel of this program does the rest. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
 
 static bool suits(const struct gemm_args *args) {
   int h = args->h << args->upsample, w = args->w << args->upsample, border = 2 * args->pad - args->kernel;
   return args->kernel == 3 && args->columns % 8 == 0 && args->out_h == (h + border) / args->stride + 1 &&
-         args->out_w == (w + border) / args->stride + 1; /* the padding is the same at both ends */
+         /* cuDNN pads both ends by the same number of pixels, so the output must have the size that follows from
+          * that */
+         args->out_w == (w + border) / args->stride + 1;
 }
 
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
@@ -32,8 +34,8 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
   bytes[SCRATCH_LIBRARY] = (size_t)shape->columns * sizeof(half_t);
 }
 
-/* Combines bias and time row to the one FP16 vector that cuDNN's fused convolutions add. *vector is NULL if there is
- * neither. */
+/* Makes one FP16 vector of bias and time row, which cuDNN's fused convolutions add. *vector becomes its address; NULL:
+ * there is neither. */
 static int append_bias(struct cuda_device *device, const struct product *product, const half_t **vector,
                        struct launches *launches, struct error *err) {
   const struct gemm_args *args = &product->args;

@@ -1,13 +1,14 @@
-/* The kernel that runs on every GPU (kernels/gemm.cu). A choice is a tile and a number of splits. It takes every
- * product. */
+/* The way that runs on every GPU and can do every product (kernels/gemm.cu). A choice is a tile and a number of splits
+ * (thread blocks that share the sum of a tile). */
 #include "cuda/ways/way.h"
 
 static int depth_blocks(const struct gemm_args *args) {
   return (args->kernel * args->kernel * (args->c + args->c2) + 63) / 64;
 }
 
-/* Estimates the time of a product, in units of one 64-deep block of a 128x128 tile: waves of thread blocks over the
- * multiprocessors, each with a constant for its start and end, and the traffic of split sums. */
+/* Estimates how long a product takes. The unit is the time in which a 128x128 tile adds 64 products to each sum. The
+ * model adds up waves of thread blocks over the multiprocessors, each with a constant for start and end, and the memory
+ * traffic of split sums. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
   static const double block_time[TILES] = {
       [TILE_128x128] = 1.0, [TILE_64x160] = 0.62, [TILE_64x64] = 0.33, [TILE_64x16] = 0.16};
@@ -19,7 +20,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return waves * (deep + 3) * block_time[args->tile] + add;
 }
 
-/* Chooses the best number of splits for args->tile by the model, and returns the model's time. */
+/* Sets args->splits to the number of splits (thread blocks that share the sum of a tile) for which the model expects
+ * the shortest time with args->tile, and returns that time. */
 static double choose_splits(const struct cuda_device *device, struct gemm_args *args) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
   int best = 1;
@@ -39,7 +41,8 @@ static double choose_splits(const struct cuda_device *device, struct gemm_args *
   return least;
 }
 
-/* Lists the tiles, the best by the model first. Tiles with much longer times are left out. */
+/* Stores at most three choices, the one for which the model expects the shortest time first. Tiles with much longer
+ * times are left out. Returns the number of choices. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   double time[TILES];

@@ -1,5 +1,5 @@
-/* 3x3 convolutions with few channels over many pixels, for compute capability 9.0 (kernels/halo_sm90.cu). A choice is a
- * tile. */
+/* The way for 3x3 convolutions with few channels over many pixels on GPUs of compute capability 9.0
+ * (kernels/halo_sm90.cu). A choice is a tile. */
 #include "cuda/ways/way.h"
 
 static struct halo_args as_halo(const struct gemm_args *args, int tile) {
@@ -11,8 +11,8 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return halo_supported(&device->product, &halo);
 }
 
-/* True for upsampled inputs with many pixels: libraries take twice as long for them, and need an upsampled copy of the
- * input. */
+/* Returns true for upsampled inputs with many pixels. For them this way is chosen without timing others: libraries take
+ * twice as long, and need an upsampled copy of the input. */
 static bool settles(const struct cuda_device *device, const struct gemm_args *shape) {
   enum { MANY = 64 * 64 };
   const struct choice choice = {.way = &way_halo, .index = HALO_64, .splits = 1};

@@ -1,8 +1,8 @@
 #include "cuda/ways/product.h"
 
-/* --- an op as a product --- */
+/* --- the matrix product that an op is --- */
 
-/* The operands that convolutions and linear layers share. */
+/* The operands that convolutions, linear layers and injections have in common, as their ops name them. */
 struct operands {
   struct tensor x, x2, weight, bias, time, residual, y;
   struct prologue prologue;
@@ -12,11 +12,12 @@ static struct operands get_operands(const struct op *op) {
   if (op->type == OP_CONV) {
     const struct op_conv *o = &op->conv;
     struct operands all = {o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
-    if (o->time.n > 1) /* each picture's own time row is added after the product */
+    /* if each picture has its own time row, another launch adds the time rows after the product */
+    if (o->time.n > 1)
       all.time = (struct tensor){0};
     return all;
   }
-  if (op->type == OP_INJECT) { /* in place: y is also the residual */
+  if (op->type == OP_INJECT) { /* the product is added to y in place, so y is also the residual */
     const struct op_inject *o = &op->inject;
     return (struct operands){.x = o->x, .weight = o->weight, .bias = o->bias, .residual = o->y, .y = o->y};
   }
@@ -34,7 +35,8 @@ static int pad8(int channels) {
   return (channels + 7) / 8 * 8;
 }
 
-/* True if the input has a norm or an activation, or is not FP16 in multiples of 8 channels, which products need. */
+/* Returns true if another launch must make the product's input first: the op has a norm or an activation before the
+ * product, or the input is not FP16 with a multiple of 8 channels. */
 static bool needs_prologue(const struct cuda_program *program, const struct operands *o) {
   return o->prologue.norm != NORM_NONE || o->prologue.act != ACT_NONE || o->x.c % 8 || o->x2.c % 8 ||
          !element_is(tensor_element(program, o->x), DTYPE_F16);
@@ -64,7 +66,7 @@ static void fill_shape(struct gemm_args *args, const struct op *op, const struct
                                        .step = i->step,
                                        .guess = inject_guess(i),
                                        .rows = guidance_rows(i->first, i->rows, i->y.n)};
-  } else { /* y may be a state with another shape and as many rows as x */
+  } else { /* a linear layer reads x as rows; y may be a state of another shape, with as many rows */
     args->n = 1;
     args->h = args->out_h = 1;
     args->w = args->out_w = (int)tensor_rows(o->x);
@@ -83,8 +85,8 @@ size_t product_shape(const struct cuda_program *program, const struct op *op, st
   return tensor_rows(o.x) * (size_t)shape->c * sizeof(half_t);
 }
 
-/* Returns an operand's address; NULL if the op has no such operand, which is no failure. A failure sets *ok to
- * false. */
+/* Returns the device address of an operand, or NULL if the op has no such operand, which is no failure. *ok becomes
+ * false after a failure. */
 static void *optional(struct cuda_device *device, const struct cuda_program *program, struct tensor t, enum role role,
                       bool *ok, struct error *err) {
   if (!tensor_exists(t))
@@ -172,7 +174,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   return 0;
 }
 
-/* --- launches that libraries need before and after them --- */
+/* --- launches before and after a library's product --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err) {

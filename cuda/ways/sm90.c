@@ -1,21 +1,22 @@
-/* The kernels for compute capability 9.0 (kernels/product_sm90.cu). A choice is a tile, how thread blocks work in
- * pairs, and a number of splits. */
+/* The way for products on GPUs of compute capability 9.0 (kernels/product_sm90.cu). A choice is a tile, how thread
+ * blocks work in pairs, and a number of splits (thread blocks that share the sum of a tile). */
 #include "cuda/ways/way.h"
 
 #include <math.h>
 
 #include "cuda/ways/product.h"
 
-/* True if a convolution after an upsampling by 2 runs as four 2x2 convolutions before the upsampling. They need 4/9 of
- * the arithmetic and 16/9 of the weights, so they do not pay where reading the weights takes most of the time. */
+/* Returns true if a convolution after an upsampling by 2 is done as four 2x2 convolutions before the upsampling. They
+ * need 4/9 of the arithmetic, but 16/9 of the weights. So they are slower where reading weights takes most of the time,
+ * which is with few rows. */
 static bool in_quarters(const struct gemm_args *args) {
   enum { ROWS_LEAST = 128 };
   return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->w % 8 == 0 &&
          !args->residual && args->n * args->h * args->w >= ROWS_LEAST;
 }
 
-/* Returns the arguments for all other upsampled convolutions, as they are after product_append_dense has upsampled the
- * input. */
+/* Returns the arguments with which the kernel is called. If in_quarters is false for an upsampled convolution,
+ * product_append_dense has upsampled its input already. */
 static struct gemm_args without_upsampling(const struct gemm_args *args) {
   struct gemm_args dense = *args;
   if (args->upsample && !in_quarters(args)) {
@@ -46,11 +47,13 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
           (product_counters(&product) <= ARRIVALS && product_partial_bytes(&product) <= WORKSPACE_BYTES));
 }
 
-/* Estimates microseconds. The constants are fitted to bench_product's measurements on an H200: arithmetic of the
- * busiest multiprocessor; traffic from the second-level cache; weights from memory to all multiprocessors and to one;
- * start and end; and the sum of splits, where one multiprocessor reads all parts of a tile. */
+/* Estimates how many microseconds a product takes. The constants were fitted to measurements by bench_product on an
+ * H200. The model takes the longer of two times: the arithmetic of the busiest multiprocessor or its reads from the
+ * second-level cache; and the reads of weights from memory. To that it adds start, end, and the addition of split sums,
+ * where one multiprocessor reads all parts of a tile. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5; /* per microsecond */
+  /* operations or bytes in a microsecond */
+  static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5;
   static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
   struct product_args product = as_product(args, choice);
   const struct product_tile_size *size = &product_tile_sizes[product.tile];
@@ -62,7 +65,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
   double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
   double multiply = fmax(waves * deep * tile * 2 / flops * slower[product.tile], blocks * deep * rows * 2 / cache);
-  if (product.tile == PRODUCT_128x160_TURNS) /* all epilogues but the last run during other products */
+  /* here only a thread block's last epilogue adds time, because the others run during the products of other tiles */
+  if (product.tile == PRODUCT_128x160_TURNS)
     resident = 1;
   double columns = (double)args->columns * (product.gemm.upsample ? 4 : 1);
   double load = fmax(columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
@@ -72,15 +76,15 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return fmax(multiply, load) + 1.4 + 0.65 * resident * tile / 10240 + sum;
 }
 
-/* True if the choice may be the fastest. Turns are fast where some thread blocks have several tiles, and with GEGLU,
- * for which they were made. */
+/* Returns true if this choice may be the fastest for the product. The kernel whose consumers take turns
+ * (turns_sm90.cuh) is fast if some thread blocks have several tiles, and with GEGLU. */
 static bool pays(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   struct product_args product = as_product(args, choice);
   return product.tile != PRODUCT_128x160_TURNS || args->act == ACT_GEGLU ||
          product_blocks(&product) > device->queue.sms;
 }
 
-/* Lists the best choices by the model. */
+/* Stores the choices for which the model expects the shortest times, the shortest first, and returns their number. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};

@@ -1,28 +1,30 @@
-/* Ways to do a convolution, a linear layer or an injection. All of these are products of rows with a weight matrix
- * (struct gemm_args). The rest of an op, its prologue, runs before the product.
+/* Ways: implementations of a convolution, a linear layer or an injection (OP_INJECT, which adds a control network's
+ * result). All of these are products of rows with a weight matrix (struct gemm_args). What an op does to its input
+ * before, its prologue (a norm or an activation), is a launch before the product.
  *
- * A way is a struct of functions in a file of its own, listed in ways.c. A new one also needs a kind of launch, and the
+ * A way is a struct of functions in a file of its own, listed in ways.c. A new way also needs a kind of launch, and the
  * operands of its launch, in launches.h. */
 #ifndef CUDA_WAYS_WAY_H
 #define CUDA_WAYS_WAY_H
 
 #include "cuda/program.h"
 
-/* Areas of a program's scratch memory. SCRATCH_PROLOGUE: the prologue's result. SCRATCH_DENSE: the input as one
- * picture, concatenated and upsampled. SCRATCH_LIBRARY: a library's product before its GEGLU, or the sum of bias and
- * time row. */
+/* Areas of scratch memory, which one op at a time uses. SCRATCH_PROLOGUE: the prologue's result. SCRATCH_DENSE: the
+ * input, concatenated and upsampled. SCRATCH_LIBRARY: a library's product before GEGLU, or the sum of bias and time
+ * row. */
 enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
 
 enum { WAY_CANDIDATES_MAX = 6 };
 
 struct product {
   struct gemm_args args;
-  struct launch prologue; /* runs first, if has_prologue */
+  /* launch that makes the product's input by a norm or an activation; valid if has_prologue is true */
+  struct launch prologue;
   bool has_prologue;
-  int weight, bias; /* indices of resources; bias -1: none */
-  int set;          /* 0 or 1: the set of weights that is read (weight_merges.h) */
+  int weight, bias; /* indices of weight and bias in the list of resources; bias is -1 if there is none */
+  int set;          /* 0 or 1: the set of weights that the product reads (weight_merges.h) */
   void *scratch[SCRATCH_AREAS];
-  void *workspace; /* memory for split sums and libraries: that of runs, or of trials */
+  void *workspace; /* device memory for parts of sums and for libraries: that of runs, or that of timing trials */
   unsigned *arrivals;
 };
 
@@ -34,25 +36,28 @@ struct way;
 
 struct choice {
   const struct way *way;
-  /* The variant of the way. gemm: enum gemm_tile; sm90: product_index(); halo: enum halo_tile; narrow: 0; libraries:
-   * index in the list of algorithms that the library offers. */
+  /* number of the variant of the way: for gemm an enum gemm_tile, for sm90 a product_index(), for halo an enum
+   * halo_tile, for narrow 0, for cublaslt the index in the library's list of algorithms, for cudnn as cudnn.c says */
   int index;
-  int splits; /* used by gemm and sm90 */
+  /* number of thread blocks that share the sum of a tile; 1: none is shared. Only gemm and sm90 can split sums. */
+  int splits;
 };
 
 struct way {
-  enum launch_kind kind; /* kind of the launch that does the product; its name is also the way's */
-  /* Adds the bytes that the way needs of each scratch area to bytes[]. shape has sizes but no addresses; its c2 is 0 if
-   * a prologue joins the inputs. NULL: the way needs no scratch. */
+  enum launch_kind kind; /* kind of the launch that does the product; the kind's name is also the way's */
+  /* Adds to bytes[] how many bytes of each scratch area the way needs. shape has sizes but no addresses; c2 is 0 if an
+   * earlier launch concatenates the inputs. NULL: the way needs no scratch memory. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
-  /* True if this way is best for such a product without being timed, so that other ways need no trial and no scratch.
-   * It depends on sizes alone; where it is true, takes() is, too. NULL: the way is never chosen without trials. */
+  /* Returns true if this way is known to be best for the product, so that other ways are neither timed nor given
+   * scratch memory. The result depends on sizes alone; takes() must return true for such a product. NULL: the way is
+   * always timed against others. */
   bool (*settles)(const struct cuda_device *device, const struct gemm_args *shape);
-  /* Lists choices worth timing, the most promising first. Returns their number; 0: the way cannot do the product. */
+  /* Stores the choices (variants and splits) that are worth timing, the most promising first. Returns their number; 0:
+   * the way cannot do the product. */
   int (*candidates)(const struct cuda_device *device, const struct gemm_args *args,
                     struct choice list[WAY_CANDIDATES_MAX]);
-  /* True if the way can do this product with this choice, which may be from an earlier run's file. A library may still
-   * refuse it when append() is called. */
+  /* Returns true if the way can do the product with this choice, which may have been read from the tuning file. A
+   * library may still refuse the choice when append() is called. */
   bool (*takes)(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice);
   int (*append)(struct cuda_device *device, const struct product *product, const struct choice *choice,
                 struct launches *launches, struct error *err);

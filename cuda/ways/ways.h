@@ -1,16 +1,17 @@
-/* The list of all ways: implementations of convolutions and linear layers, by kernels of this program or by a
+/* The list of all ways, the implementations of convolutions and linear layers by kernels of this program or by a
  * library. */
 #ifndef CUDA_WAYS_WAYS_H
 #define CUDA_WAYS_WAYS_H
 
 #include "cuda/ways/way.h"
 
-/* The order in which candidates are timed; among equally fast ones the first is chosen. The first implementation can do
+/* All ways, in the order in which they are timed: of equally fast ones the first is chosen. The first way (gemm) can do
  * every product. */
 enum { WAYS = 6, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
 extern const struct way *const ways[WAYS];
 
+/* Returns the name of a way: that of its kind of launch, such as "gemm". */
 const char *way_name(const struct way *way);
-const struct way *way_find(const char *name); /* returns NULL if there is none */
+const struct way *way_find(const char *name); /* returns the way with this name; NULL: there is none */
 
 #endif

@@ -1,13 +1,15 @@
-/* Times attention at the shapes of diffusion. Every call reads what the call before wrote, inside one captured graph,
- * so calls cannot overlap; figures are medians and 99th percentiles over replays, by events, divided by the calls.
+/* Times attention at the shapes of diffusion networks. One captured graph holds several calls, and each reads what the
+ * call before wrote, so that calls cannot overlap. The figures are medians and 99th percentiles over replays of the
+ * graph, timed by events and divided by the number of calls.
  *
- *   bench_attention          a table: the automatic choice, with and without programmatic launch, and a floor; then
- *                            one of second segments: without it, with none, half and all of its keys
- *   bench_attention --banks  the table of second segments alone
- *   bench_attention --all [PREFIX]  every variant as well (those whose name begins so)
- *   bench_attention --lines  "heads Tq Tk D median p99" lines, microseconds, for peers_attention.py
- *   bench_attention --apply H Tq Tk D   no times: reads q, k and v (dense rows of FP16) from standard input and writes
- *                            o to standard output, for peers_attention.py to compare */
+ *   bench_attention          prints a table of the automatic choice with and without programmatic launch, beside the
+ *                            shortest possible time; then one of second segments: without the segment, and with none,
+ *                            half and all of its keys
+ *   bench_attention --banks  prints only the table of second segments
+ *   bench_attention --all [PREFIX]  times every variant as well, or those whose name begins with PREFIX
+ *   bench_attention --lines  prints lines "heads Tq Tk D median p99" in microseconds, for peers_attention.py
+ *   bench_attention --apply H Tq Tk D   times nothing: reads q, k and v (dense rows of FP16) from standard input and
+ *                            writes o to standard output, where peers_attention.py compares it */
 #include "attention/choices.h"
 #include "tests/rigs/attention_util.h"
 
@@ -17,16 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A replay is CALLS calls. Where one takes longer than LONG_REPLAY milliseconds, fewer are timed, and the 99th
- * percentile is the slowest. */
+/* A replay runs CALLS calls. Where one replay takes longer than LONG_REPLAY milliseconds, only LONG_REPLAYS are timed,
+ * and the 99th percentile is then the slowest of them. */
 enum { SKIPPED = 77, CALLS = 20, WARM_UPS = 3, REPLAYS = 101, LONG_REPLAYS = 31, LONG_REPLAY = 2 };
 
-/* What a multiprocessor of compute capability 9.0 multiplies and adds a cycle, dense FP16. */
+/* Number of multiplications and additions of dense FP16 that one multiprocessor of compute capability 9.0 does in a
+ * cycle. */
 enum { HOPPER_OPERATIONS = 4096 };
 
 struct shape {
   int H, Tq, Tk, D;
-  int bank; /* of the Tk keys so many are in the second segment */
+  int bank; /* how many of the Tk keys are in the second segment */
 };
 
 static const struct shape shapes[] = {
@@ -44,8 +47,9 @@ static const struct shape bank_shapes[] = {
     {8, 256, 512, 160, 256},   {10, 4096, 8192, 64, 4096}, {20, 1024, 2048, 64, 1024}, {20, 1024, 3072, 64, 2048},
 };
 
-/* Normal values. offset: one more normal value a channel, the same for all rows: means of such rows, which are the
- * queries of the next call, keep their size. */
+/* Allocates device memory and fills it with normally distributed values. offset: adds to each channel one more such
+ * value, the same for all rows. The output of attention is a mean of such rows and becomes the queries of the next
+ * call; without the offset it would shrink from call to call. */
 static void *random_rows(int rows, int channels, bool offset) {
   size_t count = (size_t)rows * channels;
   half *host = malloc(count * sizeof *host);
@@ -66,8 +70,8 @@ struct bench {
   struct attn_device device;
   void *workspace;
   cudaStream_t stream;
-  double flops; /* operations a second that the device cannot exceed; 0: not known */
-  double bytes; /* a second, of a copy on the device, read and written */
+  double flops; /* limit of the device, operations a second; 0: not known */
+  double bytes; /* that a copy on the device reads and writes a second */
 };
 
 /* Microseconds. */
@@ -106,7 +110,7 @@ static struct timing time_replays(struct bench *b, cudaGraphExec_t exec) {
   return (struct timing){1e3 * times[replays / 2], 1e3 * times[(99 * replays + 99) / 100 - 1]};
 }
 
-/* Ends the stream's capture, times what was captured. */
+/* Ends the capture of the stream and times replays of the captured graph. */
 static struct timing time_captured(struct bench *b) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
@@ -118,7 +122,8 @@ static struct timing time_captured(struct bench *b) {
   return t;
 }
 
-/* A call. */
+/* Times CALLS launches of one choice in a graph, each of which reads what the one before wrote. Returns the time of
+ * one. */
 static struct timing time_choice(struct bench *b, const struct attn_args *args, int choice) {
   struct attn_args call = *args;
   CUDA(cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal));
@@ -140,7 +145,8 @@ static struct timing time_plain_launch(struct bench *b, const struct attn_args *
   return t;
 }
 
-/* Bytes a second that a copy much larger than the caches reads and writes, at best. */
+/* Copies memory much larger than the caches and returns the bytes a second of the fastest copy, those read and those
+ * written together. */
 static double copy_rate(struct bench *b) {
   size_t size = 512 << 20;
   float best = INFINITY;
@@ -171,7 +177,7 @@ static double flop_of(const struct shape *s) {
   return 4.0 * s->H * s->Tq * s->Tk * s->D;
 }
 
-/* Microseconds; 0: not known. */
+/* Returns the shortest time that the device allows, in microseconds; 0: not known. */
 static double floor_of(const struct bench *b, const struct shape *s) {
   if (b->flops == 0)
     return 0;
@@ -235,7 +241,7 @@ static void print_timing(const struct shape *s, const char *name, struct timing 
   printf(" %8.1f", flop_of(s) / t.median * 1e-6);
 }
 
-/* every: prefix of the variants to time as well; NULL: none. */
+/* Prints the times of one shape. every: also times all variants whose names begin with it; NULL: none of them. */
 static void bench_shape(struct bench *b, const struct shape *s, int *count2, const char *every, bool lines) {
   struct attn_args a = shape_args(s, count2);
   int choice = attention_choice_auto(&b->device, &a);

@@ -1,6 +1,7 @@
-/* How a picture that CUDA wrote comes into a texture of OpenGL: every way there is, what it costs the thread that does
- * it, how long it takes until OpenGL has drawn it, and what drawing costs CUDA, which takes turns with it on the GPU.
- * Needs a GPU with CUDA and OpenGL; SDL_VIDEODRIVER=offscreen where there is no screen. Prints tables. */
+/* Compares the ways to bring a picture that CUDA wrote into a texture of OpenGL. Prints tables: what each way costs the
+ * thread that does it, how long it takes until OpenGL has drawn the picture, and how far drawing slows CUDA down, with
+ * which it takes turns on the GPU. Needs a GPU with CUDA and OpenGL. Without a screen, set SDL_VIDEODRIVER=offscreen
+ * first. */
 #include "tests/bench/interop.h"
 
 #include <pthread.h>
@@ -40,7 +41,8 @@ static void print_times(const struct way *way, struct samples *wall, struct samp
     printf("  %d of %d\n", right, looked);
 }
 
-/* What OpenGL keeps in caches may be older than what CUDA wrote, so that pictures are looked at again and again. */
+/* Times one way under one load. Compares every LOOK_EVERY-th picture with what CUDA wrote, because the caches of OpenGL
+ * may hold something older. */
 static void time_way(const struct way *way, enum load load) {
   static struct samples wall, cpu, done;
   int looked = 0, right = 0;
@@ -96,7 +98,7 @@ static void time_way(const struct way *way, enum load load) {
 
 /* --- what drawing costs CUDA --- */
 
-enum strip { STRIP_NONE, STRIP_LEFT /* not waited for */, STRIP_READ, STRIP_COLUMNS /* 4 of them, read */ };
+enum strip { STRIP_NONE, STRIP_LEFT /* not waited for */, STRIP_READ, STRIP_COLUMNS /* 4 columns, waited for */ };
 enum show { SHOW_NOTHING, SHOW_FLUSH, SHOW_FINISH, SHOW_SWAP };
 
 struct rate {
@@ -104,9 +106,9 @@ struct rate {
   uint32_t *(*open)(void);
   bool (*hand)(void);
   enum show show;
-  int context, columns; /* columns read back one by one, as a probe does */
-  enum strip strip;     /* read back into a buffer */
-  int every_us;         /* at the most one in this time */
+  int context, columns; /* columns of pixels read one by one, as a probe reads them */
+  enum strip strip;     /* what is read back through a buffer */
+  int every_us;         /* shortest time between two pictures */
 };
 
 static const struct rate rates[] = {
@@ -153,7 +155,8 @@ static void read_strip(enum strip strip) {
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
 }
 
-/* One after each frame of CUDA that ended, the newest alone. */
+/* Draws after each frame of CUDA that ended, always only the newest, and prints how many frames CUDA and OpenGL
+ * reach. */
 static void time_rate(const struct rate *rate) {
   enum { TIME_US = 700000 };
   static struct samples cpu;
@@ -226,7 +229,7 @@ static void time_ways(void) {
   }
 }
 
-/* bench_interop [ways] [rates]: both, or that one. */
+/* bench_interop [ways] [rates]: prints the table that is named, without a name both. */
 int main(int argc, char **argv) {
   pthread_t thread;
   if (!open_gl())

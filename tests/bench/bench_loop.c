@@ -1,13 +1,13 @@
-/* What a frame costs the thread of the engine, with the real loop and the real engine but no decoder and no window. Not
- * a test by itself.
+/* Times what a frame costs the thread of the engine. The loop and the engine are the real ones; there is no decoder and
+ * no window. This is not a test by itself.
  *
- *   bench_loop MODEL [RATE [SECONDS [device|pinned|host]]]      frames of 1920x1080, NV12, and where they lie
+ *   bench_loop MODEL [RATE [SECONDS [device|pinned|host]]]   frames are 1920x1080, NV12; the last says where they lie
  *
- * With PARTS in the environment also where the thread's time goes, by the calls it makes: each with all that it calls,
- * and what is indented is part of the call above it.
+ * With PARTS in the environment it also prints where the time of the thread goes, call by call: the time of a call
+ * includes all that it calls, and an indented line is part of the call above it.
  *
- * "from put" is from when a frame was handed in until its picture was handed out. Pictures stay on the device where
- * frames lie there, as for a window that the GPU draws, else they come to the host. */
+ * "from put" is the time from handing a frame in to handing its picture out. Where frames lie on the device, pictures
+ * stay there too, as for a window that the GPU draws; otherwise they are copied to the host. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void must(int status, const struct error *err) {
 
 /* --- parts --- */
 
-/* The linker puts these in front of the functions. */
+/* Functions that the linker replaces by wrappers, which time them. */
 #define CALLS(CALL)                                                                                                    \
   CALL(mailbox_take, int, (struct mailbox * a, const struct mail **b, int c), (a, b, c))                               \
   CALL(engine_submit, int, (struct engine * a, const struct engine_request *b, struct error *c), (a, b, c))            \
@@ -66,7 +66,8 @@ static bool counts(void) {
   return in_parts && pthread_equal(pthread_self(), engine_thread);
 }
 
-/* As a scope's variable, so that what a function returns passes by. */
+/* Times a call from begin to end. A wrapper keeps it in a variable with a cleanup, so that it can return the result of
+ * the call directly. */
 struct span {
   enum part part;
   int64_t begun;
@@ -195,7 +196,7 @@ struct watch {
   int count;
 };
 
-/* As a window takes pictures. */
+/* Takes the pictures as a window does and notes their times. */
 static void *look(void *opaque) {
   struct watch *watch = opaque;
   const struct mail *mail;

@@ -1,6 +1,6 @@
-/* How fast the ops run at the sizes of our networks: bench_ops [DEVICE [THREADS [bf16 [PREFIX]]]], those whose names
- * begin with PREFIX. Times are of whole runs, each op a plan of its own; nothing depends on them. The last column is
- * the device's own clock. */
+/* Times the ops at the sizes of our networks: bench_ops [DEVICE [THREADS [bf16 [PREFIX]]]]. PREFIX selects the ops that
+ * have names beginning with it. Each op is a plan of its own, and the times are those of whole runs. The last column is
+ * what the device measured itself. No test depends on these times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static int ascending(const void *a, const void *b) {
 struct shape {
   const char *what;
   void (*build)(struct op_test *t, const struct shape *s);
-  int n, h, w, c, out; /* n: of maps, how many after each other */
-  int stride;          /* 2, or 1; of attention: heads */
+  int n, h, w, c, out; /* n: batch; for maps: how many run in a row */
+  int stride;          /* 1 or 2; for attention: number of heads */
   bool up, norm, residual;
 };
 
@@ -40,7 +40,7 @@ static void build_conv(struct op_test *t, const struct shape *s) {
   op.bias = test_vector(t, s->out, 0);
   if (s->norm)
     op.prologue = (struct prologue){.norm = NORM_GROUP, .act = ACT_SILU, .groups = 32, .eps = 1e-5f};
-  if (s->residual) /* made by an op, so that it can be added in place */
+  if (s->residual) /* written by an op, so that the convolution may add to it in place */
     op.residual =
         plan_norm(&t->plan, "residual",
                   (struct op_norm){.x = test_input(t, s->n, s->h, s->w, s->out, ELEMENT_DEVICE, FILL_NORMAL)});
@@ -64,7 +64,7 @@ static void build_norm(struct op_test *t, const struct shape *s) {
   plan_norm(&t->plan, "norm", op);
 }
 
-/* out: keys, 0 for self-attention */
+/* Self-attention, or attention to s->out keys where that is not 0. */
 static void build_attention(struct op_test *t, const struct shape *s) {
   struct op_attention op = {.heads = s->stride, .scale = 1 / sqrtf((float)s->c / (float)s->stride)};
   op.q = test_input(t, s->n, s->h, s->w, s->c, ELEMENT_DEVICE, FILL_NORMAL);
@@ -87,7 +87,7 @@ static void build_pixels_out(struct op_test *t, const struct shape *s) {
       (struct op_pixels_out){.scale = 1, .x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL)});
 }
 
-/* c: which kind. Of hills with edges between them. */
+/* s->n maps of kind s->c in a row, of a picture of smooth hills with edges between them. */
 static void build_map(struct op_test *t, const struct shape *s) {
   struct op_map op = {.kind = (enum map_kind)s->c, .scale = 1};
   op.x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
@@ -102,7 +102,7 @@ static void build_map(struct op_test *t, const struct shape *s) {
 }
 
 static const struct shape shapes[] = {
-    /* mini's autoencoder at 256, then 512 */
+    /* autoencoder of the mini model at 256x256, then at 512x512 */
     {"conv, relu", build_conv, 1, 256, 256, 3, 32, 1},
     {"conv, relu", build_conv, 1, 256, 256, 32, 32, 1},
     {"conv, relu, residual", build_conv, 1, 256, 256, 32, 32, 1, .residual = true},
@@ -116,7 +116,7 @@ static const struct shape shapes[] = {
     {"conv, relu", build_conv, 1, 512, 512, 32, 32, 1},
     {"conv, relu, residual", build_conv, 1, 512, 512, 32, 32, 1, .residual = true},
     {"conv", build_conv, 1, 512, 512, 32, 3, 1},
-    /* its U-Net */
+    /* U-Net of the mini model */
     {"norm, conv", build_conv, 1, 32, 32, 128, 128, 1, .norm = true},
     {"norm, conv", build_conv, 1, 32, 32, 256, 128, 1, .norm = true},
     {"norm, conv", build_conv, 1, 16, 16, 128, 128, 1, .norm = true},
@@ -133,13 +133,13 @@ static const struct shape shapes[] = {
     {"text attention", build_attention, 1, 16, 16, 128, 77, 2},
     {"group norm, SiLU", build_norm, 1, 32, 32, 128},
     {"layer norm", build_norm, 1, 16, 16, 128, .up = true},
-    /* Stable Diffusion's, some */
+    /* some layers of Stable Diffusion */
     {"norm, conv", build_conv, 1, 64, 64, 320, 320, 1, .norm = true},
     {"norm, conv", build_conv, 1, 16, 16, 1280, 1280, 1, .norm = true},
     {"linear", build_linear, 1, 64, 64, 320, 320},
     {"self-attention", build_attention, 1, 64, 64, 320, 0, 5},
     {"conv, relu", build_conv, 1, 256, 256, 64, 64, 1},
-    /* pixels: c and out are the frame's size */
+    /* reading and writing pixels; c and out are the size of the frame */
     {"pixels in from NV12", build_pixels_in, 1, 256, 256, 1280, 720},
     {"pixels in from NV12", build_pixels_in, 1, 512, 512, 1920, 1080},
     {"pixels out to RGBA", build_pixels_out, 1, 256, 256, 3, 3},

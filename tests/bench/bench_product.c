@@ -1,9 +1,9 @@
-/* The products of SD-Turbo's networks at 512x512, each in every way of the kernels for compute capability 9.0,
- * beside cuBLASLt's and cuDNN's best. Weights come from memory, as in a frame: each launch reads others than the one
- * before. Results are compared with gemm.cu's. Nothing depends on the times.
+/* Times the products of SD-Turbo's networks at 512x512 in every way of the kernels for compute capability 9.0, beside
+ * the best of cuBLASLt and cuDNN. Each launch reads other weights than the one before, so that they come from memory as
+ * they do in a frame. Results are compared with those of gemm.cu. No test depends on these times.
  *
- * bench_product FILE [PREFIX]   a line for each way to FILE, a table of the best to standard output; PREFIX: of
- *                               "linear", "linear gated", "conv" or "narrow", convolutions of at most 64 channels */
+ * bench_product FILE [PREFIX]   writes a line for each way to FILE and prints a table of the best. PREFIX selects among
+ *                               "linear", "linear gated", "conv" and "narrow" (convolutions to at most 64 channels) */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ struct bench {
   float *bias;
   const struct shape *shape;
   struct gemm_args args;
-  int copies; /* of the weights */
+  int copies; /* of the weights, each read by a launch of its own */
   size_t weight_bytes, y_count;
   double worst;
 };
@@ -103,7 +103,7 @@ static float random_normal(void) {
   return sum * 1.732f;
 }
 
-/* Device memory of random numbers: a block of them over and over. */
+/* Allocates device memory and fills it with one block of random numbers over and over. */
 static void *fill(size_t bytes, float scale) {
   enum { BLOCK = 1 << 20 };
   static half_t block[BLOCK];
@@ -179,7 +179,7 @@ static void append(struct launches *launches, const struct launch *launch) {
     exit(1);
 }
 
-/* Microseconds of a launch, or of what a library needs in its place; launches are given up. */
+/* Returns the microseconds of one launch, or of all that a library needs in its place, and frees the launches. */
 static double time_and_free(struct bench *b, struct launches *launches) {
   bool disturbed;
   double seconds = launches_time(b->device, &b->device->queue, launches, INFINITY, &disturbed);
@@ -203,7 +203,7 @@ static void make_expected(struct bench *b) {
   run_and_read(b, &launch, b->expected);
 }
 
-/* Norm of the difference over norm of what is expected. */
+/* Returns the norm of the difference from the expected result, divided by the norm of that result. */
 static double compare(struct bench *b, const struct launch *launch) {
   double difference = 0, norm = 0;
   run_and_read(b, launch, b->result);

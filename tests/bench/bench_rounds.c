@@ -1,7 +1,8 @@
-/* What the pictures of a clip take where it starts again, and elsewhere. Not a test by itself.
+/* Times the pictures of a clip where it starts again, and elsewhere. This is not a test by itself.
  *
- *   bench_rounds CLIP...           decoded in software: live (in threads a slice), and for render (in threads a frame)
- *   bench_rounds --list CLIP...    one after the other as live plays them: how long the picture stands at each cut */
+ *   bench_rounds CLIP...           decodes in software as live does (a thread decodes a slice) and as render does (a
+ *                                  thread decodes a frame)
+ *   bench_rounds --list CLIP...    plays the clips in a row as live does: how long the picture stands at each cut */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static int time_clips(int count, char **clips) {
   return 0;
 }
 
-/* Takes pictures until so many cuts have passed; the changer has its turn as often as a window's thread gives it. */
+/* Takes pictures until CUTS cuts have passed and prints how long they stood. Calls the changer as often as the thread
+ * of a window does. */
 static void time_cuts(struct changer *changer, struct mailbox *mailbox) {
   const struct mail *mail;
   struct changer_news news;
@@ -62,7 +64,7 @@ static void time_cuts(struct changer *changer, struct mailbox *mailbox) {
          longest[0], sum / cuts, longest[1]);
 }
 
-/* Neighbours are told apart by their width. */
+/* Plays the clips one after the other. Neighbours in the list must differ in width: by that a cut is seen. */
 static int time_list(int count, char **clips) {
   const struct source_options options = {.live = true};
   struct playlist list = {0};

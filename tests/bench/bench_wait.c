@@ -1,9 +1,11 @@
-/* How a thread best waits for a run on the GPU: what each way costs it, and how late it goes on. Not a test by itself.
+/* Compares the ways in which a thread can wait for a run on the GPU: what each costs the thread, and how late it goes
+ * on. This is not a test by itself.
  *
- *   bench_wait MODEL [WAYS [FRAMES]]     WAYS: their letters; all without. FRAMES: long ones alone, one after the other
+ *   bench_wait MODEL [WAYS [FRAMES]]     WAYS: letters of the ways, without them all
+ *                                        FRAMES: times only so many long frames, without pauses
  *
- * A watcher on another core sees the picture's end in pinned memory; "late" is how long after that the thread goes on.
- * "off" is how long after the expected moment the end came. */
+ * A watcher on another core sees in pinned memory when the picture is complete; "late" is how long after that the
+ * thread goes on. "off" is how long after the expected moment the picture was complete. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -27,7 +29,7 @@ struct shape {
   struct program *program;
   struct frame frame;
   struct run_params run;
-  int64_t recent[RECENT]; /* device times */
+  int64_t recent[RECENT]; /* device times of the last runs, nanoseconds */
   int runs;
 };
 
@@ -86,7 +88,7 @@ struct way {
   enum how how;
   bool blocking, expects;
   int margin_us, nap_us;
-  bool alone, on_device; /* no watcher; the picture stays there */
+  bool alone, on_device; /* alone: without the watcher; on_device: the picture stays on the GPU */
 };
 static const struct way ways[] = {
     {'a', "synchronize", SYNCHRONIZE, false, false, 0, 0},
@@ -266,7 +268,7 @@ static void print(const char *what, const struct way *way, struct figures *f) {
   fflush(stdout);
 }
 
-/* pick: which shape frame number i has. */
+/* Submits a frame at each period. pick: gives the shape of frame number i. */
 static void paced(struct bench *b, const struct way *way, const char *what, struct shape *(*pick)(struct bench *, int),
                   int count, int64_t period) {
   static struct figures f;
@@ -333,7 +335,7 @@ static void prepare(struct bench *b, struct shape *s, int w, int h, int steps) {
   }
 }
 
-/* What the calls take of which a run consists. */
+/* Times the calls to CUDA that submitting a run consists of. */
 static void calls(struct bench *b, int64_t period) {
   enum { COPY, RECORD, STREAM_WAIT, TIMED, LAUNCH, ENTER, ASK, CALLS, TIMES = 60 };
   static const char *const names[CALLS] = {"copy", "record", "wait", "timed", "launch", "enter", "query"};
@@ -374,8 +376,9 @@ static void calls(struct bench *b, int64_t period) {
 
 /* --- the least --- */
 
-/* What no program can go below on this machine: a thread that wakes each period, launches, sleeps until the expected
- * end and looks into memory. The first runs show when the end is to be expected. */
+/* Parts of the least time that a thread needs for a run on this machine: it wakes each period, launches, sleeps until
+ * shortly before the expected end and polls the memory into which the GPU writes the end. The first runs show how long
+ * one takes. */
 enum least { LEAST_WAKE, LEAST_LAUNCH, LEAST_SLEEP, LEAST_LOOK, LEAST_PARTS };
 
 static void launch_bare(struct shape *s, struct cuda_device *device, unsigned turn) {
@@ -391,7 +394,8 @@ static void look(const struct shape *s, unsigned turn) {
     __builtin_ia32_pause();
 }
 
-/* s NULL: it wakes, and goes to sleep again. */
+/* Times the parts of the least. s NULL: times only waking. early: how many nanoseconds before the expected end it stops
+ * sleeping. */
 static void least(struct bench *b, const char *what, struct shape *s, int64_t period, int64_t early) {
   enum { TIMES = 100, FIRST = 10, BEFORE = 300000 };
   static double parts[LEAST_PARTS + 1][TIMES];

@@ -1,5 +1,5 @@
-/* What the parts of bench_interop share: pictures that CUDA writes, OpenGL that draws them, and every way from the one
- * to the other. */
+/* What the files of bench_interop share: CUDA writes pictures, OpenGL draws them, and interop_ways.c has every method
+ * by which a picture comes from CUDA to OpenGL. */
 #ifndef TESTS_INTEROP_H
 #define TESTS_INTEROP_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* After epoxy's: these bring GL's and EGL's own headers. */
+/* These must follow the headers of epoxy, because they include the system's headers of GL and EGL. */
 #define GL_GLEXT_PROTOTYPES_NOT_WANTED
 #include <cuda_egl_interop.h>
 #include <cuda_gl_interop.h>
@@ -24,15 +24,15 @@ enum {
   ROUNDS = 200,
   WARM = 10,
   LOOK_EVERY = 4, /* rounds */
-  KERNELS = 300,  /* of a frame of the load */
+  KERNELS = 300,  /* number of kernels in a frame of the load (run_load) */
   LOAD_US = 3000,
   WINDOW_W = 1280,
   WINDOW_H = 720,
 };
 
-/* --- interop_cuda.c --- */
+/* --- interop_cuda.c: clocks, pictures that CUDA writes, and a load on the GPU --- */
 
-extern char why[300]; /* of what failed last */
+extern char why[300]; /* text that says what failed last, and why */
 extern cudaStream_t stream;
 
 enum load { LOAD_NONE, LOAD_60, LOAD_FULL, LOADS };
@@ -46,15 +46,15 @@ bool cuda_ok(cudaError_t code, const char *what);
 bool gl_ok(const char *what);
 bool open_cuda(void);
 bool write_picture(uint32_t *to, uint32_t seed);
-/* The load: frames of CUDA on a thread of its own. */
+/* The load: a thread that runs frames of CUDA kernels, as load_now says, until load_ends is true. */
 void *run_load(void *opaque);
 
-/* --- interop_gl.c --- */
+/* --- interop_gl.c: OpenGL's contexts, and drawing --- */
 
 extern GLuint texture, buffer_texture;
-extern bool from_buffer; /* drawn out of buffer_texture */
+extern bool from_buffer; /* true: draw() reads buffer_texture; false: it reads texture */
 extern EGLDisplay display;
-extern EGLContext contexts[2]; /* SDL's, and one of high priority */
+extern EGLContext contexts[2]; /* OpenGL's contexts: [0] SDL's, [1] one of high priority; NULL: not available */
 
 void make_texture(void);
 void make_plain_texture(void);
@@ -64,21 +64,23 @@ void draw(bool to_window);
 void swap(void);
 bool is_right(uint32_t seed);
 
-/* --- interop_ways.c --- */
+/* --- interop_ways.c: methods by which a picture comes from CUDA to OpenGL --- */
 
 struct way {
   const char *name;
-  uint32_t *(*open)(void); /* where CUDA writes the picture; NULL: not to be had, why says why */
-  bool (*hand)(void);      /* from there into what is drawn */
-  bool swap;               /* drawn into the window and presented */
+  /* prepares the method and returns where CUDA writes the picture; NULL: the method is not available, and `why` says
+   * why */
+  uint32_t *(*open)(void);
+  bool (*hand)(void); /* takes the picture from there to the texture that draw() reads */
+  bool swap;          /* true: the picture is drawn into the window, and presented; false: into a texture */
   int context;
 };
 
 extern const struct way ways[];
 extern const int way_count;
 
-extern uint32_t *pinned; /* host memory */
-extern GLuint memory;    /* imported; 0: none */
+extern uint32_t *pinned; /* page-locked host memory with the picture, for methods that copy it through the host */
+extern GLuint memory;    /* GL memory object that was imported from CUDA; 0: none */
 
 bool hand_nothing(void);
 bool hand_pinned(void);

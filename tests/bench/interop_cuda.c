@@ -34,7 +34,7 @@ double cpu_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-char why[300]; /* of what failed last */
+char why[300]; /* says what failed last */
 
 bool cuda_ok(cudaError_t code, const char *what) {
   if (code)

@@ -49,7 +49,7 @@ void make_plain_texture(void) {
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, SIDE, SIDE, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
 }
 
-/* Vertex arrays and framebuffers are a context's own. */
+/* Makes a framebuffer in the current context: contexts do not share framebuffers or vertex arrays. */
 static GLuint make_framebuffer(void) {
   GLuint made;
   glGenFramebuffers(1, &made);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static uint32_t *device_picture; /* plain CUDA memory */
+static uint32_t *device_picture; /* ordinary memory of CUDA, out of reach of OpenGL */
 uint32_t *pinned;
 static uint32_t *mapped_buffer;
 static GLuint buffer, own_buffer;
@@ -122,7 +122,8 @@ bool hand_buffer(void) {
   return gl_ok("copy from buffer");
 }
 
-/* OpenGL has no way to learn that CUDA wrote, but for what it is told of its own writing. */
+/* Copies from the buffer behind a barrier. OpenGL cannot learn that CUDA wrote into the buffer: the barrier orders only
+ * what OpenGL writes itself, and the table shows whether it helps. */
 static bool hand_barred_buffer(void) {
   glMemoryBarrier(GL_PIXEL_BUFFER_BARRIER_BIT);
   return hand_buffer();
@@ -133,7 +134,7 @@ static bool hand_barred_texels(void) {
   return gl_ok("barrier");
 }
 
-/* Through a buffer of OpenGL's own. */
+/* Copies into a second buffer, which OpenGL allocated, and fills the texture from that one. */
 static bool hand_copied_buffer(void) {
   glBindBuffer(GL_COPY_READ_BUFFER, buffer);
   glBindBuffer(GL_COPY_WRITE_BUFFER, own_buffer);
@@ -145,14 +146,15 @@ static bool hand_copied_buffer(void) {
   return gl_ok("copy");
 }
 
-/* As pictures in ordinary memory come. */
+/* Copies the picture on the CPU from pinned memory into the mapped buffer and fills the texture from that, the way for
+ * pictures in ordinary memory. */
 bool hand_memory(void) {
   memcpy(mapped_buffer, pinned, BYTES);
   copy_from_buffer();
   return true;
 }
 
-/* Waits, so that OpenGL reads what is there. */
+/* Enqueues the copy of the picture into the texture's array and does not wait for it. */
 static bool copy_to_array(cudaArray_t array) {
   return cuda_ok(
       cudaMemcpy2DToArrayAsync(array, 0, 0, device_picture, SIDE * 4, SIDE * 4, SIDE, cudaMemcpyDeviceToDevice, stream),
@@ -189,7 +191,7 @@ static bool hand_kept_array(void) {
   return copy_to_array(kept_array) && cuda_ok(cudaStreamSynchronize(stream), "copy");
 }
 
-/* Driver calls by name, so that nothing links to libcuda. */
+/* Looks a driver call up by its name, so that the program does not link to libcuda. */
 static void *driver(const char *name) {
   void *found = NULL;
   enum cudaDriverEntryPointQueryResult result;

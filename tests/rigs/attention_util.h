@@ -6,7 +6,7 @@
 
 __extension__ typedef _Float16 half;
 
-/* Ends the program if a call fails, with a line that says which. */
+/* Calls a CUDA function. If it fails, ends the program with a line that says which call failed. */
 #define CUDA(call) cuda_must(call, __FILE__, __LINE__, #call)
 void cuda_must(cudaError_t status, const char *file, int line, const char *call);
 

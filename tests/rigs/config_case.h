@@ -4,7 +4,7 @@
 
 #include "unet/checkpoint/checkpoint.h"
 
-/* Published configs, with the fields that matter. */
+/* Configs of published models as JSON text, with only the fields that matter. */
 #define SD15_UNET                                                                                                      \
   "{\"_class_name\": \"UNet2DConditionModel\", \"_diffusers_version\": \"0.6.0\", \"act_fn\": \"silu\","               \
   "\"attention_head_dim\": 8, \"block_out_channels\": [320, 640, 1280, 1280], \"center_input_sample\": false,"         \
@@ -24,8 +24,9 @@
 /* Fails the test unless the message names the file, the field and the value. */
 void check_message(const struct error *err, const char *path, const char *field, const char *value);
 
-/* The effect of a field of diffusers' or transformers' classes at a value that is not its default. */
-enum effect { REFUSED, CHANGES, NOTHING /* diffusers ignores it as well in these pipelines */ };
+/* What a field of a class of diffusers or transformers does at a value other than its default: this program refuses it,
+ * or it changes pictures, or neither. */
+enum effect { REFUSED, CHANGES, NOTHING /* diffusers ignores the field as well, in these pipelines */ };
 
 struct field {
   const char *key, *value;

@@ -1,4 +1,4 @@
-/* A plan on a device, for tests of the device interface. */
+/* A small plan that is prepared on a device, for tests of the device interface (unet/plan/device.h). */
 #ifndef TESTS_DEVICE_RIG_H
 #define TESTS_DEVICE_RIG_H
 
@@ -9,7 +9,7 @@
 
 enum { W = 24, H = 16, HELD = 3 };
 
-/* The plan, and everything that is needed to run it. */
+/* the plan, and all that is needed to run it */
 struct rig {
   struct resources resources;
   struct plan plan;
@@ -20,9 +20,9 @@ struct rig {
   struct frame frame;
 };
 
-/* Fills in a frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
+/* Fills in a plan for frames: pixels in, a 3x3 convolution that copies its input, pixels out. */
 void rig_plan(struct rig *r);
-/* rig_begin makes a rig with its plan, rig_prepare makes it ready on the named device, and rig_open does both. */
+/* rig_begin makes a rig with its plan; rig_prepare prepares the plan on the named device; rig_open does both. */
 struct rig *rig_begin(void);
 void rig_prepare(struct rig *r, const char *name);
 struct rig *rig_open(const char *name);

@@ -6,37 +6,39 @@
 #include "app/source/source.h"
 
 struct fake_source_script {
-  bool shapeless;     /* the size is not known before the first picture */
-  bool realtime;      /* a camera, which waits frame_ms for every frame */
-  int frame_ms;       /* time between frames, by the clock of a camera or in the timestamps of a file */
-  long frames;        /* frames of each opening, after which the source ends */
-  bool ends_in_error; /* the end is an error instead */
-  int refusals;       /* number of openings after the first one that fail */
-  bool late;          /* openings fail until fake_source_come is called */
-  bool gated;         /* no frame is available before fake_source_let_read allows it */
-  long jump_at;       /* file: timestamps start again at this frame; 0: never */
-  long slow_every;    /* file: frames whose number divides by this take slow_ms to read; 0: none does */
+  bool shapeless;     /* true: the size of the pictures is not known before the first one */
+  bool realtime;      /* true: the source is a camera, which waits frame_ms before each frame; false: a file */
+  int frame_ms;       /* milliseconds between frames: by the clock for a camera, in the time stamps for a file */
+  long frames;        /* number of frames after which the source ends, each time it is opened */
+  bool ends_in_error; /* true: there is an error in place of the end */
+  int refusals;       /* number of times that opening the source fails, after it was opened once */
+  bool late;          /* true: the source cannot be opened until fake_source_come is called */
+  bool gated;         /* true: no frame can be read before fake_source_let_read allows it */
+  long jump_at;       /* for a file: number of the frame at which time stamps begin again; 0: at none */
+  /* for a file: frames whose number is a multiple of this take slow_ms milliseconds to read; 0: none does */
+  long slow_every;
   int slow_ms;
-  const char *hardware; /* the hardware that decodes; NULL: none */
+  const char *hardware; /* name of the hardware that decodes; NULL: none */
 };
 
-/* Starts to behave as the script says. Pictures of a source whose spec begins with "other" are numbered from 100 on. A
- * source "missing" cannot be opened, and a stream of "tcp:" never comes. */
+/* Makes sources behave as the script says. Pictures of a source whose name begins with "other" are numbered from 100
+ * on. The source "missing" cannot be opened, and a stream whose address begins with "tcp:" never connects. */
 void fake_source_begin(const struct fake_source_script *script);
-/* Ends the failures of a script that is late. */
+/* From now on a source can be opened although the script says `late`. */
 void fake_source_come(void);
-/* Allows so many more frames of each gated source to be read. */
+/* Allows this many more frames of each gated source to be read. */
 void fake_source_let_read(long frames);
-int fake_source_openings(void); /* successful openings */
-/* All openings, including failed ones; sources that are open now. */
+int fake_source_openings(void); /* returns how often a source was opened successfully */
+/* fake_source_attempts returns how often opening a source was tried, including failures; fake_source_open_now returns
+ * how many sources are open. */
 int fake_source_attempts(void);
 int fake_source_open_now(void);
-int fake_source_closed_here(void); /* sources closed by the calling thread */
-int fake_source_aheads(void);      /* openings whose first frame was read ahead */
-/* Returns when reading that frame (from 0) of any opening began; 0: it did not, or the frame is not among the first
- * hundred. */
+int fake_source_closed_here(void); /* returns how many sources the calling thread has closed */
+int fake_source_aheads(void);      /* returns for how many openings the first frame was read ahead */
+/* Returns the time at which reading this frame (from 0) of any opening began; 0: it was not read, or is not among the
+ * first hundred frames. */
 int64_t fake_source_begun_ns(long frame);
-/* Returns the scheduling class of the thread that read last. */
+/* Returns the scheduling class of the thread that last read a frame. */
 enum urgency fake_source_urgency(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A kernel that makes the GPU stop by itself. */
+/* A kernel that stops the GPU with an error, for tests of a lost device. */
 #ifndef TESTS_FAULTY_KERNEL_H
 #define TESTS_FAULTY_KERNEL_H
 
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Launches it. After that every CUDA call of this process fails, and other processes are not affected. A write to
- * invalid memory is not used, because with one driver it affected other processes as well (MEASURED.md). */
+/* Launches the kernel. After that every CUDA call of this process fails, but no other process is affected. The kernel
+ * traps instead of writing to invalid memory, which with one driver also affected other processes (MEASURED.md). */
 cudaError_t launch_trap(cudaStream_t stream);
 
 #ifdef __cplusplus

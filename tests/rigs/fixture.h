@@ -1,18 +1,18 @@
-/* Files for tests, in a folder under the system's temporary one that is removed with its contents. */
+/* Makes files for tests, in a folder for temporary files that is removed with its contents. */
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
 
 #include <stddef.h>
 
-/* Makes a folder and returns its name, which fixture_remove frees. Errors fail the test. */
+/* Makes a new folder and returns its path, which fixture_remove frees. Errors fail the test. */
 char *fixture_make(void);
-void fixture_remove(char *folder); /* deletes the folder with its contents and frees the name */
+void fixture_remove(char *folder); /* deletes the folder with its contents, and frees the path */
 
-/* Write the file folder/name, and make folders that name contains. */
+/* Write the file folder/name, and make the folders that `name` contains. */
 void fixture_write(const char *folder, const char *name, const void *bytes, size_t length);
 void fixture_text(const char *folder, const char *name, const char *text);
-/* Writes a safetensors file: the header's length, the header, the data. stated: the length to write; -1: the true
- * one. */
+/* Writes a safetensors file: the length of the header, the header, the data. stated: the length that is written; -1:
+ * the true one. */
 void fixture_tensors(const char *folder, const char *name, const char *header, long long stated, const void *data,
                      size_t data_bytes);
 /* Returns folder/name, which the caller frees. */
@@ -22,7 +22,8 @@ char *fixture_path(const char *folder, const char *name);
  * may be NULL. */
 char *fixture_read(const char *path, size_t *length);
 
-/* Returns the next number of a fixed sequence (xorshift). The state must not be 0 at first. */
+/* Returns the next number of a random sequence (xorshift), which is the same for the same *state. The caller sets
+ * *state to any number but 0 at first. */
 unsigned long long fixture_random(unsigned long long *state);
 
 #endif

@@ -8,8 +8,8 @@ static inline uint64_t hash_add(uint64_t hash, unsigned value) {
   return (hash ^ value) * 0x100000001b3;
 }
 
-/* Hashes a frame's samples, which are in host memory. NV12 and P010 give the same hash as planar frames of the same
- * samples. */
+/* Returns a hash of a frame's samples, which must be in host memory. A frame in NV12 or P010 has the same hash as a
+ * planar frame with the same samples. */
 static inline uint64_t hash_samples(const struct frame *frame) {
   uint64_t hash = 0xcbf29ce484222325;
   bool packed = frame->format == PIXEL_NV12 || frame->format == PIXEL_P010;

@@ -1,19 +1,19 @@
-/* Reads clips with a fake hardware decoder and in software, and records the results. */
+/* Reads clips with a fake hardware decoder and in software, and records what was read. */
 #ifndef TESTS_HWDEC_RIG_H
 #define TESTS_HWDEC_RIG_H
 
 #include "app/source/source.h"
 #include "tests/rigs/fake_hardware.h"
 
-/* Log lines from the reading of a clip. */
+/* What was logged while a clip was read: number of warnings, last line of debugging, last and first warning. */
 struct said_lines {
   int warnings;
   char debug[512], warning[512], first_warning[512];
 };
 extern struct said_lines lines;
 
-struct source_options with_gpu(void);      /* software decoding, with a fake GPU */
-struct source_options with_hardware(void); /* fake hardware decoding, with a fake GPU */
+struct source_options with_gpu(void);      /* returns options for decoding in software, with a fake GPU */
+struct source_options with_hardware(void); /* returns options for decoding by the fake hardware, with a fake GPU */
 
 enum { PICTURES_MOST = 1200 };
 
@@ -28,13 +28,13 @@ struct given {
   const char *hardware;
 };
 
-/* Reads at most so many pictures; 0: all. Fails the test if the clip cannot be read. */
+/* Reads at most `most` pictures; 0: all. Fails the test if the clip cannot be read. */
 void read_clip(const char *name, const struct source_options *options, int most, struct given *given);
-/* Fails the test unless both have the same pictures. */
+/* Fails the test unless the same pictures were read in both cases. */
 void assert_same(const struct given *a, const struct given *b);
-/* Fails the test unless everything that the fakes allocated was freed. */
+/* Fails the test unless all that the fakes have allocated was freed. */
 void assert_all_freed(void);
-/* Resets the fakes, so that nothing in them fails. */
+/* Sets the fakes back, so that nothing in them fails. */
 void reset(void);
 
 /* Set-up and tear-down of all tests for cmocka: make the clips and open the fakes. h264.mp4: 50 pictures with a key

@@ -1,4 +1,4 @@
-/* For tests of the live window's commands: an initial state, and a function that presses keys. */
+/* Helpers for tests of the live window's keys: a state as at the start, and a function that presses a key. */
 #ifndef TESTS_LIVE_KEYS_H
 #define TESTS_LIVE_KEYS_H
 

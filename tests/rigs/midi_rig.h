@@ -1,4 +1,4 @@
-/* Knobs and the values that they set, for tests of MIDI messages. */
+/* Helpers for tests of MIDI: knobs, and the values that they set. */
 #ifndef TESTS_MIDI_RIG_H
 #define TESTS_MIDI_RIG_H
 
@@ -18,15 +18,15 @@ struct rig {
 int midi_rig_make(void **state);
 int midi_rig_free(void **state);
 
-/* Returns the rig with no knobs and with default values, a second after its clock began. */
+/* Returns the rig, without knobs and with default values; its clock is at one second. */
 struct rig *rig_of(void **state);
 /* Returns the target that the text names. Fails the test if it names none. */
 struct knob_target target_of(const char *text);
-/* Makes the next knob that moves set the target that the text names. */
+/* Assigns the next knob that moves to the target that the text names. */
 void learn(struct rig *rig, const char *text);
-/* Plays a message of channel 1 and sets values as the hub would. Returns the message's effect. */
+/* Plays a MIDI message on channel 1, and sets values as the hub would. Returns what the message does. */
 struct knob_action play(struct rig *rig, enum midi_kind kind, int number, int value);
-/* Returns the strength among the rig's values. */
+/* Returns the value of the parameter strength. */
 double strength(const struct rig *rig);
 
 #endif

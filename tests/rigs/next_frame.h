@@ -3,7 +3,7 @@
 
 #include "app/source/source.h"
 
-/* Reads the next frame. Releases the one that *frame had, if any. */
+/* Releases the frame that *frame holds, if any, and reads the next one into it. */
 static inline int next_frame(struct source *source, struct frame *frame, struct error *err) {
   frame_release(frame);
   return source_read(source, frame, err);

@@ -1,4 +1,4 @@
-/* A fake GPU, which allocates ordinary memory as page-locked memory. */
+/* A fake GPU, whose page-locked memory is ordinary memory. */
 #ifndef TESTS_PLAYED_GPU_H
 #define TESTS_PLAYED_GPU_H
 

@@ -1,4 +1,5 @@
-/* Reads a stream in which each frame has its own grey value. If an expected frame does not come, the test fails. */
+/* Reads a stream whose frames are told apart by their grey values. If an expected frame does not come, the test
+ * fails. */
 #ifndef TESTS_READING_H
 #define TESTS_READING_H
 
@@ -13,20 +14,21 @@ struct reading {
   struct reader *reader;
 };
 
-/* Makes a file of such frames. picture: for instance "64x48:r=25,format=yuv420p"; output: FFmpeg's options and the
- * file's name. */
+/* Makes a file of frames, each with its number as grey value. picture: size, rate and format, such as
+ * "64x48:r=25,format=yuv420p"; output: FFmpeg's options and the name of the file. */
 void make_greys(const char *picture, int frames, const char *output);
 
-/* Starts to read scheme://127.0.0.1:port. options: FFmpeg's options for it, or NULL. */
+/* Starts to read the stream at scheme://127.0.0.1:port. timeout: seconds; options: FFmpeg's options for the stream, or
+ * NULL. */
 void reading_start(struct reading *reading, const char *scheme, int port, double timeout, const char *options);
 int reading_end(struct reading *reading, struct error *err);
 
-/* Takes frames until this one or a later one has come, because demuxer and decoder may hold the last ones back. Returns
- * it. */
+/* Reads frames until the one with this number or a later one has come, and returns it. (The last frames may stay in the
+ * demuxer and the decoder for a while.) */
 struct frame wait_for_number(struct reading *reading, int number);
-/* Does the same until a frame has this width. */
+/* Does the same as wait_for_number until a frame also has this width. */
 struct frame wait_for_width(struct reading *reading, int number, int width);
-/* Waits until the reader says that its source is lost. */
+/* Waits until the reader reports that its source is lost; *status becomes that report. */
 void wait_for_loss(struct reading *reading, struct reader_status *status);
 
 #endif

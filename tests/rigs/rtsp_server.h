@@ -1,5 +1,5 @@
-/* An RTSP server for one client at a time. It plays a file of raw H.264: each NAL unit is an RTP packet, and each
- * picture is one NAL unit. */
+/* An RTSP server for one client at a time. It plays a file of raw H.264. Each of the file's pictures must be one NAL
+ * unit, which is sent as one RTP packet. */
 #ifndef TESTS_RTSP_SERVER_H
 #define TESTS_RTSP_SERVER_H
 
@@ -7,23 +7,23 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How the server treats a client. */
+/* What the server does for a client. */
 struct rtsp_play {
-  const char *file;  /* name of a clip (clips.h) */
-  bool refuses_tcp;  /* TCP is refused; the server sends datagrams */
-  bool datagrams_go; /* datagrams are sent; false: they are lost */
-  bool stays;        /* when all is sent the connection stays open, without data */
+  const char *file;  /* name of the file that is played, in the clips' folder (clips.h) */
+  bool refuses_tcp;  /* true: the client's request for TCP is refused, so that datagrams (UDP) must be used */
+  bool datagrams_go; /* true: datagrams are sent; false: none is sent, as if they were lost */
+  bool stays;        /* true: after the last packet the connection stays open, without data; false: it is closed */
 };
 
 struct rtsp_server {
   pthread_t thread;
   int port, socket;
   const struct rtsp_play *plays;
-  int count; /* number of plays; the last one is for all further clients */
+  int count; /* number of elements of plays: element i is for client i, the last one also for all later clients */
   atomic_bool stop;
 };
 
-/* Returns false if there is no local network. */
+/* Starts the server on a free port. Returns false if there is no local network. */
 bool rtsp_server_start(struct rtsp_server *server, const struct rtsp_play *plays, int count);
 void rtsp_server_end(struct rtsp_server *server);
 

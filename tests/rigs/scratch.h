@@ -1,4 +1,4 @@
-/* A folder for the tests of a program, with set-up and tear-down for a group or for each test. */
+/* A temporary folder for the tests of a program, with set-up and tear-down for a group of tests or for each test. */
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 

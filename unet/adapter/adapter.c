@@ -13,7 +13,7 @@
 
 enum { READERS_MAX = 16 };
 
-/* The state that is needed only while an adapter is opened. */
+/* Data that are needed only while an adapter is opened. */
 struct opening {
   struct adapter *adapter;
   const struct adapter_options *options;
@@ -26,10 +26,10 @@ struct opening {
   int recipe_count;
 };
 
-/* --- the file --- */
+/* --- opening the adapter's file --- */
 
-/* Returns the path of the file: path itself, or the file that PEFT or diffusers saved in this folder. The caller frees
- * it. NULL: out of memory. */
+/* Returns the path of the adapter's file: path itself, or the file that PEFT or diffusers saved in the folder `path`.
+ * The caller frees it. NULL: out of memory. */
 static char *find_file(const char *path) {
   static const char *const names[] = {"adapter_model.safetensors", "pytorch_lora_weights.safetensors"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -43,7 +43,8 @@ static char *find_file(const char *path) {
   return strdup(path);
 }
 
-/* Opens `file`, which find_file has found for `path`, and groups its tensors by module. */
+/* Opens `file`, which find_file has found for `path`. Fails with a message of its own if path is a folder without such
+ * a file. */
 static int open_found(struct opening *o, const char *path, const char *file, struct error *err) {
   if (!strcmp(path, file) && platform_exists(file) && !platform_can_read_file(file))
     return error_set(err, STATUS_MODEL,
@@ -56,7 +57,7 @@ static int open_found(struct opening *o, const char *path, const char *file, str
 static int open_file(struct opening *o, const char *path, struct error *err) {
   char *file = find_file(path);
   int result = file ? open_found(o, path, file, err) : error_set(err, STATUS_FAILED, "out of memory");
-  /* A FaceID file has a LoRA besides its IP-Adapter, but is no adapter of weights. */
+  /* a FaceID file has a LoRA besides its IP-Adapter, but cannot be used as an adapter here */
   if (!result && (!adapter_recognise(o->files) || weights_kind(o->files) == WEIGHTS_IP_ADAPTER))
     result = weights_kind_refuse(weights_kind(o->files), file, WEIGHTS_LORA, err);
   if (!result)
@@ -65,7 +66,7 @@ static int open_file(struct opening *o, const char *path, struct error *err) {
   return result;
 }
 
-/* --- modules of the model --- */
+/* --- matching the file's tensors with modules (layers) of the model --- */
 
 /* Counts the tensors that fit no module of the model, and keeps the name of the first one for the message. */
 struct unmatched {
@@ -116,9 +117,9 @@ static int report_unmatched(const struct opening *o, const struct unmatched *unm
   return 0;
 }
 
-/* Logs that the rank of layers without an alpha is taken as their alpha. In files of diffusers and PEFT this is the
- * rule. It is a guess, and a warning, if other layers of the file have an alpha, or if kohya's names show that the
- * trainer writes one. */
+/* Logs that for layers without an alpha the rank is taken as their alpha. Files of diffusers and PEFT never have an
+ * alpha. The line is a warning if other layers of the file have one, or if the tensors' names are those of kohya's
+ * trainer, which always writes alphas: the rank is then only a guess. */
 static void report_scaleless(const struct opening *o) {
   int without = 0, with = 0, kohya = 0;
   for (int i = 0; i < o->recipe_count; i++) {
@@ -137,7 +138,8 @@ static void report_scaleless(const struct opening *o) {
              guessed ? "; --lora FILE:WEIGHT makes it weaker where that is too much" : "");
 }
 
-/* Warns of tensors that change no picture of this model. */
+/* Warns of tensors in the file that have no effect: those of layers that this model does not have or read, embeddings,
+ * and alphas without factors. */
 static void report_left_out(const struct opening *o, const struct unmatched *unused) {
   const char *path = safetensors_path(o->files);
   if (unused->count)
@@ -173,8 +175,9 @@ static int find_modules(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* Leaves out groups that change a module a second time. If a file names a module in both layouts, that of single files
- * and that of diffusers, the group with diffusers' names is used. Two groups in one layout are an error. */
+/* Leaves out tensors that change a module (layer) a second time. If a file names a module both in the layout of single
+ * files and in that of diffusers, the tensors with diffusers' names are used. Two sets of tensors in one layout are an
+ * error. */
 static int choose_names(struct opening *o, struct error *err) {
   struct group **of_module = calloc((size_t)o->table.module_count + 1, sizeof(*of_module));
   int result = of_module ? 0 : error_set(err, STATUS_FAILED, "out of memory");
@@ -195,7 +198,7 @@ static int choose_names(struct opening *o, struct error *err) {
   return result;
 }
 
-/* --- factors --- */
+/* --- making the factors of the weights' changes --- */
 
 static int plan(struct opening *o, struct error *err) {
   struct adapter *adapter = o->adapter;
@@ -219,7 +222,8 @@ static int plan(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* The data that the threads which read factors share. Each thread takes the next recipe until none is left. */
+/* What the threads that read factors share. Each thread takes the next recipe (how a group of tensors changes its
+ * module) until none is left. */
 struct filling {
   struct opening *opening;
   int next;

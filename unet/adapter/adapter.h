@@ -1,15 +1,12 @@
-/* Adapters: small files that change a model's weights, in proportion to the weight that is given to each. The kinds are
- * LoRA, LoCon (a LoRA of convolutions, which may have a middle factor), LoHa, LoKr, DoRA and plain differences. Tensors
- * may be named as by kohya, LyCORIS, diffusers or PEFT.
+/* Adapters: small files that change a model's weights, in proportion to a weight that the user gives each adapter. The
+ * kinds are LoRA, LoCon (a LoRA of convolutions, which may have a middle factor), LoHa, LoKr, DoRA and plain
+ * differences. Tensors may be named as by kohya, LyCORIS, diffusers or PEFT.
  *
- * adapter.c       opens an adapter: which tensors of the model it changes, and by what
- * groups.c        groups a file's tensors by module
- * tensor_names.c  reads the names of tensors
- * base.c          finds out for which family of models a file is
- * modules.c       the model's modules, under every name that a file may use
- * factors.c       makes the factors of a blend (unet/plan/blend.h) from tensors
- * peft.c          reads scales from a file's header or from PEFT's config
- * describe.c      text for people
+ * adapter.c opens an adapter: it finds which tensors of the model it changes, and by what. groups.c groups a file's
+ * tensors by module; tensor_names.c reads their names; base.c finds out for which family of models a file is; modules.c
+ * lists the model's modules, under every name that a file may use; factors.c makes the factors of a blend
+ * (unet/plan/blend.h) from tensors; peft.c reads scales from a file's header or from PEFT's config; describe.c writes
+ * text for people.
  *
  * Ownership: an adapter owns its factors and borrows the checkpoint. The factors must outlive the resources made of
  * them. Threads: an open adapter is never changed, so that any thread may read it. */
@@ -20,11 +17,11 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/plan/blend.h"
 
-/* A change of one tensor of the checkpoint: `term` says what is added to it. */
+/* A change that an adapter makes to the model's weights: `term` is added to one tensor of the checkpoint. */
 struct adapter_place {
   const struct safetensor *tensor;
-  /* The change itself. Its weight is 1; the caller of adapter_open sets its store, the index of the factors'
-   * resource. */
+  /* The change: factors whose product is added to the tensor. term.weight is 1. The caller of adapter_open sets
+   * term.store, the index of the resource (a vector on the device) that has the factors. */
   struct blend_term term;
 };
 
@@ -57,13 +54,16 @@ enum adapter_base {
   BASES
 };
 
-/* A summary of a file, which does not depend on the model. */
+/* What is known about an adapter's file without a model. */
 struct adapter_summary {
-  int modules[PARTS];     /* number of modules in each part of the model */
-  int kinds[FAMILY_ANY];  /* number of modules of each family */
-  int middle, magnitude;  /* numbers of modules that have a middle factor, and that have a magnitude (DoRA) */
-  int rank_min, rank_max; /* 0: no module has a rank */
-  int scaleless;          /* number of modules that have factors but no alpha, so that their rank is taken as alpha */
+  /* for each part of a model (U-Net, text encoders): number of its modules (layers) that the file changes */
+  int modules[PARTS];
+  /* for each kind of factors (enum family: LoRA, LoHa, ...): number of modules that are changed by such factors */
+  int kinds[FAMILY_ANY];
+  int middle, magnitude; /* numbers of modules with a middle factor, and of modules with a magnitude (DoRA) */
+  /* smallest and largest rank of the modules that the file changes; 0: none of them has a rank */
+  int rank_min, rank_max;
+  int scaleless; /* number of modules that have factors but no alpha, so that their rank is taken as alpha */
   enum adapter_base base;
   size_t bytes;
 };
@@ -78,21 +78,24 @@ struct adapter {
 };
 
 struct adapter_options {
-  bool lenient; /* tensors that fit no module of the model are left out with a log line instead of refused */
+  /* true: tensors that fit no module of the model are left out with a log line; false: the file is refused */
+  bool lenient;
   const struct log *log;
 };
 
-/* Opens a file, or the file that PEFT or diffusers saved in a folder, and reads all of it. Errors are STATUS_MODEL. The
- * caller closes *adapter, which is NULL after a failure. */
+/* Opens a file, or the file that PEFT or diffusers saved in a folder, and reads all of it. The caller closes *adapter,
+ * which is NULL after a failure. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is short. */
 int adapter_open(struct adapter **adapter, const char *path, const struct checkpoint *checkpoint,
                  const struct adapter_options *options, struct error *err);
-void adapter_close(struct adapter **adapter); /* Frees the adapter. Stores NULL; takes NULL. */
+/* Frees the adapter. *adapter becomes NULL; does nothing if it is NULL. */
+void adapter_close(struct adapter **adapter);
 
 /* Returns true if the file is an adapter of any kind, even one that is not supported. */
 bool adapter_recognise(const struct safetensors *files);
-/* Prints a description of an adapter's file. Fails with STATUS_MODEL if the file is refused. */
+/* Prints a description of an adapter's file for people. Returns 0, or -1 with err of STATUS_MODEL if the file is not an
+ * adapter that is supported. */
 int adapter_print(const struct safetensors *files, FILE *out, struct error *err);
-/* Writes a summary in a few words: "LoRA of rank 16, 128 layers of the U-Net". */
+/* Writes a summary of the file in a few words to text: "LoRA of rank 16, 128 layers of the U-Net". */
 void adapter_describe(const struct adapter_summary *summary, char *text, size_t size);
 
 #endif

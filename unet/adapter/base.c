@@ -1,5 +1,5 @@
-/* Finds out for which family of models an adapter's file is. Names of blocks and widths of tensors tell; where several
- * families share these, the file's metadata does. */
+/* Finds out for which family of models an adapter's file was made. The names of blocks and the widths of tensors tell;
+ * where several families share these, the file's metadata decides. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -36,8 +36,8 @@ const char *base_name(enum adapter_base base) {
   return names[base];
 }
 
-/* A text that shows for which family a file is. It must be at the beginning of a module's path, or anywhere in it. '#'
- * stands for a number. */
+/* A text in the names of tensors that shows for which family of models a file is: at the beginning of a module's path,
+ * or anywhere in it. '#' stands for a number. */
 static const struct sign {
   const char *text;
   bool anywhere;
@@ -96,7 +96,7 @@ static const struct sign {
     {"encoder_block_#_layer_#_", true, BASE_T5},
     {"layers_#_self_attn", false, BASE_LANGUAGE},
     {"layers_#_mlp", false, BASE_LANGUAGE},
-    /* U-Nets differ in which blocks have attention, and in how many transformer layers each has. */
+    /* U-Nets differ in which blocks have attention, and in how many transformer layers each attention has */
     {"down_blocks_0_attentions_", false, BASE_SD},
     {"down_blocks_3_", false, BASE_SD},
     {"up_blocks_3_", false, BASE_SD},
@@ -141,7 +141,8 @@ static bool has_sign(const char *path, const struct sign *sign) {
   return false;
 }
 
-/* Returns the number of columns of the first factor, which are the layer's inputs; 0: unknown. */
+/* Returns the number of inputs of the layer that a group of tensors changes, which is the number of columns of its
+ * first factor; 0: unknown. */
 static int columns(const struct group *g) {
   const struct safetensor *t = g->piece[g->family == FAMILY_LORA ? PIECE_DOWN : PIECE_W1_B];
   return g->family < FAMILY_LOKR && t && t->rank > 1 && t->shape[1] < 1 << 20 ? (int)t->shape[1] : 0;
@@ -151,9 +152,9 @@ static enum adapter_base base_of_width(int width) {
   return width == 768 ? BASE_SD1 : width == 1024 ? BASE_SD2 : width == 2048 ? BASE_SDXL : BASE_UNKNOWN;
 }
 
-/* Returns the family of a transformer network, from the number of a block and the width of its layer, for families
- * whose blocks have the same names in diffusers: FLUX (19 blocks), HunyuanVideo (20), SD 3 (up to 38) and Qwen-Image
- * (60); LTX, Mochi and CogVideoX. */
+/* Returns the family of a transformer network by the number of one of its blocks and the width of the block's layer.
+ * This tells families apart whose blocks have the same names in diffusers: FLUX (19 blocks), HunyuanVideo (20), SD 3
+ * (up to 38) and Qwen-Image (60), as well as LTX, Mochi and CogVideoX. */
 static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   if (begins(rest, "attn1_to_") || begins(rest, "attn2_to_"))
     return width == 2048 || width == 4096 ? BASE_LTX : width == 3072 || width == 1920 ? BASE_MOCHI : BASE_UNKNOWN;
@@ -164,8 +165,8 @@ static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   return block > 20 ? BASE_QWEN : block > 18 ? BASE_HUNYUAN : BASE_FLUX;
 }
 
-/* Returns true if the block's number is too high for FLUX, so that the file is for HunyuanVideo, which has one double
- * block and two single blocks more. FLUX.2 has still more blocks, but other widths. */
+/* Returns true if the block's number is too high for FLUX, so that the file is for HunyuanVideo instead, which has one
+ * double block and two single blocks more. FLUX.2 has still more blocks, but other widths. */
 static bool is_beyond_flux(const char *path, int width) {
   int block;
   if (width != 3072 && width != 15360)
@@ -213,13 +214,15 @@ static enum adapter_base base_of_group(const struct group *g) {
   return width ? width : g->key.part == PART_TEXT_2 ? BASE_SDXL : name;
 }
 
-/* Returns true if the family `next`, found later in the file, is to replace `before`. Families without a U-Net replace
- * those with one. Among U-Nets the more specific family counts, among the others the first one in the enum. */
+/* Decides between two families of models for which a file shows signs. Returns true if `next`, the one found later, is
+ * to replace `before`. Families without a U-Net replace those with one. Of two U-Nets the more specific family counts,
+ * of two other families the first one in the enum. */
 static bool says_more(enum adapter_base next, enum adapter_base before) {
   return next < BASE_OTHER ? before < BASE_OTHER && next > before : before < BASE_OTHER || next < before;
 }
 
-/* Returns true if other families share the names by which this family was found, so that metadata may decide. */
+/* Returns true if the names by which this family was found occur in other families as well, so that metadata may
+ * decide. */
 static bool is_open(enum adapter_base base) {
   return base == BASE_UNKNOWN || base == BASE_FLUX || base == BASE_WAN || base == BASE_LUMINA || base == BASE_MOCHI ||
          base == BASE_TRANSFORMER;
@@ -241,9 +244,10 @@ enum adapter_base groups_base(const struct groups *groups) {
   return groups->said && is_open(base) && other ? groups->said : base;
 }
 
-/* --- metadata --- */
+/* --- the family of models that a file's metadata names --- */
 
-/* Texts in the metadata ss_base_model_version and modelspec.architecture, which trainers write. */
+/* Words with which trainers name a family of models in the metadata ss_base_model_version and
+ * modelspec.architecture. */
 static const struct word {
   const char *text;
   enum adapter_base base;
@@ -295,7 +299,7 @@ enum adapter_base base_said(const struct safetensors *files) {
   return BASE_UNKNOWN;
 }
 
-/* --- the model --- */
+/* --- the family of a model that is open --- */
 
 enum adapter_base base_of_checkpoint(const struct checkpoint *checkpoint) {
   const struct unet_config *unet = &checkpoint->predictors[0].config;

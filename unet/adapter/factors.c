@@ -10,7 +10,7 @@
 #include "unet/adapter/adapter_impl.h"
 #include "unet/base/text.h"
 
-/* --- tensors --- */
+/* --- sizes and values of tensors --- */
 
 static bool is_double(const struct safetensor *t) {
   return !strcmp(t->type, "F64") && t->rank <= SAFETENSOR_RANK_MAX;
@@ -28,7 +28,8 @@ static int64_t side(const struct safetensor *t, int dimension) {
   return dimension < t->rank ? t->shape[dimension] : 1;
 }
 
-/* The shape of a tensor of the model, as resources store it: rows, each with `taps` times `channels` columns. */
+/* The shape of a tensor of the model, in the order in which networks read it: [rows, taps, channels], where taps is the
+ * number of positions of a convolution's kernel; 1 for a matrix. */
 struct extent {
   int64_t rows, channels, taps;
 };
@@ -40,8 +41,8 @@ static struct extent extent_of(const struct safetensor *t) {
   return e;
 }
 
-/* Refuses a tensor whose first dimension is not `rows`, or that has another number of elements than rows * columns. How
- * its further dimensions are divided does not matter. */
+/* Fails unless a tensor's first dimension is `rows` and it has rows * columns elements. How its further dimensions are
+ * divided does not matter. */
 static int expect(const struct safetensor *t, int64_t rows, int64_t columns, struct error *err) {
   if (t->rank > 0 && t->shape[0] == rows && rows > 0 && columns > 0 && elements(t) / rows == columns &&
       elements(t) % rows == 0)
@@ -60,7 +61,7 @@ static int check_rank(const struct safetensor *t, int64_t rank, struct error *er
                    text_quote(t->name).text, (long long)rank, BLEND_RANK_MAX);
 }
 
-/* Reads a whole tensor of F64 as FP32, a part of it at a time. */
+/* Reads all values of an F64 tensor as FP32, a part of them at a time. */
 static int read_doubles(const struct safetensor *t, float *out, struct error *err) {
   double some[512];
   size_t count = (size_t)elements(t), most = sizeof some / sizeof *some;
@@ -76,7 +77,7 @@ static int read_doubles(const struct safetensor *t, float *out, struct error *er
   return 0;
 }
 
-/* Reads a whole tensor as FP32. */
+/* Reads all values of a tensor as FP32. */
 static int read_tensor(const struct safetensor *t, float *out, struct error *err) {
   if (is_double(t))
     return read_doubles(t, out, err);
@@ -125,9 +126,9 @@ int read_scalar(const struct safetensor *t, double *value, struct error *err) {
              : error_set(err, STATUS_MODEL, "%s: tensor %s: is not finite", t->file->path, text_quote(t->name).text);
 }
 
-/* --- small matrices --- */
+/* --- calculating with small matrices --- */
 
-/* Changes the order [n][channels][taps] to [n][taps][channels]. */
+/* Reorders values from [n][channels][taps], as files store convolutions, to [n][taps][channels]. */
 static void turn(const float *from, int64_t n, const struct extent *e, float *to) {
   for (int64_t i = 0; i < n; i++, from += e->channels * e->taps)
     for (int64_t tap = 0; tap < e->taps; tap++)
@@ -141,7 +142,7 @@ static void transpose(const float *from, int64_t rows, int64_t columns, float *t
       *to++ = from[r * columns + c];
 }
 
-/* Matrix product: to [rows][columns] = a [rows][inner] b [inner][columns]. */
+/* Multiplies matrices: to [rows][columns] = a [rows][inner] b [inner][columns]. */
 static void multiply(const float *a, const float *b, int64_t rows, int64_t inner, int64_t columns, float *to) {
   memset(to, 0, (size_t)(rows * columns) * sizeof *to);
   for (int64_t r = 0; r < rows; r++, to += columns)
@@ -150,7 +151,8 @@ static void multiply(const float *a, const float *b, int64_t rows, int64_t inner
         to[c] += *a * b[k * columns + c];
 }
 
-/* Applies the middle factor: to [p][taps][channels] = sum over q of middle [p][q][taps] down [q][channels]. */
+/* Multiplies the down factor by the middle factor: to [p][taps][channels] = sum over q of middle [p][q][taps] down
+ * [q][channels]. */
 static void expand(const float *middle, const float *down, int64_t p_count, int64_t q_count, const struct extent *e,
                    float *to) {
   memset(to, 0, (size_t)(p_count * e->taps * e->channels) * sizeof *to);
@@ -164,8 +166,9 @@ static void expand(const float *middle, const float *down, int64_t p_count, int6
 /* --- a product: left [rows, rank], right [rank, taps, channels], from two tensors or three --- */
 
 struct product {
-  const struct safetensor *left, *right, *middle; /* middle NULL: none */
-  bool turned;                                    /* with a middle factor, left is stored transposed: [rank, rows] */
+  /* tensors of a product of two factors; middle: a factor between them, NULL if there is none */
+  const struct safetensor *left, *right, *middle;
+  bool turned; /* true: with a middle factor, the left factor is stored transposed, [rank, rows], as LyCORIS does */
 };
 
 static int64_t product_rank(const struct product *p) {
@@ -240,8 +243,9 @@ static struct product lokr_product(const struct group *g, int which) {
                : (struct product){g->piece[PIECE_W1_A], g->piece[PIECE_W1_B], NULL, false};
 }
 
-/* Finds the shapes of both factors from the shapes of the tensors. The caller then checks that the tensors have
- * them. */
+/* Computes the shapes of a LoKr's two factors: the first one from its tensors, the second one so that the shape of
+ * their Kronecker product is *e. Whether the second factor's tensors have that shape is checked by the caller. Returns
+ * 0, or -1 with err. */
 static int lokr_extents(const struct group *g, const struct extent *e, struct extent left_right[2], struct error *err) {
   const struct safetensor *whole = g->piece[PIECE_W1], *rows = whole ? whole : g->piece[PIECE_W1_A],
                           *channels = whole ? whole : g->piece[PIECE_W1_B];
@@ -284,7 +288,7 @@ static int fill_kronecker(const struct group *g, int which, const struct extent 
   return result;
 }
 
-/* --- scales --- */
+/* --- the number by which a change is multiplied (alpha / rank) --- */
 
 int group_rank(const struct group *g) {
   const struct product p = g->family == FAMILY_LORA ? lora_product(g) : lokr_product(g, 0);
@@ -300,7 +304,9 @@ bool group_is_scaleless(const struct group *g) {
   return g->family != FAMILY_FULL && group_rank(g) && !g->piece[PIECE_ALPHA];
 }
 
-/* Stores alpha / rank. If there is no alpha, or it is 0, the rank is taken as alpha. */
+/* Stores the number by which the factors' product is multiplied: alpha / rank, or the scale that PEFT's config gives.
+ * The number is 1 if the file has neither, if alpha is 0, if no factor has a rank, or if the change is a whole
+ * difference. */
 static int find_scale(const struct group *g, const struct peft *peft, float *scale, struct error *err) {
   const struct safetensor *alpha = g->piece[PIECE_ALPHA];
   int rank = group_rank(g);
@@ -316,9 +322,10 @@ static int find_scale(const struct group *g, const struct peft *peft, float *sca
   return 0;
 }
 
-/* --- magnitudes --- */
+/* --- magnitudes of DoRA, which give each row of the changed weight its norm --- */
 
-/* Plans the magnitudes. The tensor's shape tells whether there is one for each row or one for each input channel. */
+/* Plans how magnitudes (DoRA) are applied. The tensor's shape tells whether there is one for each row or one for each
+ * input channel. */
 static int plan_gain(const struct group *g, const struct extent *e, struct blend_term *term, size_t *used,
                      struct error *err) {
   const struct safetensor *t = g->piece[PIECE_MAGNITUDE];
@@ -334,7 +341,8 @@ static int plan_gain(const struct group *g, const struct extent *e, struct blend
   return 0;
 }
 
-/* Adds the squares of the changed weight's values to the sum of their row or channel. */
+/* Adds the squares of the changed weight's values, which begin at row `first`, to the sum of their row or of their
+ * input channel. */
 static void add_squares(const float *values, size_t first, size_t rows, const struct extent *e, enum blend_gain axis,
                         double *squares) {
   for (size_t r = 0; r < rows; r++)
@@ -371,7 +379,7 @@ static int sum_squares(const struct safetensor *weight, const struct blend *blen
   return result;
 }
 
-/* Computes each gain as magnitude / norm of the changed weight. */
+/* Computes each gain (DoRA's factor of a row or channel) as magnitude / norm of the changed weight. */
 static int fill_gain(const struct recipe *recipe, const struct extent *e, struct adapter *adapter, struct error *err) {
   struct adapter_place *place = &adapter->places[recipe->weight];
   struct blend_term plain = place->term;
@@ -384,7 +392,7 @@ static int fill_gain(const struct recipe *recipe, const struct extent *e, struct
   int result = squares ? sum_squares(place->tensor, &blend, e, place->term.axis, squares, err)
                        : error_set(err, STATUS_FAILED, "out of memory");
   result = result ? result : read_tensor(recipe->group->piece[PIECE_MAGNITUDE], gain, err);
-  /* LyCORIS adds an epsilon to the norm, PEFT does not. Rows of zeros stay zeros. */
+  /* LyCORIS adds an epsilon to the norm, PEFT does not; rows whose values are all 0 stay 0 */
   double epsilon = strstr(recipe->group->piece[PIECE_MAGNITUDE]->name, ".dora_scale") ? FLT_EPSILON : 0;
   for (int64_t i = 0; !result && i < count; i++)
     gain[i] = squares[i] > 0 ? (float)((double)gain[i] / (sqrt(squares[i]) + epsilon)) : 1;
@@ -392,7 +400,7 @@ static int fill_gain(const struct recipe *recipe, const struct extent *e, struct
   return result;
 }
 
-/* --- recipes --- */
+/* --- recipes: how the factors of one module's change are made from tensors --- */
 
 static int plan_weight(const struct group *g, const struct extent *e, struct blend_term *term, size_t *used,
                        struct error *err) {

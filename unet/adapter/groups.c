@@ -12,8 +12,7 @@ struct entry {
   struct adapter_key key;
 };
 
-/* Orders tensors by the module that they change: by the part of their names before the end that tells what the tensor
- * is. */
+/* Compares two tensors for sorting: by the module that they change, which is the name without its end. */
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
   size_t shorter = x->key.module < y->key.module ? x->key.module : y->key.module;
@@ -25,7 +24,7 @@ static bool same_module(const struct entry *a, const struct entry *b) {
   return compare_entries(a, b) == 0;
 }
 
-/* --- one group --- */
+/* --- the tensors of one module --- */
 
 static int refuse(const struct entry *entry, const char *what, struct error *err) {
   char name[256];
@@ -66,7 +65,7 @@ static bool is_whole(const struct group *g) {
   }
 }
 
-/* Refuses a group that lacks a tensor. The message lists the tensors that are there. */
+/* Fails because a group of tensors for one module lacks a tensor. The message lists the tensors that are there. */
 static int refuse_part(const struct group *group, const struct entry *entry, struct error *err) {
   static const char *const names[PIECES] = {"the factor of the input",
                                             "the factor of the output",
@@ -106,8 +105,8 @@ static int check_usable(const struct group *group, const struct entry *entry, st
   return is_whole(group) ? 0 : refuse_part(group, entry, err);
 }
 
-/* Returns true if the group has only an alpha, which has no effect. Some scripts write one for every layer, even for
- * those that were not trained. */
+/* Returns true if the group of tensors for a module has only an alpha, which has no effect. Some scripts write an alpha
+ * for every layer, even for those that were not trained. */
 static bool is_alpha_alone(const struct group *group) {
   for (int i = 0; i < PIECES; i++)
     if (i != PIECE_ALPHA && group->piece[i])
@@ -115,7 +114,7 @@ static bool is_alpha_alone(const struct group *group) {
   return true;
 }
 
-/* --- all groups of a file --- */
+/* --- grouping all tensors of a file --- */
 
 static void leave_out(struct groups *groups, const struct safetensor *t) {
   if (!groups->left_out++)
@@ -181,7 +180,7 @@ void groups_free(struct groups *groups) {
   *groups = (struct groups){0};
 }
 
-/* --- summary --- */
+/* --- summary of what the file changes --- */
 
 /* Returns the part of the model to which a module belongs. If the beginning of the name does not tell, a module of
  * "encoder_layers" is taken for the text encoder's, and any other for the U-Net's. */

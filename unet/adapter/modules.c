@@ -11,9 +11,9 @@ static const char weight_ending[] = ".weight", text_prefix[] = "text_model.", te
 
 enum { PATH_MAX_LENGTH = 512 };
 
-/* --- making --- */
+/* --- making the table of a model's modules --- */
 
-/* Allocates memory for all modules, with up to four names each. */
+/* Allocates memory for the table: all modules, with up to four names each. */
 static int reserve(struct module_table *table, const struct checkpoint *checkpoint, struct error *err) {
   size_t count = 1;
   const struct component *component;
@@ -47,7 +47,7 @@ static const struct safetensor *find_bias(const struct component *component, con
   return bias && bias->usable ? bias : NULL;
 }
 
-/* Adds the module of this weight and its name in the checkpoint. */
+/* Adds to the table the module that has this weight, under its name in the checkpoint. */
 static int add_module(struct module_table *table, const struct component *component, const struct safetensor *weight,
                       enum part part, struct error *err) {
   bool text = part != PART_UNET && !strncmp(weight->name, text_prefix, strlen(text_prefix));
@@ -86,7 +86,8 @@ struct originals {
 static int add_originals(void *opaque, const char *original, const char *name) {
   const struct originals *o = opaque;
   char beginning[PATH_MAX_LENGTH];
-  snprintf(beginning, sizeof beginning, "%.*s", (int)strlen(name) - 1, name); /* without the dot at its end */
+  /* the name of the module, without the dot at its end */
+  snprintf(beginning, sizeof beginning, "%.*s", (int)strlen(name) - 1, name);
   flatten(beginning);
   size_t length = strlen(beginning);
   for (int i = o->first; i < o->end; i++) {
@@ -139,7 +140,7 @@ void modules_free(struct module_table *table) {
   *table = (struct module_table){0};
 }
 
-/* --- looking up --- */
+/* --- finding a module by a name in an adapter's file --- */
 
 static void replace_end(char *path, const char *from, const char *to) {
   size_t length = strlen(path), size = strlen(from);
@@ -174,7 +175,7 @@ static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH
   return true;
 }
 
-/* Returns the index of the first name that is not less than text. */
+/* Returns the index of the first name in the sorted table that is not less than text. */
 static int first_name(const struct module_table *table, const char *text) {
   int low = 0, high = table->name_count;
   while (low < high) {
@@ -188,7 +189,7 @@ static int first_name(const struct module_table *table, const char *text) {
 }
 
 /* Returns the index of the module with this name in this part of the model; -1: there is none, -2: there are several.
- * *original: true if it was found by its name in the single-file layout. */
+ * *original: true if the module was found by its name in the single-file layout. */
 static int find_in(const struct module_table *table, const char *path, enum part part, bool *original) {
   int found = -1;
   for (int i = first_name(table, path); i < table->name_count && !strcmp(table->names[i].text, path); i++) {
@@ -203,7 +204,8 @@ static int find_in(const struct module_table *table, const char *path, enum part
   return found;
 }
 
-/* Returns the module with this name in any part that the key allows; -1: there is none, -2: there are several. */
+/* Returns the index of the module with this name in any part of the model that the key allows; -1: there is none, -2:
+ * there are several. */
 static int find_anywhere(const struct module_table *table, const struct adapter_key *key, const char *path,
                          bool *original) {
   int found = -1;

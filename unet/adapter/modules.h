@@ -11,29 +11,31 @@
 /* A layer of the checkpoint that has a weight. */
 struct module {
   const struct component *component;
-  const struct safetensor *weight, *bias; /* bias NULL: there is none */
+  const struct safetensor *weight, *bias; /* the layer's weight and bias; bias is NULL if it has none */
 };
 
 struct module_name {
-  char *text; /* "down_blocks_0_resnets_0_conv1" */
+  char *text; /* the module's path with underscores instead of dots: "down_blocks_0_resnets_0_conv1" */
   enum part part;
-  bool original; /* `text` is the name in the single-file layout, such as input_blocks_1_0_in_layers_2 */
+  /* true: `text` is the name in the layout of single files, such as input_blocks_1_0_in_layers_2; false: in diffusers'
+   * layout */
+  bool original;
   int module;
 };
 
 struct module_table {
   struct module *modules;
-  struct module_name *names; /* sorted by text */
+  struct module_name *names; /* the names of all modules, sorted by their field `text` */
   int module_count, name_count;
 };
 
-/* Lists the modules of all predictors and text encoders. modules_free must be called afterwards, even after a
+/* Lists the modules of all U-Nets (predictors) and text encoders. modules_free must be called afterwards, even after a
  * failure. */
 int modules_init(struct module_table *table, const struct checkpoint *checkpoint, struct error *err);
 void modules_free(struct module_table *table);
 
 /* Returns the index in table->modules of the module that the key names; -1: there is none, or there are several.
- * *original: true if it was found by its name in the single-file layout. */
+ * *original: true if the module was found by its name in the single-file layout. */
 int modules_find(const struct module_table *table, const struct adapter_key *key, bool *original);
 /* Returns true if the module exists in the original text encoder but not in this model, because no picture depends on
  * it: a projection that is not read, or a layer after the last one that is read. */

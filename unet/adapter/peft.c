@@ -1,4 +1,5 @@
-/* Scales of PEFT's adapters, which are in the file's header or in adapter_config.json instead of alpha tensors. */
+/* Reads the scales (alpha / rank) of adapters that PEFT saved. PEFT stores no alpha tensors, but fields in the file's
+ * header or in adapter_config.json. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ static int parse(struct peft *peft, const char *text, const char *path, struct e
   return error_set(err, STATUS_MODEL, "%s: its scales are no JSON object; the file is damaged, fetch it again", path);
 }
 
-/* Returns the path of the config in the folder of a file that has PEFT's own name. The caller frees it. NULL: there is
- * none. */
+/* Returns the path of the config that PEFT saved beside a file, if the file has the name that PEFT gives. The caller
+ * frees it. NULL: there is none. */
 static char *config_path(const char *path) {
   size_t length = strlen(path), size = strlen(folder_file);
   char *config = NULL;
@@ -83,7 +84,7 @@ bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank
     return false;
   const cJSON *alpha = field(peft, key, "lora_alpha");
   if (!alpha)
-    alpha = field(peft, key, "alpha"); /* configs of LoHa and LoKr have this name for it */
+    alpha = field(peft, key, "alpha"); /* configs of LoHa and LoKr name the field "alpha" instead of "lora_alpha" */
   if (!cJSON_IsNumber(alpha))
     return false;
   double value = pattern_number(field(peft, key, "alpha_pattern"), key, alpha->valuedouble);

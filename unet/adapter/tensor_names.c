@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The ends of tensors' names, each with the role that it shows. PEFT may add the name of an adapter, and ".weight",
- * behind the end. */
+/* The endings of tensors' names, each with the role that such a tensor has in its module. PEFT may add the name of an
+ * adapter, and ".weight", after the ending. */
 static const struct ending {
   const char *text;
   enum piece piece;
@@ -56,8 +56,8 @@ static const struct beginning {
 } beginnings[] = {
     {"lora_", PART_ANY},
     {"lycoris_", PART_ANY},
-    {"module_", PART_ANY},    /* torch.nn.DataParallel */
-    {"_orig_mod_", PART_ANY}, /* torch.compile */
+    {"module_", PART_ANY},    /* torch.nn.DataParallel puts this word before names */
+    {"_orig_mod_", PART_ANY}, /* torch.compile puts this word before names */
     {"net_", PART_ANY},
     {"pipe_", PART_ANY},
     {"pipeline_", PART_ANY},
@@ -67,7 +67,7 @@ static const struct beginning {
     {"text_encoders_0_", PART_TEXT},
     {"text_encoders_1_", PART_TEXT_2},
     {"text_encoders_", PART_ANY},
-    {"text_encoder_3_", PART_ANY}, /* T5, which no supported model has */
+    {"text_encoder_3_", PART_ANY}, /* the text encoder T5, which no supported model has */
     {"te3_", PART_ANY},
     {"te_3_", PART_ANY},
     {"t5xxl_", PART_ANY},
@@ -95,7 +95,7 @@ static const struct beginning {
 
 static const struct {
   const char *text;
-  bool first; /* the name begins with the text; false: it has the text anywhere */
+  bool first; /* true: the name must begin with the text; false: the text may be anywhere in the name */
   const char *kind;
 } refused[] = {
     {"lllite_", true, "a ControlNet-LLLite"},
@@ -137,8 +137,8 @@ const char *adapter_key_refused(const char *name) {
   return NULL;
 }
 
-/* Removes the text from the end of a name of *length characters, and returns true. Returns false if the name does not
- * end with it. */
+/* Removes the text from the end of a name, whose length is *length, and returns true. Returns false if the name does
+ * not end with the text. */
 static bool cut(const char *name, size_t *length, const char *text) {
   if (!ends(name, *length, text))
     return false;
@@ -174,8 +174,8 @@ static const struct ending *find_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Looks for an end behind which PEFT has written the adapter's name, and removes both from the name. NULL: there is
- * none. */
+/* Finds the ending of a name from which the caller has already cut the adapter's name, which PEFT writes after it, and
+ * removes the ending. Returns NULL if the name has none. */
 static const struct ending *find_peft_ending(const char *name, size_t *length) {
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     if (starts(endings[i].text, ".lora_") && cut(name, length, endings[i].text))
@@ -183,8 +183,8 @@ static const struct ending *find_peft_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Reads what the tensor is from the end of its name, "MODULE.lora_A.NAME.weight". *length becomes that of the
- * module. */
+/* Reads what the tensor is from the end of its name, "MODULE.lora_A.NAME.weight". *length becomes the length of the
+ * module's path. */
 static bool read_piece(const char *name, size_t *length, struct adapter_key *key) {
   bool bias = cut(name, length, ".bias");
   if (!bias)
@@ -192,7 +192,8 @@ static bool read_piece(const char *name, size_t *length, struct adapter_key *key
   const struct ending *ending = find_ending(name, length);
   if (!ending && cut_part(name, length))
     ending = find_ending(name, length);
-  while (!ending && cut_part(name, length)) /* the adapter's name contains dots: ".lora_A.v1.2" */
+  /* dots in the name of the adapter, as in ".lora_A.v1.2", so the ending may be further to the left */
+  while (!ending && cut_part(name, length))
     ending = find_peft_ending(name, length);
   if (!ending || (bias && ending->piece != PIECE_UP))
     return false;
@@ -224,7 +225,8 @@ static const struct beginning *find_beginning(const struct adapter_key *key) {
 /* Removes one of the words in beginnings[] (such as "unet_"), or a repeated underscore, from the beginning of the path.
  * Returns false if the path begins with none. */
 static bool cut_beginning(struct adapter_key *key, const char *name) {
-  /* The module's own path may begin with such a word: "transformer_blocks" is a list of layers. */
+  /* nothing is removed from "transformer_blocks", although it begins with the word "transformer_": it is a list of
+   * layers, and so belongs to the module's own path */
   const struct beginning *beginning = starts(key->path, "transformer_blocks") ? NULL : find_beginning(key);
   bool fits = beginning && (beginning->part == PART_ANY || key->part == PART_ANY || beginning->part == key->part);
   bool again = !beginning && key->path > name && key->length > 1 && (*key->path == '_' || *key->path == '.');
@@ -249,7 +251,8 @@ bool adapter_key_read(const char *name, struct adapter_key *key) {
 }
 
 void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size) {
-  static const char compiled[] = "__orig_mod"; /* torch.compile may also wrap single layers */
+  /* the word that torch.compile puts into the names of layers that are compiled one by one; it is removed */
+  static const char compiled[] = "__orig_mod";
   snprintf(path, size, "%.*s", (int)key->length, key->path);
   for (char *c = path; *c; c++)
     if (*c == '.')

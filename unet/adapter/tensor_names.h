@@ -7,23 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The role of a tensor in its module: one of the factors, a scale, or the whole difference. */
+/* The role of a tensor in its module: a factor of the change, a scale, or the whole difference. */
 enum piece {
-  PIECE_DOWN, /* LoRA: [rank, in, ..] */
-  PIECE_UP,   /* LoRA: [out, rank, ..] */
-  PIECE_MID,  /* LoRA: [rank, rank, kh, kw] */
+  PIECE_DOWN, /* LoRA: the factor that reads the layer's input, [rank, in, ..] */
+  PIECE_UP,   /* LoRA: the factor that makes the layer's output, [out, rank, ..] */
+  PIECE_MID,  /* LoRA of a convolution: the factor between PIECE_UP and PIECE_DOWN, [rank, rank, kh, kw] */
   PIECE_ALPHA,
   PIECE_MAGNITUDE, /* DoRA */
-  PIECE_UP_BIAS,   /* change of the layer's bias, scaled as the product is */
-  PIECE_W1_A,      /* from here to T2: LoHa (hada_) or LoKr (lokr_) */
+  PIECE_UP_BIAS,   /* change of the layer's bias, with the same scale as the factors' product */
+  PIECE_W1_A,      /* from this row to PIECE_T2: factors of LoHa (hada_) or LoKr (lokr_) */
   PIECE_W1_B,
   PIECE_W2_A,
   PIECE_W2_B,
   PIECE_T1,
   PIECE_T2,
-  PIECE_W1, /* LoKr: a factor that is not a product itself */
+  PIECE_W1, /* LoKr: a factor that is stored as one tensor, not as a product */
   PIECE_W2,
-  PIECE_DIFF, /* difference that is added unchanged */
+  PIECE_DIFF, /* a difference that is added to the layer's weight without any factors */
   PIECE_DIFF_BIAS,
   PIECES
 };
@@ -33,7 +33,8 @@ enum family {
   FAMILY_LOHA,
   FAMILY_LOKR,
   FAMILY_FULL,
-  FAMILY_ANY /* for an alpha or a magnitude (DoRA), which any family may have */
+  /* no kind of factors: the tensor may belong to any kind of adapter, as an alpha or a magnitude (DoRA) does */
+  FAMILY_ANY
 };
 
 /* The part of the model to which a name belongs. */
@@ -43,22 +44,23 @@ struct adapter_key {
   enum piece piece;
   enum family family;
   enum part part;
-  bool kohya;       /* the name is in the style of kohya's scripts, which write an alpha for each module */
-  const char *path; /* the module's path: points into the name, with dots or underscores */
+  bool kohya;       /* true: the name is written as kohya's scripts do, which store an alpha for each module */
+  const char *path; /* the module's path, with dots or underscores; points into the name */
   size_t length;
-  /* length of the name up to the end that tells the role; this beginning is the same for all tensors of a module */
+  /* length of the name's beginning, which is the same for all tensors of a module: all but the end that tells the
+   * role */
   size_t module;
 };
 
-/* Reads a name. Returns false if it is not that of an adapter's tensor. */
+/* Reads the parts of a tensor's name into *key. Returns false if the name is not that of an adapter's tensor. */
 bool adapter_key_read(const char *name, struct adapter_key *key);
 /* Writes the module's path with underscores instead of dots. size is at least 1; a longer path is cut. */
 void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size);
 /* Returns true if the name is that of an embedding, which a file may hold besides its adapter:
  * "bundle_emb.NAME.clip_l", "text_encoders_0", "<s0>". */
 bool adapter_key_is_embedding(const char *name);
-/* Returns the kind of file, if the name is that of a kind which is not supported ("OFT", "a ControlNet-LLLite"); NULL:
- * it is not. */
+/* Returns the kind of adapter as words for a message ("OFT", "a ControlNet-LLLite"), if the name is that of a kind
+ * which is not supported; NULL: it is not. */
 const char *adapter_key_refused(const char *name);
 
 #endif

@@ -10,7 +10,7 @@
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 static const char scheme_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
 static const char digits[] = "0123456789", blanks[] = " \t\r\n";
-/* The text that is shown in the place of parts of a path. */
+/* The text that is shown in place of a secret part of a path. */
 static const char dots[] = "...";
 
 /* Schemes that FFmpeg accepts without "//" after the colon. */
@@ -22,19 +22,19 @@ static const char *const networks[] = {"amqp",   "ftp",  "gopher", "gophers", "h
 /* Schemes of files and devices, which need no "//". */
 static const char *const local[] = {"av", "file", "tv"};
 
-/* Schemes whose options follow '?' directly after the port. */
+/* Schemes whose options follow '?' directly after the port, without a path. */
 static const char *const bare[] = {"amqp", "rist", "rtp", "sctp", "srt", "srtp", "tcp", "tls", "udp", "udplite"};
 
-/* A part of a longer text: first character and length. */
+/* A part of a longer text, given by its first character and its length in bytes. */
 struct piece {
   const char *at;
   size_t length;
 };
 
-/* The parts of an address as it was typed. */
+/* The parts of an address as the user typed it, secrets included. */
 struct address {
   struct piece scheme, host, path;
-  bool guessed; /* a part was removed that FFmpeg would have taken for the host */
+  bool guessed; /* true: a part was removed that may be a password, although FFmpeg would have read it as the host */
 };
 
 struct writer {
@@ -56,7 +56,7 @@ static const char *until(const char *from, const char *end, const char *set) {
   return from;
 }
 
-/* --- the beginning of an address --- */
+/* --- finding where an address begins in a text --- */
 
 static bool is_listed(const char *const *names, size_t count, struct piece scheme) {
   for (size_t i = 0; i < count; i++)
@@ -86,7 +86,7 @@ static const char *skip_backslashes(const char *at) {
   return at + strspn(at, "\\");
 }
 
-/* Returns the text after the scheme's colon and slashes, or NULL if no address begins at this word. */
+/* Returns the text after the scheme's colon and slashes, or NULL if the word is not the beginning of an address. */
 static const char *begin_address(const char *word, struct piece *scheme) {
   size_t length = strspn(word, scheme_characters);
   *scheme = (struct piece){word, length};
@@ -100,8 +100,8 @@ static const char *begin_address(const char *word, struct piece *scheme) {
   return is_network(*scheme) && follows ? one + (*one == '/') : NULL;
 }
 
-/* Returns the next word at which an address begins, or NULL if there is none before end. *behind is the text after its
- * slashes. */
+/* Finds the next word at which an address begins, from `from` on and before `end`. Returns its beginning, or NULL if
+ * there is none. *behind becomes the text after the address's scheme, colon and slashes. */
 static const char *find_address(const char *from, const char *end, struct piece *scheme, const char **behind) {
   for (const char *at = from; at < end;) {
     size_t length = strspn(at, scheme_characters);
@@ -112,9 +112,9 @@ static const char *find_address(const char *from, const char *end, struct piece 
   return NULL;
 }
 
-/* --- the end of an address --- */
+/* --- finding where an address ends --- */
 
-/* Returns true if this text is a host and an optional port, as FFmpeg understands them. */
+/* Returns true if the text is a host with or without a port, as FFmpeg reads them. */
 static bool is_place(const char *at, size_t length) {
   const char *bracket = *at == '[' ? memchr(at, ']', length) : NULL;
   const char *from = bracket ? bracket : at;
@@ -122,13 +122,13 @@ static bool is_place(const char *at, size_t length) {
   return !colon || strspn(colon + 1, digits) >= (size_t)(at + length - colon - 1);
 }
 
-/* Returns the end of the word in a line that continues at `from`. A word with a quote before it ends at the same
- * quote. */
+/* Returns the end of a word in a line; the search begins at `from`. before: the quote character before the word, which
+ * then ends at the next such quote; otherwise any other character. */
 static const char *end_of_word(const char *from, char before) {
   const char *end = from + strcspn(from, blanks);
   const char *quote = before == '\'' || before == '"' ? strchr(from, before) : NULL;
   for (const char *next = quote; next && isalnum((unsigned char)next[1]); next = strchr(next + 1, before))
-    quote = strchr(next + 1, before); /* the quote is part of a password */
+    quote = strchr(next + 1, before); /* the next quote does not end the word: it is part of a password */
   if (quote)
     return quote;
   while (end > from && strchr(":,.;)", end[-1]) && !(end - from > 3 && !memcmp(end - 3, dots, 3)))
@@ -136,7 +136,7 @@ static const char *end_of_word(const char *from, char before) {
   return end;
 }
 
-/* Returns the quote that precedes `at` in its word, or 0 if there is none. */
+/* Returns the quote character before the word that contains the position `at`, or 0 if the word is not quoted. */
 static char quote_before(const char *begin, const char *at) {
   while (at > begin && !strchr(blanks, at[-1]))
     if (*--at == '\'' || *at == '"')
@@ -170,7 +170,7 @@ static const char *skip_options(const char *end) {
   }
 }
 
-/* --- the parts of an address --- */
+/* --- splitting an address into its parts --- */
 
 static const char *last_of(const char *from, const char *end, char wanted) {
   while (end > from)
@@ -179,9 +179,9 @@ static const char *last_of(const char *from, const char *end, char wanted) {
   return NULL;
 }
 
-/* Returns the '@' that ends user and password, or NULL if there are none. place_end and path_end are the ends of host
- * and path in a well-formed address. A password that contains '/', '?' or '#' moves them; it is recognised by a port
- * that is no number. In doubtful cases more text is removed. */
+/* Returns the '@' that ends user and password, or NULL if the address has none. place_end and path_end are the ends of
+ * host and path, found as if the address were well-formed. If a password contains '/', '?' or '#', these ends lie
+ * inside it; a port that is no number shows this. In doubtful cases more text counts as password. */
 static const char *find_login_end(struct piece scheme, const char *from, const char *place_end, const char *path_end,
                                   const char *end) {
   const char *in_place = last_of(from, place_end, '@'), *in_path = last_of(place_end, path_end, '@');
@@ -195,7 +195,7 @@ static const char *find_login_end(struct piece scheme, const char *from, const c
   return is_login || may_be_login ? last_of(path_end, end, '@') : NULL;
 }
 
-/* True for an IPv6 address without its brackets, which is a host too. */
+/* Returns true if the host is an IPv6 address without its brackets. */
 static bool is_bare_v6(struct piece host) {
   size_t colons = 0;
   for (size_t i = 0; i < host.length; i++) {
@@ -230,9 +230,9 @@ static struct address read_address(struct piece scheme, const char *from, const 
                           .guessed = guessed};
 }
 
-/* --- output --- */
+/* --- writing a text with its addresses' passwords left out --- */
 
-/* Writes the path without its last part and the slashes after that. */
+/* Writes an RTMP path without its last part, which is a secret stream key, and without the slashes after it. */
 static void put_rtmp_path(struct writer *out, struct piece path) {
   size_t length = path.length;
   while (length && path.at[length - 1] == '/')
@@ -258,8 +258,8 @@ static void put_address(struct writer *out, const struct address *address) {
     put(out, address->path.at, address->path.length);
 }
 
-/* Returns the end of the address, or the beginning of another address in its path, which is shown on its own. The text
- * after '?' or '#' is not searched. */
+/* Returns the end of the address that begins before `behind`. If its path contains another address, which is shown on
+ * its own, the first address ends where that one begins. The text after '?' or '#' is not searched. */
 static const char *end_before_next(const char *behind, const char *end) {
   struct piece scheme;
   const char *ignored, *place_end = until(behind, end, "/?#"), *path_end = until(place_end, end, "?#");
@@ -267,7 +267,7 @@ static const char *end_before_next(const char *behind, const char *end) {
   return next ? next : end;
 }
 
-/* Copies an address from a filter graph without its backslashes. */
+/* Copies an address from a filter graph to buffer without its backslashes. */
 static struct piece without_backslashes(char *buffer, size_t size, const char *from, const char *end) {
   size_t length = 0;
   for (; from < end && length + 1 < size; from++)
@@ -287,8 +287,8 @@ static void put_shown(struct writer *out, struct piece scheme, const char *behin
   put_address(out, &address);
 }
 
-/* Writes text without secrets. With `line`, other words may follow an address; without it, an address extends to the
- * end of text. */
+/* Writes text to `out` without its secrets. line: true if other words may follow an address in the text; false if an
+ * address extends to the end of the text. */
 static void conceal(struct writer *out, const char *text, bool line) {
   const char *begin = text, *end = text + strlen(text), *at, *behind;
   struct piece scheme;

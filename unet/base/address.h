@@ -1,6 +1,6 @@
-/* Addresses without their secrets, for messages, figures and reports. These show scheme, host, port and path. They
- * never show user and password, the text after '?' or '#', or the last part of an RTMP path, which is a stream's
- * key. */
+/* Functions that remove passwords and keys from addresses (URLs) before they are shown in messages, measurements and
+ * reports. What is shown has scheme, host, port and path of an address, but never user and password, the text after '?'
+ * or '#', or the last part of an RTMP path, which is a stream's key. */
 #ifndef UNET_BASE_ADDRESS_H
 #define UNET_BASE_ADDRESS_H
 

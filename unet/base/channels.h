@@ -1,4 +1,5 @@
-/* The channels of a frame as planes of samples, and the values for which the stored numbers stand. */
+/* Access to the single channels of a frame as planes of samples, and the coefficients that convert stored codes to
+ * brightness and colour. */
 #ifndef UNET_BASE_CHANNELS_H
 #define UNET_BASE_CHANNELS_H
 
@@ -6,14 +7,16 @@
 
 /* A channel of a frame (one of Y, Cb, Cr or R, G, B) as a plane of samples. */
 struct channel {
-  int plane;         /* the frame's plane that holds it */
-  uint8_t *data;     /* the first sample */
+  int plane;         /* index in frame.plane of the plane that holds the channel */
+  uint8_t *data;     /* address of the first sample */
   int pitch, stride; /* bytes from one row to the next, and from one sample to the next */
-  int width, height; /* in samples */
+  int width, height; /* width and height of the channel in samples */
   bool half_x, half_y;
-  bool ten_bits; /* samples have 16 bits, little endian, and the value is in the upper 10; otherwise they have 8 bits */
+  /* true: a sample has 16 bits, little endian, and its value is in the upper 10; false: a sample has 8 bits */
+  bool ten_bits;
 };
 
+/* Returns channel number `index`, 0 to 2, of a frame whose pixels are in host memory. */
 struct channel frame_channel(const struct frame *frame, int index);
 
 static inline bool frame_is_rgb(const struct frame *frame) {
@@ -37,10 +40,11 @@ static inline void channel_store(const struct channel *channel, int x, int y, in
  * R + g G + b B, Cb = (B - Y) / b_cb, Cr = (R - Y) / r_cr. ITU-R BT.601, BT.709, BT.2020 (non-constant luminance). */
 struct coding {
   double zero[3], range[3];
-  double r, g, b; /* luma of pure red, green and blue */
+  double r, g, b; /* luma of pure red, green and blue: the weights of R, G and B in Y */
   double r_cr, g_cb, g_cr, b_cb;
 };
 
+/* Returns the coefficients for the frame's format, matrix and range. */
 struct coding frame_coding(const struct frame *frame);
 
 #endif

@@ -35,8 +35,9 @@ double control_group_entry(const char *folder, const char *name, const char *wor
   return number;
 }
 
-/* Returns the smallest limit of a group and its parents. In a container the group may be mounted under another name:
- * folders that do not exist are ignored, and the mount itself is then the container's group. */
+/* Returns the smallest limit of a control group and its parents. In a container, the group may be mounted under another
+ * path than /proc names: then its folders are missing and are skipped, and the mount point itself is the container's
+ * group. */
 static double least_from(const char *root, const char *mount, const char *group, double (*limit_of)(const char *)) {
   char folder[PATH_MOST];
   int length = snprintf(folder, sizeof folder, "%s/%s%s", root, mount, group);
@@ -53,7 +54,7 @@ static double least_from(const char *root, const char *mount, const char *group,
   }
 }
 
-/* True if a line of /proc/self/cgroup, "ID:CONTROLLERS:GROUP", names the controller. */
+/* Returns true if a line of /proc/self/cgroup, "ID:CONTROLLERS:GROUP", has this controller in its list CONTROLLERS. */
 static bool names(const char *controllers, const char *end, const char *wanted) {
   size_t length = strlen(wanted);
   for (const char *at = controllers; at < end; at += strcspn(at, ",:") + 1)

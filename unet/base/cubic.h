@@ -1,4 +1,4 @@
-/* Bicubic interpolation. */
+/* Computes which input samples bicubic interpolation reads for an output sample, and with which weights. */
 #ifndef UNET_BASE_CUBIC_H
 #define UNET_BASE_CUBIC_H
 
@@ -6,13 +6,14 @@
 
 enum { CUBIC_TAPS = 4 };
 
-/* The input samples of one output sample, and their weights. */
+/* The input samples from which one output sample is interpolated: their indices and their weights. */
 struct cubic {
   int at[CUBIC_TAPS];
   double weight[CUBIC_TAPS];
 };
 
-/* Keys' kernel, which is 1 at 0. The parameter a is -0.75 in PyTorch and OpenCV, -0.5 in Pillow. */
+/* Returns the weight of Keys' cubic interpolation for an input sample at this distance, in samples; it is 1 at distance
+ * 0. The parameter a is -0.75 in PyTorch and OpenCV, -0.5 in Pillow. */
 static inline double cubic_kernel(double a, double distance) {
   const double d = fabs(distance);
   if (d <= 1)
@@ -20,8 +21,9 @@ static inline double cubic_kernel(double a, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Returns the taps for sample i when a row of `from` samples becomes `to`, with a = -0.75. Centres of pixels are at
- * halves, samples outside repeat the edge, and a reduction is not smoothed. */
+/* Returns the input samples and weights for output sample i when a row of `from` samples is resized to `to` samples,
+ * with cubic_kernel's parameter a = -0.75. The centre of pixel i lies at i + 0.5. Samples outside the row repeat its
+ * edge. When the row gets shorter, it is not smoothed first. */
 static inline struct cubic cubic_of(int i, int from, int to) {
   double centre = (i + 0.5) * from / to - 0.5, base = floor(centre);
   struct cubic c;

@@ -7,7 +7,8 @@
 #include "unet/base/address.h"
 #include "unet/base/text.h"
 
-/* Addresses are searched before the line is cut, because half of a password cannot be distinguished from a host. */
+/* Room for a formatted line before secrets are removed from its addresses. The line is cut to its final size only after
+ * that, because half of a password cannot be distinguished from a host. */
 enum { LINE_MAX_BYTES = 4096 };
 
 static void keep(struct error *err, char *line, size_t size) {

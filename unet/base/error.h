@@ -1,5 +1,5 @@
-/* Errors as values: a function that can fail returns 0 or -1 and, on failure, leaves one line here that says what
- * failed, where, and what the user can do. The status becomes the program's exit status. */
+/* Errors as values: a function that can fail returns 0 or -1. On failure it leaves one line in its struct error, which
+ * says what failed, where, and what the user can do, and a status, which becomes the program's exit status. */
 #ifndef UNET_BASE_ERROR_H
 #define UNET_BASE_ERROR_H
 
@@ -12,17 +12,17 @@ enum status {
   STATUS_FAILED = 1, /* any failure without a status of its own */
   STATUS_USAGE = 2,  /* the command line is wrong */
   STATUS_INPUT = 3,  /* the source of frames (a video, camera or screen) cannot be opened or read */
-  STATUS_MODEL = 4,  /* the checkpoint */
+  STATUS_MODEL = 4,  /* the checkpoint cannot be found, read or used */
   STATUS_DEVICE = 5, /* the CPU or GPU that runs the network has failed */
   STATUS_OUTPUT = 6, /* the destination of frames (a file or window) cannot be written or shown */
-  STATUS_HELD = 7,   /* all pictures are held: a caller of the engine holds more than it announced */
+  STATUS_HELD = 7,   /* no picture is free: a caller of the engine holds more pictures than it announced */
   STATUS_INTERRUPTED = 130,
 };
 
 struct error {
   enum status status;
   bool lost; /* STATUS_DEVICE: the device has failed for this process for good; another process may be able to use it */
-  bool absent; /* STATUS_DEVICE: the machine has no such device, so the user cannot mend it */
+  bool absent; /* STATUS_DEVICE: true: the machine has no such device, so nothing that the user does makes it usable */
   char message[512];
 };
 
@@ -31,10 +31,10 @@ struct error {
  * address_conceal). err may be NULL. */
 PRINTF_LIKE(3, 4) int error_set(struct error *err, enum status status, const char *format, ...);
 
-/* Marks the current error: the device is lost for this process. Returns -1. */
+/* Sets `lost` in an error that was set before: this process cannot use the device any more. Returns -1. */
 int error_mark_lost(struct error *err);
 
-/* Marks the current error: the machine has no such device. Returns -1. */
+/* Sets `absent` in an error that was set before: the machine has no such device. Returns -1. */
 int error_mark_absent(struct error *err);
 
 /* Puts a prefix ("model/unet/config.json: ") before the current message. Returns -1. */

@@ -1,7 +1,7 @@
-/* Functions of GPUs for other parts of the program than the engine: sources and windows use them for the GPU on which
- * an engine computes. Without CUDA there is no such GPU.
+/* Functions of a GPU that sources and windows call, which use the GPU on which the engine computes. Without CUDA there
+ * is no such GPU.
  *
- * Any thread may call all of them, even while an engine is opened, used or closed. */
+ * Any thread may call all of these functions, even while an engine is opened, used or closed. */
 #ifndef UNET_BASE_GPU_H
 #define UNET_BASE_GPU_H
 
@@ -15,13 +15,13 @@
 struct frame;
 struct gpu;
 
-/* Identifies a GPU. Zeroed: no GPU. */
+/* Numbers by which a GPU is identified. Zeroed: no GPU. */
 struct gpu_id {
-  uint8_t uuid[16]; /* identifies the GPU: OpenGL and Vulkan report the same number */
+  uint8_t uuid[16]; /* the GPU's UUID, which OpenGL and Vulkan report as well */
   int ordinal;      /* CUDA's number of the GPU in this process, from 0 */
 };
 
-/* True if both are the same GPU; false if one of them is none. */
+/* Returns true if a and b are the same GPU; false if a or b is no GPU. */
 static inline bool gpu_same(const struct gpu_id *a, const struct gpu_id *b) {
   unsigned any = 0;
   for (size_t i = 0; i < sizeof a->uuid; i++)
@@ -31,31 +31,33 @@ static inline bool gpu_same(const struct gpu_id *a, const struct gpu_id *b) {
 
 /* Memory of a GPU that OpenGL may import. */
 struct gpu_share {
-  int descriptor; /* file descriptor */
+  int descriptor; /* file descriptor by which OpenGL imports the memory */
   size_t bytes;
 };
 
 struct gpu_impl {
   /* Allocates page-locked memory at the beginning of a page, from which every GPU can copy directly. Returns NULL if
-   * there is none. It takes milliseconds, so such memory should be kept in pools. */
+   * the system has no such memory left. It takes milliseconds, so such memory should be kept in pools. */
   void *(*alloc_host)(const struct gpu *gpu, size_t bytes);
   void (*free_host)(const struct gpu *gpu, void *memory);
-  /* Locks or unlocks whole pages of existing memory. Returns false if they stay as they are, which is no error. */
+  /* lock_host page-locks whole pages of existing memory, so that GPUs can copy from it directly, and unlock_host ends
+   * this. lock_host returns false if the pages could not be locked, which is no error. */
   bool (*lock_host)(const struct gpu *gpu, void *memory, size_t bytes);
   void (*unlock_host)(const struct gpu *gpu, void *memory);
-  /* Makes a fence for struct picture. It counts as passed until it is recorded; after that it passes once all work is
-   * done that was started before on CUDA's default stream, by any library. Returns NULL with err set on failure. */
+  /* Makes a CUDA event for struct picture (its fence), which tells when a GPU's writes to the picture are complete.
+   * Before the event is recorded it counts as reached; after that it is reached once all work is done that any library
+   * had started on CUDA's default stream. Returns NULL with err set on failure. */
   void *(*make_fence)(const struct gpu *gpu, struct error *err);
   int (*record_fence)(const struct gpu *gpu, void *fence, struct error *err);
   void (*free_fence)(const struct gpu *gpu, void *fence);
   /* Copies the pixels of the frame's picture from device_plane to the frame's planes, after its fence has passed, and
    * waits for the copy. Work of other threads is not delayed. */
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);
-  /* Allocates memory of this size, or slightly more, that OpenGL may import. It takes a millisecond. */
+  /* Allocates at least `bytes` bytes of GPU memory that OpenGL may import. The call takes about a millisecond. */
   int (*make_share)(const struct gpu *gpu, size_t bytes, struct gpu_share **share, struct error *err);
-  /* Starts to copy the pixels of the frame's picture into share, after the picture's fence has passed. Their offsets
-   * are those from device_plane[0]. The pixels must not change until wait_share. Returns -1 on failure; nothing reads
-   * the pixels any more then. */
+  /* Starts to copy the pixels of the frame's picture into share, after the picture's fence has passed. Each plane keeps
+   * its offset from device_plane[0]. The pixels must not change until wait_share has returned. Returns -1 on failure,
+   * after which nothing reads the pixels any more. */
   int (*fill_share)(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err);
   /* Waits until all copies started by fill_share are done. Work of other threads is not delayed. */
   int (*wait_share)(const struct gpu *gpu, struct gpu_share *share, struct error *err);
@@ -66,12 +68,12 @@ struct gpu_impl {
 };
 
 struct gpu {
-  const struct gpu_impl *impl; /* NULL: no GPU */
+  const struct gpu_impl *impl; /* the functions that use this GPU; NULL: there is no GPU */
   struct gpu_id id;
 };
 
-/* Finds the GPU on which a device of this name (device_options.name) computes; for "auto", the one it would use if it
- * has enough memory. Opens no engine. Returns false with *gpu zeroed if there is none. */
+/* Finds the GPU on which a device of this name (device_options.name) computes; for "auto", the GPU that would be
+ * chosen, if it has enough memory. Opens no engine. Returns false with *gpu zeroed if there is none. */
 bool devices_find_gpu(const char *device_name, struct gpu *gpu);
 
 #endif

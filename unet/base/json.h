@@ -1,4 +1,4 @@
-/* Parses JSON texts that come from files or from other programs. */
+/* Parses JSON texts, which may come from files or from other programs. */
 #ifndef UNET_BASE_JSON_H
 #define UNET_BASE_JSON_H
 
@@ -7,9 +7,10 @@
 
 #include "unet/base/error.h"
 
-/* Parses the first JSON value of a text that ends with a zero byte, and stores where it ends (end may be NULL). If the
- * text is no JSON *json is NULL and this returns 0. It fails only if memory runs out, which cJSON does not
- * distinguish. */
+/* Parses the first JSON value of a text that ends with a zero byte, and stores in *end (end may be NULL) the position
+ * after that value. If the text is not JSON, *json becomes NULL and the function returns 0. It returns -1 with err only
+ * if memory runs out, which cJSON itself reports in the same way as text that is not JSON. The caller deletes *json
+ * with cJSON_Delete. */
 int json_parse(cJSON **json, const char *text, const char **end, const char *path, struct error *err);
 
 #endif

@@ -17,7 +17,8 @@ struct log {
  * address_conceal). If log is NULL the line is dropped. */
 PRINTF_LIKE(3, 4) void log_line(const struct log *log, enum log_level level, const char *format, ...);
 
-/* Logs a line whose address must stay usable: addresses in it are not shortened. */
+/* Logs a line as log_line does, but leaves passwords and keys in its addresses, for an address that the user must be
+ * able to open. */
 PRINTF_LIKE(3, 4) void log_verbatim(const struct log *log, enum log_level level, const char *format, ...);
 
 #endif

@@ -1,7 +1,5 @@
-/* The maps: pictures made from a frame, for control networks and for people.
- *
- * A new map needs a row here and its parameters in maps.c; OP_MAP (unet/plan/op_pixels.h) defines how each is
- * computed. */
+/* The maps (edges, depth and others): pictures made from a frame, for control networks and for people. A new map needs
+ * a row here and its parameters in maps.c; OP_MAP (unet/plan/op_pixels.h) defines how each is computed. */
 #ifndef UNET_BASE_MAPS_H
 #define UNET_BASE_MAPS_H
 
@@ -23,12 +21,12 @@
 enum map_kind { MAP_TABLE(MAP_ID) MAP_KINDS };
 #undef MAP_ID
 
-/* "none|canny|...": all words, in the order of the enum. */
+/* the text "none|canny|...": all words, in the order of the enum */
 #define MAP_WORD(ID, word, ...) "|" word
 #define MAP_WORDS "none" MAP_TABLE(MAP_WORD)
 
-/* The parameters that maps have, which may change from frame to frame; a map has some of them. The name is the last
- * part of the option's name ("control1.low"). */
+/* The parameters of maps (such as thresholds of an edge detector), which may change from frame to frame; each map has
+ * some of them. The name is the last part of an option's name ("control1.low"). */
 #define MAP_VALUE_TABLE(S)                                                                                             \
   S(LOW, "low")                                                                                                        \
   S(HIGH, "high")                                                                                                      \
@@ -45,20 +43,22 @@ enum map_value { MAP_VALUE_TABLE(MAP_VALUE_ID) MAP_VALUES };
 
 const char *map_value_name(enum map_value value);
 
-enum { MAP_PARAMS = 4 }; /* largest number of parameters of a map */
+enum { MAP_PARAMS = 4 }; /* largest number of parameters that a kind of map has */
 
 struct map_parameter {
   enum map_value value;
-  float least, most, standard, step; /* step: the change for one press of a key */
+  /* smallest and largest value, default, and the amount by which one press of a key changes the value */
+  float least, most, standard, step;
 };
 
 const char *map_word(enum map_kind kind);
-const char *map_about(enum map_kind kind); /* a short description for people */
-/* Returns the kind with this name, or MAP_KINDS if there is none. The name need not end with a zero byte. */
+const char *map_about(enum map_kind kind); /* Returns a short description of this kind of map, for people. */
+/* Returns the kind of map with this name, or MAP_KINDS if there is none. The name need not end with a zero byte. */
 enum map_kind map_find(const char *word, size_t length);
-/* Stores the list of a map's parameters, in the order in which OP_MAP reads them. Returns their number. */
+/* Stores the list of a map's parameters, in the order in which OP_MAP (the op that makes maps) reads them. Returns
+ * their number. */
 int map_parameters(enum map_kind kind, const struct map_parameter **list);
-/* Sets the parameters of a map to their defaults, and those after them to 0. */
+/* Sets the parameters of a map to their defaults, and the unused ones at the end of the array to 0. */
 void map_standard(enum map_kind kind, float parameters[MAP_PARAMS]);
 /* Clamps each parameter to its bounds; NaN becomes the default. */
 void map_clamp(enum map_kind kind, float parameters[MAP_PARAMS]);

@@ -6,8 +6,8 @@
 
 #include "unet/base/control_group.h"
 
-/* Returns the memory that a control group has left. Cached files are not counted as used, because the system drops them
- * first. */
+/* Returns how many bytes a control group may still use: its limit minus its usage. Cached files are not counted as
+ * used, because the system drops them first. */
 static double room_in(const char *folder, double limit, const char *usage, const char *const entries[3]) {
   double used = 0, files = 0;
   if (!control_group_numbers(folder, usage, &used, NULL))
@@ -27,8 +27,8 @@ static double room_of_version_1(const char *folder) {
   return room_in(folder, limit_of_version_1(folder), "memory.usage_in_bytes", entries);
 }
 
-/* Returns the smaller of a control group's two limits. A group above memory.high is slowed down until it uses less, so
- * that limit counts as well. */
+/* Returns the smaller of a control group's two limits, memory.max and memory.high. A group above memory.high is slowed
+ * down until it uses less, so that this limit counts as well. */
 static double limit_of_version_2(const char *folder) {
   double most = INFINITY, high = INFINITY;
   if (!control_group_numbers(folder, "memory.max", &most, NULL))
@@ -43,7 +43,7 @@ static double room_of_version_2(const char *folder) {
   return room_in(folder, limit_of_version_2(folder), "memory.current", entries);
 }
 
-/* Converts to size_t. The result is at least 1, because 0 means unknown. */
+/* Converts bytes to size_t. The result is at least 1, because callers read 0 as "unknown". */
 static size_t bytes_of(double bytes) {
   return bytes < 1 ? 1 : bytes < (double)(SIZE_MAX / 2) ? (size_t)bytes : SIZE_MAX / 2;
 }

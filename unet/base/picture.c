@@ -5,7 +5,7 @@
 
 #include "unet/base/platform.h"
 
-/* --- holds --- */
+/* --- holding and releasing a frame's pixels, and waiting for them --- */
 
 static void give_back(struct picture *picture);
 
@@ -50,16 +50,17 @@ uint8_t *frame_plane(const struct frame *frame, int plane) {
   return (uint8_t *)(uintptr_t)frame->plane[plane];
 }
 
-/* --- pools --- */
+/* --- pools of pictures in memory of any kind --- */
 
 struct picture_pool {
   const struct picture_owner *owner;
   void *opaque;
   int most;
   pthread_mutex_t lock;
-  /* The following fields are protected by lock. */
-  struct picture *free; /* last released, first taken: its memory is most likely in the cache */
-  int made;             /* number of pictures that exist, including free ones */
+  /* The following fields are protected by `lock`. */
+  /* list of free pictures; the one released last is taken first, because its memory is most likely in the cache */
+  struct picture *free;
+  int made; /* number of pictures of this pool that exist, including free ones */
   bool closed;
 };
 
@@ -137,7 +138,7 @@ int picture_pool_take(struct picture_pool *pool, struct frame *frame, struct err
   if (picture)
     pool->free = picture->next;
   else if (!full)
-    pool->made++; /* counted before it is made, so that the count is never too small */
+    pool->made++; /* count the picture before it is made: another thread must never see fewer pictures than exist */
   pthread_mutex_unlock(&pool->lock);
   if (!picture && full)
     return 0;
@@ -173,11 +174,11 @@ void picture_pool_close(struct picture_pool **out) {
     pool_free(pool);
 }
 
-/* --- in host memory --- */
+/* --- pools of pictures in host memory --- */
 
 struct host_picture {
   struct picture base;
-  struct gpu gpu; /* GPU that has locked its pages; zeroed: none */
+  struct gpu gpu; /* the GPU that has locked the pages of the picture's memory; zeroed: none */
 };
 
 static uint8_t *host_alloc(struct host_picture *picture, const struct gpu *gpu, size_t bytes) {

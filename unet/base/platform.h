@@ -14,20 +14,21 @@
 
 /* --- files --- */
 
-/* A file that is open for reading. Several threads may read it. */
+/* A file that is open for reading. Several threads may read from it. */
 struct platform_file {
   int descriptor;
   bool regular;
-  uint64_t size; /* size when the file was opened */
+  uint64_t size; /* size of the file when it was opened */
 };
 
-/* Opens a file; it does not wait for the other end of a pipe. Returns 0, or -1 with descriptor -1. */
+/* Opens a file without blocking: if it is a pipe, the other end is not waited for. Returns 0, or -1 with descriptor
+ * -1. */
 int platform_open(struct platform_file *file, const char *path);
-void platform_close(struct platform_file *file); /* takes a file that is not open */
+void platform_close(struct platform_file *file); /* Closes a file. Does nothing if the file is not open. */
 /* Reads size bytes from offset on, or fewer if the file ends. Returns their number, or -1. */
 int64_t platform_read(const struct platform_file *file, uint64_t offset, void *out, size_t size);
 
-/* True if there is a regular file that can be read. */
+/* Returns true if a regular file with this path exists and can be read. */
 static inline bool platform_can_read_file(const char *path) {
   struct platform_file file;
   bool regular = !platform_open(&file, path) && file.regular;
@@ -35,7 +36,7 @@ static inline bool platform_can_read_file(const char *path) {
   return regular;
 }
 
-/* Opens a stream as fopen does. */
+/* Opens a file as a stream, with a mode as fopen takes it. NULL with errno set on failure. */
 FILE *platform_stream(const char *path, const char *mode);
 bool platform_exists(const char *path);
 /* Returns the absolute path without links, allocated, or NULL if there is no such file. */
@@ -45,60 +46,63 @@ char *platform_real_path(const char *path);
 int platform_make_folder(const char *path);
 /* Creates a file for writing that only the user can read. An existing file is removed first; no link is followed. */
 FILE *platform_create(const char *path);
-/* Renames a file atomically: others see the old file or the new one. Returns 0 or -1. */
+/* Renames a file atomically: other processes see the old file or the new one. Returns 0 or -1. */
 int platform_replace(const char *from, const char *to);
 int platform_remove(const char *path);
-/* Returns a name in path's folder that no other process uses now, allocated; NULL: out of memory. */
+/* Returns a name, in the same folder as path, that no other process uses now. The name is allocated; NULL: out of
+ * memory. */
 char *platform_temporary_name(const char *path);
 
 /* Locks the folder against other processes until platform_unlock. Waits at most a second for a process that holds the
- * lock; after that, and on systems that cannot lock folders, the caller continues without the lock. platform_unlock
- * takes every result. */
+ * lock; after that, and on systems that cannot lock folders, the caller continues without the lock. Every result may be
+ * passed to platform_unlock. */
 intptr_t platform_lock(const char *folder);
 void platform_unlock(intptr_t lock);
 
 /* --- memory --- */
 
 /* Allocates size bytes, aligned to a power of two. A large block is aligned to large pages, and uses them if the system
- * has some. platform_free frees it, and takes NULL. */
+ * has some. platform_free frees it, and accepts NULL. */
 void *platform_alloc(size_t align, size_t size);
 void platform_free(void *data);
 
 /* Reserves addresses for memory that can grow to `most` bytes without moving. Returns NULL on failure. */
 void *platform_reserve(size_t most);
-/* Makes the first size bytes usable. Bytes that were usable keep their values, new ones are zero. Returns 0, or -1 with
- * nothing changed. */
+/* Makes the first `size` bytes of a reservation usable. Bytes that were usable keep their values, new ones are zero.
+ * Returns 0, or -1 with nothing changed. */
 int platform_commit(void *reserved, size_t size);
-/* Unmaps the bytes after the first size ones, up to `committed`. */
+/* Gives memory of a reservation back to the system: the part after its first `size` bytes, up to its first `committed`
+ * bytes. */
 void platform_uncommit(void *reserved, size_t size, size_t committed);
-void platform_release(void *reserved, size_t most); /* takes NULL */
+/* Gives back a reservation of `most` bytes, with its memory. Accepts NULL. */
+void platform_release(void *reserved, size_t most);
 
-/* --- descriptors, of files and of memory --- */
+/* --- copying and closing descriptors of files and of memory --- */
 
-int platform_copy_descriptor(int descriptor); /* duplicates a descriptor; returns -1 on failure */
+int platform_copy_descriptor(int descriptor); /* Duplicates a descriptor. Returns -1 on failure. */
 void platform_close_descriptor(int descriptor);
 
 /* --- locks --- */
 
-/* Initialises a lock that the frame's thread shares with other threads. A thread that holds it inherits the priority of
- * a thread that waits for it, so that threads of other programs do not delay both. pthread_mutex_destroy destroys
- * it. */
+/* Initialises a lock that the thread which makes frames shares with other threads. A thread that holds the lock
+ * inherits the priority of a thread that waits for it, so that threads of other programs do not delay both.
+ * pthread_mutex_destroy destroys it. */
 void platform_lock_init(pthread_mutex_t *lock);
 
-/* --- clock and machine --- */
+/* --- the clock, and facts about the machine --- */
 
 /* Returns nanoseconds since a fixed moment before the program began. */
 int64_t platform_now_ns(void);
 void platform_sleep_ns(int64_t ns);
-void platform_sleep_until_ns(int64_t ns); /* ns is a time of platform_now_ns */
+void platform_sleep_until_ns(int64_t ns); /* Sleeps until platform_now_ns reaches ns. */
 /* Makes the calling thread's sleeps end on time; otherwise the system may extend them by tens of microseconds. */
 void platform_sleep_exactly(void);
 
 /* Stores the processor's name ("AMD EPYC"), or "CPU" if it is unknown. */
 void platform_cpu_name(char *name, size_t size);
 int platform_processors(void);
-/* True if the machine has a display device (a graphics card, or a card that only computes) of this PCI vendor, with or
- * without a driver. root is prepended to the system's paths: it is "" except in tests. */
+/* Returns true if the machine has a display device (a graphics card, or a card that only computes) of this PCI vendor,
+ * with or without a driver. root is put before the system's paths: "" except in tests. */
 bool platform_has_display(const char *root, unsigned vendor);
 /* Stores the total and the available memory, within the limits of this process's control groups. Cached files that the
  * system can drop count as available. Both are 0 if unknown. */

@@ -169,7 +169,7 @@ void platform_release(void *reserved, size_t most) {
     munmap(reserved, most);
 }
 
-/* --- clock and machine --- */
+/* --- the clock, and facts about the machine --- */
 
 int64_t platform_now_ns(void) {
   struct timespec now;

@@ -15,7 +15,7 @@
 enum { SECOND = 1000000000, MILLISECOND = 1000000, LOCK_TRIES = 200, LOCK_PAUSE_NS = 5 * MILLISECOND };
 enum { READ_MOST = 1 << 30 };
 
-/* --- names --- */
+/* --- converting file names to and from UTF-16, and Windows' errors to errno --- */
 
 /* Returns a name in Windows' encoding, allocated; NULL with errno set if it is no UTF-8 or memory runs out. */
 static wchar_t *wide_name(const char *path) {
@@ -135,7 +135,7 @@ char *platform_real_path(const char *path) {
   if (!wide)
     return NULL;
   HANDLE file = CreateFileW(wide, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-                            FILE_FLAG_BACKUP_SEMANTICS, NULL); /* with these flags CreateFileW opens folders as well */
+                            FILE_FLAG_BACKUP_SEMANTICS, NULL); /* with this flag CreateFileW opens folders as well */
   free(wide);
   if (file == INVALID_HANDLE_VALUE) {
     errno = reason();
@@ -150,7 +150,7 @@ char *platform_real_path(const char *path) {
   return result;
 }
 
-/* Sets no access rights: a folder within a user's profile inherits that only the user can read it. */
+/* No access rights are set: a folder within a user's profile inherits that only the user can read it. */
 int platform_make_folder(const char *path) {
   wchar_t *wide = wide_name(path);
   bool there = wide && (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);
@@ -195,7 +195,7 @@ char *platform_temporary_name(const char *path) {
   return asprintf(&name, "%s.%d", path, _getpid()) < 0 ? NULL : name;
 }
 
-/* Windows cannot lock folders. A file in the folder serves as the lock: only one process can have it open, and it is
+/* Locks the folder by a file in it, because Windows cannot lock folders: only one process can have it open, and it is
  * deleted when that process closes it. */
 intptr_t platform_lock(const char *folder) {
   char *path = NULL;
@@ -220,7 +220,7 @@ void platform_unlock(intptr_t lock) {
 
 /* --- memory --- */
 
-/* Large pages need a privilege that users do not have. */
+/* Allocates without large pages, for which Windows needs a privilege that users do not have. */
 void *platform_alloc(size_t align, size_t size) {
   return _aligned_malloc(size ? size : 1, align);
 }
@@ -257,7 +257,7 @@ void platform_release(void *reserved, size_t most) {
     VirtualFree(reserved, 0, MEM_RELEASE);
 }
 
-/* --- clock and machine --- */
+/* --- the clock, and facts about the machine --- */
 
 int64_t platform_now_ns(void) {
   LARGE_INTEGER ticks, frequency;
@@ -280,7 +280,7 @@ void platform_lock_init(pthread_mutex_t *lock) {
   pthread_mutex_init(lock, NULL);
 }
 
-/* The system's clock ticks are milliseconds. */
+/* Does nothing, because the sleeps of Windows end at whole milliseconds at best. */
 void platform_sleep_exactly(void) {}
 
 int platform_copy_descriptor(int descriptor) {

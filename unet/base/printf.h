@@ -1,5 +1,5 @@
 /* An attribute for functions with printf's format. MinGW's compiler would check for the formats of Microsoft's old
- * library by default, but its printf has C's. */
+ * library by default, but the printf that is linked has C's formats. */
 #ifndef UNET_BASE_PRINTF_H
 #define UNET_BASE_PRINTF_H
 

@@ -21,7 +21,8 @@
   S(LMS, lms, "lms", "LMS")                                                                                            \
   S(DEIS, deis, "deis", "DEIS")
 
-/* KARRAS and the following rows space noise levels, from which timesteps are computed; the others space timesteps. */
+/* The spacings: how the steps are distributed over the denoising. KARRAS and the following rows space noise levels,
+ * from which timesteps are computed; the rows before space timesteps. */
 #define SPACING_TABLE(S)                                                                                               \
   S(TRAILING, "trailing", "trailing")                                                                                  \
   S(LEADING, "leading", "leading")                                                                                     \
@@ -39,7 +40,7 @@ enum spacing { SPACING_AUTO, SPACING_TABLE(SPACING_ID) SPACINGS };
 #undef SAMPLER_ID
 #undef SPACING_ID
 
-/* "auto|euler|...": all words, in the order of the enum. */
+/* the text "auto|euler|...": all words, in the order of the enum */
 #define SAMPLER_WORD(ID, identifier, word, name) "|" word
 #define SPACING_WORD(ID, word, name) "|" word
 #define SAMPLER_WORDS "auto" SAMPLER_TABLE(SAMPLER_WORD)

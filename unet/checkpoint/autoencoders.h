@@ -1,4 +1,4 @@
-/* The functions that each kind of autoencoder has for its config file. */
+/* Declares what each kind of autoencoder must provide for reading its config file. */
 #ifndef UNET_CHECKPOINT_AUTOENCODERS_H
 #define UNET_CHECKPOINT_AUTOENCODERS_H
 

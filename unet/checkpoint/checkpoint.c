@@ -14,15 +14,16 @@
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
-/* A config file that was read. path is for messages. own: its text is that of a published family (family.h) because the
- * model is one file, so that nothing exists at the path. */
+/* A config file that was read. path: the file's path, for messages. own: true: the model is one file, so no config
+ * exists at the path, and the text is the config with which the model's family (family.h) was published. */
 struct config_file {
   char *path, *text;
   bool own;
 };
 
-/* Reads the config `name` in the folder, or that of the family if the model is one file. close_config must be called
- * afterwards, even after a failure. */
+/* Reads the config file `name` of the folder. If the model is one file and --config gives no folder, the text is the
+ * config with which the model's family (such as SD 1) was published. close_config must be called afterwards, even after
+ * a failure. */
 static int read_config(const struct checkpoint *c, struct config_file *file, const char *folder, const char *name,
                        struct error *err) {
   *file = (struct config_file){.path = text_path(folder, name)};
@@ -38,8 +39,8 @@ static void close_config(struct config_file *file) {
   free(file->text);
 }
 
-/* Frees the config's text, and also its path unless there is a file at that path. In that case the component keeps the
- * path, as that of its config. */
+/* Frees the config's text. If there is a file at the config's path, the path is given to the component, which needs it
+ * for messages; otherwise it is freed, too. */
 static void close_part_config(struct component *component, struct config_file *file) {
   if (!file->own) {
     component->config = file->path;
@@ -48,7 +49,8 @@ static void close_part_config(struct component *component, struct config_file *f
   close_config(file);
 }
 
-/* Checks a part in model_index.json, which names the class of each as [library, class], or nulls for a missing one. */
+/* Checks that model_index.json names this class for a part. For each part the file has [library, class], or nulls if
+ * the part is missing. */
 static void check_part(struct config *index, const char *key, const char *class) {
   char found[64];
   config_item(index, key, 1, found, sizeof found);
@@ -57,8 +59,8 @@ static void check_part(struct config *index, const char *key, const char *class)
   config_ignore(index, (const char *const[]){key, NULL});
 }
 
-/* The contents of model_index.json other than the names of the classes: whether there is a second text encoder, and
- * whether an empty negative prompt is zeros. */
+/* What model_index.json says besides the names of the classes: whether there is a second text encoder, and whether an
+ * empty negative prompt is zeros. */
 struct index {
   bool text_encoder_2, zero_negative;
 };
@@ -75,7 +77,8 @@ static void read_second_text_encoder(struct index *out, struct config *index) {
 }
 
 static int parse_index(struct index *out, const struct config_file *file, struct error *err) {
-  /* The last three are parts that are not needed here: they check pictures, or are for an IP-Adapter. */
+  /* parts that model_index.json may name. The last three are accepted and not read: networks that check or prepare
+   * pictures, or that an IP-Adapter needs */
   static const char *const known[] = {"unet", "text_encoder", "text_encoder_2", "tokenizer",      "tokenizer_2",
                                       "vae",  "scheduler",    "image_encoder",  "safety_checker", "feature_extractor",
                                       NULL};
@@ -96,7 +99,8 @@ static bool has_file(const char *folder, const char *name) {
   return there;
 }
 
-/* Explains why the folder is no model, if it is one of those that are often given instead. */
+/* Fails with a message that says why the folder is no model, if it is something that users often give instead of
+ * one. */
 static int refuse_folder(const char *folder, struct error *err) {
   if (has_file(folder, "adapter_config.json"))
     return error_set(err, STATUS_MODEL, "%s: is a LoRA's folder, not a model's; give it with --lora beside the --model",
@@ -118,7 +122,7 @@ static int read_index(const struct checkpoint *c, struct index *index, const cha
   return result;
 }
 
-/* --- the parts --- */
+/* --- opening the parts of a model: U-Net, text encoders, autoencoder, scheduler, tokenizers --- */
 
 static int name_component(struct component *component, const char *name, char *folder, struct error *err) {
   *component = (struct component){.folder = folder, .name = name, .prefix = ""};
@@ -131,8 +135,8 @@ static int open_weights(const struct checkpoint *c, struct component *component,
                    : safetensors_open(&component->files, component->folder, basename, err);
 }
 
-/* Adds a U-Net with its config and its weights. unet: a file or folder whose weights are used instead of the model's
- * own, or NULL. */
+/* Opens a U-Net with its config and its weights, and adds it to the predictors. unet: a file or folder whose weights
+ * are used instead of the model's own; NULL: the model's own are used. */
 static int add_predictor(struct checkpoint *c, const char *folder, const char *name, const char *unet,
                          struct prediction_signs *signs, struct error *err) {
   struct predictor *predictor = &c->predictors[c->predictor_count++];
@@ -188,8 +192,8 @@ static int load_text_encoders(struct checkpoint *c, const char *folder, const st
   return 0;
 }
 
-/* Returns the autoencoder's folder: the one given with --vae, or its folder vae if that is a whole model. The caller
- * frees the path. */
+/* Returns the autoencoder's folder: the folder `vae` that --vae gives, or the folder "vae" in it if it is a whole
+ * model; without --vae (vae NULL) the folder "vae" of the model. The caller frees the path. NULL: out of memory. */
 static char *vae_folder(const char *folder, const char *vae) {
   if (!vae)
     return text_path(folder, "vae");
@@ -257,7 +261,8 @@ static int check_latents(const struct predictor *predictor, const struct autoenc
   return 0;
 }
 
-/* Checks the width of the texts. A predictor reads the outputs of all text encoders, joined along their channels. */
+/* Checks that the width of encoded texts is the one that the U-Net reads. The U-Net reads the outputs of all text
+ * encoders, joined along their channels. */
 static int check_text(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   int width = 0;
   for (int i = 0; i < c->text_encoder_count; i++)
@@ -268,7 +273,7 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
                    component_origin(&predictor->weights), predictor->config.cross_attention_dim, width);
 }
 
-/* Checks the width of the pooled text, which is added to the time embedding. */
+/* Checks that the width of the pooled text, which is added to the time embedding, is the one that the U-Net reads. */
 static int check_pooled(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   const struct text_encoder *last = &c->text_encoders[c->text_encoder_count - 1];
   int wanted = predictor->config.added_text_dim, given = last->pooled ? last->config.projection_dim : 0;
@@ -326,8 +331,8 @@ static int skip_layers(struct checkpoint *c, int clip_skip, struct error *err) {
   return 0;
 }
 
-/* Warns if the text encoder has more embeddings than the tokenizer has tokens: they belong to learned words that the
- * tokenizer's files do not name. */
+/* Warns if the text encoder has more embeddings than the tokenizer has tokens: the surplus belongs to learned words
+ * that the tokenizer's files do not name. */
 static void tell_unnamed_rows(const struct checkpoint *c, const struct log *log) {
   for (int i = 0; i < c->text_encoder_count; i++) {
     const struct text_encoder *encoder = &c->text_encoders[i];
@@ -341,8 +346,9 @@ static void tell_unnamed_rows(const struct checkpoint *c, const struct log *log)
   }
 }
 
-/* Returns the factor for the latent of the input picture. InstructPix2Pix models read the unscaled latent of an
- * AutoencoderKL; a tiny autoencoder, used instead, has that model's scaling factor built into its weights. */
+/* Returns the factor by which the autoencoder's latent of the input picture is multiplied before the U-Net reads it.
+ * InstructPix2Pix models read the unscaled latent of an AutoencoderKL; a tiny autoencoder has the model's scaling
+ * factor built into its weights, so that its latent must be divided by the factor. */
 static float image_scale(const struct checkpoint *c) {
   const struct autoencoder *autoencoder = &c->autoencoder;
   float said = c->predictors[0].config.image_scaling_factor,
@@ -352,9 +358,10 @@ static float image_scale(const struct checkpoint *c) {
   return autoencoder->type == AUTOENCODER_TAE ? autoencoder->scaling_factor / usual : 1;
 }
 
-/* Corrects the scheduler's config as diffusers' pipelines do. Those for Stable Diffusion correct fields that old files
- * lack or have wrong, the one for inpainting only some of them, and those for InstructPix2Pix, full LCM and SDXL
- * none. */
+/* Corrects the scheduler's config as diffusers' pipelines do. The pipelines for Stable Diffusion correct fields that
+ * old files lack or have wrong. The pipeline for inpainting corrects only some of these fields, and those for
+ * InstructPix2Pix, full LCM and SDXL correct none. If clip_sample is then still true, records that no sampler here
+ * supports the scheduler. */
 static void settle_scheduler(struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   bool settles = !c->image_condition && !unet->time_cond_proj_dim && !unet->added_size_dim;
@@ -372,7 +379,7 @@ static void settle_scheduler(struct checkpoint *c) {
   c->scheduler.lacks |= LACKS_SAMPLER;
 }
 
-/* Returns true for the networks of SDXS-512 and SDXS-512 0.9. */
+/* Returns true for the networks of SDXS-512 and SDXS-512 0.9, which know only one timestep. */
 static bool has_one_timestep(const struct unet_config *unet) {
   return unet->levels == 3 && !unet->mid_block && unet->layers[0] == 1 &&
          (!unet->down_attention[0] || unet->only_cross_attention[0]);
@@ -410,7 +417,7 @@ static char *folder_name(const char *folder) {
   return name;
 }
 
-/* Opens the model's file, if it is one. */
+/* If the model is not a folder, opens it as a single file (c->single). */
 static int open_single(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                        struct error *err) {
   if (platform_can_read_file(sources->model))
@@ -421,8 +428,7 @@ static int open_single(struct checkpoint *c, const struct checkpoint_sources *so
   return 0;
 }
 
-/* Fails if there is nothing at this path, so that a wrong name is not reported as a missing config. NULL is
- * accepted. */
+/* Fails if nothing exists at this path, so that a wrong name is not reported as a missing config. Accepts NULL. */
 static int check_there(const char *path, struct error *err) {
   return !path || platform_exists(path) ? 0
                                         : error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));

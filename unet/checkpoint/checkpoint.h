@@ -24,62 +24,71 @@
 
 enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2 };
 
-/* The parts of a model. Each predictor reads the texts of all text encoders. */
+/* An open model: its parts (networks and tokenizers), and what its files say about it. Each predictor (U-Net) reads the
+ * texts of all text encoders. */
 struct checkpoint {
   char *name;            /* name of the folder or file, for people */
-  struct single *single; /* the file from which the model was opened; NULL: it is a folder */
-  bool zero_negative;    /* an empty negative prompt is zeros instead of its encoding: force_zeros_for_empty_prompt */
-  bool image_condition;  /* the predictors read [latent | latent of the input picture]: InstructPix2Pix, mini */
-  float image_scale;     /* factor from the autoencoder's own output to that latent of the input picture */
-  int noisiest;          /* the timestep at which strength 1 begins; 0: the last one of the training */
-  bool one_timestep;     /* true: the U-Net was trained at the noisiest timestep only (SDXS) */
-  bool inpainting; /* the predictors read [latent | mask | latent of the picture with the masked region removed] */
+  struct single *single; /* the model's file, if the model is one file; NULL: the model is a folder */
+  bool zero_negative;    /* true: an empty negative prompt is encoded as zeros (force_zeros_for_empty_prompt) */
+  /* true: the U-Net reads [latent | latent of the input picture], as with InstructPix2Pix and mini */
+  bool image_condition;
+  /* factor by which the autoencoder's output for the input picture is multiplied before the U-Net reads it */
+  float image_scale;
+  /* the timestep from which sampling starts at strength 1; 0: the last timestep of the training schedule */
+  int noisiest;
+  bool one_timestep; /* true: the U-Net was trained at the noisiest timestep only (SDXS) */
+  bool inpainting;   /* true: the U-Net reads [latent | mask | latent of the picture with the masked region removed] */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];
   int text_encoder_count, predictor_count;
   struct autoencoder autoencoder;
   struct scheduler_config scheduler;
-  /* If scheduler.lacks is not 0: the error that says what in the scheduler's file is not supported. */
+  /* error message about the first feature of the scheduler's file that is not supported; set if scheduler.lacks is not
+   * 0 */
   struct error scheduler_refusal;
-  struct styles *styles; /* NULL: the model has no styles.json */
+  /* the styles on which the model was trained, from styles.json; NULL: the model has no such file */
+  struct styles *styles;
 };
 
 /* Opens a model, and checks that its networks fit each other (channels, text width, vocabulary). The caller closes
- * *checkpoint. Errors are STATUS_MODEL. */
+ * *checkpoint. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is short. */
 int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sources *sources, const struct log *log,
                     struct error *err);
-void checkpoint_close(struct checkpoint **checkpoint); /* Closes all files. Stores NULL; takes NULL. */
+/* Closes all files. *checkpoint becomes NULL; does nothing if it is NULL. */
+void checkpoint_close(struct checkpoint **checkpoint);
 
-/* Returns part number `index` of all parts: predictors, autoencoder, text encoders; NULL after the last one. */
+/* Returns part number `index` of the model, counted from 0 in the order: U-Nets, autoencoder, text encoders. NULL after
+ * the last one. */
 const struct component *checkpoint_component(const struct checkpoint *checkpoint, int index);
 /* Returns the file that describes a part, for messages: its config.json, or the file of its weights. */
 const char *component_origin(const struct component *component);
-/* Returns the bytes of all weights in the files. */
+/* Returns how many bytes all weights take in the files. */
 size_t checkpoint_bytes(const struct checkpoint *checkpoint);
-/* Returns the number of values of all weights in the files. */
+/* Returns the number of values of all weights in the files, without those of an element type that is not supported. */
 size_t checkpoint_parameters(const struct checkpoint *checkpoint);
 /* Returns the family's name for people: "SD 1". */
 const char *checkpoint_family(const struct checkpoint *checkpoint);
 /* Prints a description: family, classes, sizes, parameters, element types and bytes. tensors: prints each tensor as
  * well. */
 void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *out);
-/* Prints a description of a file that is not a model. */
+/* Prints a description of a file of weights that is not a model. tensors: prints each tensor as well. */
 void weights_print(const struct safetensors *files, bool tensors, FILE *out);
 
-/* The following functions make resources (unet/plan/resources.h) from the weights of a part, for plans to read. name is
- * the key without the part's prefix ("conv_in.weight"); the resource is called "unet/conv_in.weight". If the tensor is
- * missing or has another shape, they fail with a message that names file, key and both shapes, and return a tensor
- * whose space is TENSOR_NONE. */
+/* The following functions make resources (constant tensors that the ops of a network read, unet/plan/resources.h) from
+ * the weights of a part. name is the key without the part's prefix ("conv_in.weight"); the resource is called
+ * "unet/conv_in.weight". If the tensor is missing or has another shape, they fail with a message that names file, key
+ * and both shapes, and return a tensor whose space is TENSOR_NONE. */
 /* Returns true if the component has a tensor of this name. */
 bool checkpoint_has(const struct component *from, const char *name);
-/* A tensor from which a resource, or a part of it, is made: the first `rows` rows of the tensor `name`. */
+/* The first `rows` rows of the tensor `name` of the file. One or several such parts, stacked, make up a resource (a
+ * constant tensor of a network). */
 struct stack_part {
   const char *name;
   int rows;
-  int of;       /* number of rows that the tensor must have in the file; 0: the same as `rows` */
-  int exponent; /* the file's values are multiplied by 2 to the power of this */
+  int of;       /* number of rows that the tensor must have in the file; 0: as many as `rows` */
+  int exponent; /* exponent of a power of two: the values read from the file are multiplied by 2^exponent */
 };
-/* Makes a convolution's weight: [rows][in][kernel][kernel] in the file, [rows, kernel, kernel, in] as a resource. */
+/* Makes a convolution's weight: the file has [rows][in][kernel][kernel], the result is [rows, kernel, kernel, in]. */
 struct tensor checkpoint_conv(const struct component *from, struct resources *to, const struct stack_part *part, int in,
                               int kernel, struct error *err);
 /* Makes a matrix from a tensor [rows][columns], or from a 1x1 convolution [rows][columns][1][1]. */
@@ -88,13 +97,13 @@ struct tensor checkpoint_matrix(const struct component *from, struct resources *
 /* Makes a vector from a tensor with one dimension. */
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err);
-/* Reads all values of a tensor as FP32, in the file's order, for weights that are computed from several tensors. out
- * has room for them; the shape was checked with checkpoint_check. */
+/* Reads all values of a tensor as FP32, in row-major order of `shape`, for weights that are computed from several
+ * tensors. out has room for all values. Returns 0, or -1 with err, also if the tensor has another shape. */
 int checkpoint_values(const struct component *from, const char *name, int rank, const int64_t *shape, float *out,
                       struct error *err);
-/* Fails if the component has no tensor of this name and shape. */
+/* Fails unless the component has a tensor of this name and shape. */
 int checkpoint_check(const struct component *from, const char *name, int rank, const int64_t *shape, struct error *err);
-/* Makes one resource from several matrices, stacked by rows; columns 0: from several vectors. It is used for fused
+/* Makes one tensor from several matrices, stacked by rows; columns 0: from several vectors. It is used for fused
  * projections, and for all time projections of a U-Net. */
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,
                                const struct stack_part *parts, int part_count, int columns, struct error *err);

@@ -1,4 +1,4 @@
-/* The description of a checkpoint that `reverie info` prints. */
+/* Prints the description of a checkpoint for the command `reverie info`. */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"
@@ -6,7 +6,7 @@
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/single.h"
 
-/* Returns the number of values in all usable tensors. */
+/* Returns the number of values in all usable tensors (those whose element type is supported). */
 static size_t count_parameters(const struct safetensors *files) {
   size_t count = 0;
   for (size_t i = 0; i < safetensors_count(files); i++) {
@@ -57,8 +57,8 @@ static void print_tensors(const struct safetensors *files, FILE *out) {
   }
 }
 
-/* Tells a folder's family by the width of the text that the U-Net reads; that of a single file was recognised when it
- * was opened. */
+/* Returns the family's name. A folder's family is told by the width of the text that the U-Net reads; that of a single
+ * file was recognised when the file was opened. */
 const char *checkpoint_family(const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   if (c->single && single_family(c->single))
@@ -75,8 +75,7 @@ const char *checkpoint_family(const struct checkpoint *c) {
   }
 }
 
-/* Prints the family, the inputs of the U-Net other than the latent, and the kind of training if that is a special
- * one. */
+/* Prints the family, what the U-Net reads besides the latent, and how it was trained if that is unusual. */
 static void print_family(const struct checkpoint *c, FILE *out) {
   const struct unet_config *unet = &c->predictors[0].config;
   int latent = c->autoencoder.latent_channels;
@@ -157,7 +156,7 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   }
 }
 
-/* Prints the fields of the header that are of interest to users. */
+/* Prints those fields of the file's header that interest users. */
 static void print_metadata(const struct safetensors *files, FILE *out) {
   static const char *const fields[] = {"modelspec.title",      "modelspec.architecture", "modelspec.prediction_type",
                                        "modelspec.resolution", "ss_base_model_version",  "ss_network_module",

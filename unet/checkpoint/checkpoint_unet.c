@@ -20,7 +20,8 @@ static bool has_index(const char *folder) {
   return there;
 }
 
-/* Reads what the scheduler's file of the whole model says about the U-Net that is taken from it. */
+/* Reads what the scheduler's file of another model says about that model's U-Net, which is used here without the rest
+ * of that model. */
 static int read_own_scheduler(const char *model, struct prediction_signs *signs, struct error *err) {
   char *path = text_path(model, "scheduler/scheduler_config.json");
   int result = path ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", model);
@@ -30,7 +31,7 @@ static int read_own_scheduler(const char *model, struct prediction_signs *signs,
   return result;
 }
 
-/* Replaces weights and config of the predictor by those in the folder. */
+/* Replaces the weights and the config of a model's U-Net (the predictor) by those in this folder. */
 static int open_unet_in(struct predictor *predictor, const char *folder, struct prediction_signs *signs,
                         struct error *err) {
   struct component *weights = &predictor->weights;
@@ -73,10 +74,11 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
                 : single_open_unet(&predictor->weights.files, unet, signs, err);
 }
 
-/* --- what the network predicts --- */
+/* --- finding what the network predicts: noise, v or the clean latent --- */
 
-/* Logs that neither the weights nor a scheduler's file names the prediction. In a folder's own scheduler file a missing
- * field means the class's default, epsilon; for weights from elsewhere that is a guess, and a warning. */
+/* Logs that neither the weights nor a scheduler's file says what the U-Net predicts, so that epsilon is assumed. If the
+ * scheduler's file is in the weights' own folder, a missing field means epsilon, which is the default of the
+ * scheduler's class in diffusers. For weights from elsewhere epsilon is a guess, and the line is a warning. */
 static void tell_guess(const struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log) {
   bool own = !c->single && !sources->unet;
   if (c->scheduler.says_prediction)
@@ -86,10 +88,10 @@ static void tell_guess(const struct checkpoint *c, const struct checkpoint_sourc
            own ? "" : ", so it is a guess: --prediction says otherwise where that is wrong");
 }
 
-/* Decides between the signs of the weights and a scheduler's file that is not their own: that of --config, or of the
- * model whose U-Net --unet replaces. Signs of the weights go first, except metadata, which may be older than --config.
- * A file without the field decides nothing. If another prediction than the file's is followed, its zero_snr does not
- * hold either. */
+/* Decides what the network predicts if the scheduler's file does not tell it or does not belong to the weights (it is
+ * that of --config, or of the model whose U-Net --unet replaces). Signs that were found in the weights overrule the
+ * file. There is one exception: metadata does not overrule a file of --config that names a prediction, because metadata
+ * may be older. If signs overrule a file that says otherwise, the file's zero_snr is ignored, too. */
 static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
                          const struct prediction_signs *signs, const struct log *log) {
   const char *path = sources->unet ? sources->unet : sources->model;
@@ -155,7 +157,7 @@ int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_s
   return 0;
 }
 
-/* --- the file's name --- */
+/* --- what the name of a U-Net's file tells --- */
 
 static bool has_word(const char *path, const char *word) {
   size_t size = strlen(word);
@@ -165,7 +167,7 @@ static bool has_word(const char *path, const char *word) {
   return false;
 }
 
-/* Hyper-SD's U-Net for one step was trained at timestep 800 only, and nothing but its name shows that. */
+/* Hyper-SD's U-Net for one step was trained at timestep 800 only, which nothing but the file's name shows. */
 int checkpoint_named_timestep(const struct checkpoint_sources *sources, const struct log *log) {
   const char *path = sources->unet ? sources->unet : sources->model;
   bool one = has_word(path, "1step") || has_word(path, "1-step") || has_word(path, "1_step");

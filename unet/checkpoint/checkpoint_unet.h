@@ -1,20 +1,22 @@
-/* The parts of checkpoint.c that deal with a U-Net from elsewhere (--unet), and with what a U-Net predicts. */
+/* Opens a U-Net that comes from elsewhere than the model (--unet), and finds out what a U-Net predicts. */
 #ifndef UNET_CHECKPOINT_CHECKPOINT_UNET_H
 #define UNET_CHECKPOINT_CHECKPOINT_UNET_H
 
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/prediction.h"
 
-/* Opens a U-Net's file, or the folder of a U-Net or of a model, as the predictor's weights, which are not open yet. A
- * folder's config replaces the predictor's own. *signs: the signs of what the U-Net predicts. */
+/* Opens the weights of a U-Net from its file, or from the folder of a U-Net or of a model; a folder's config then
+ * replaces the predictor's config. *signs becomes what the files say about what the U-Net predicts. */
 int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct prediction_signs *signs,
                          struct error *err);
-/* Decides prediction and zero_snr of the scheduler: as the user asked for, else as the files say. folder: that of the
- * configs. signs: those of sources->unet. */
+/* Sets the scheduler's prediction and zero_snr: to what the user asked for, else to what the files say. folder: folder
+ * with the model's configs. signs: those found in sources->unet; if there is no such U-Net, they are read here from the
+ * model's weights where its scheduler's file does not decide. Returns 0, or -1 with err: the weights cannot be read, or
+ * the user asked for epsilon with a zero terminal SNR. */
 int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
                                  struct prediction_signs *signs, const struct log *log, struct error *err);
-/* Returns the timestep at which strength 1 begins if the name of the U-Net's file tells one, and logs that; 0: the last
- * one. */
+/* Returns the timestep from which sampling starts at strength 1, if the name of the U-Net's file tells that, and logs
+ * it. 0: the name does not tell; it is the last timestep. */
 int checkpoint_named_timestep(const struct checkpoint_sources *sources, const struct log *log);
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes resources from the weights of a checkpoint, and checks each tensor's shape. */
+/* Makes resources (constant tensors of networks) from the weights of a checkpoint, and checks each tensor's shape. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static bool has_shape(const struct safetensor *t, int rank, const int64_t *shape
   return true;
 }
 
-/* Finds a tensor and checks its shape. The first dimension must be that of the part; dimensions beyond rank must be 1,
- * as in a 1x1 convolution that is used as a matrix. */
+/* Finds a tensor and checks its shape. The first dimension must be as the caller wants it (stack_part); dimensions
+ * beyond rank must be 1, as in a 1x1 convolution that is used as a matrix. */
 static int find_part(const struct component *from, const struct stack_part *wanted, int rank, int64_t *shape,
                      struct weight_part *part, struct error *err) {
   char key[NAME_MAX_LENGTH];

@@ -1,5 +1,4 @@
-/* Reads vae/config.json: finds the class that the file names, and lets that class's reader (autoencoders.h) do the
- * rest. */
+/* Reads vae/config.json: finds the class that the file names, and calls the reader for that class (autoencoders.h). */
 #include <string.h>
 
 #include "unet/checkpoint/autoencoders.h"

@@ -30,7 +30,7 @@ static void check_type(struct config *config, const char *type, const char *clas
     config_refuse(config, "architectures", found, class);
 }
 
-/* Reads one number, or height and width, which must be equal. */
+/* Reads one number, or a list of height and width, which must be equal. */
 static int read_square(struct config *config, const char *key, int absent, int max) {
   int side[2];
   if (config_length(config, key) == 2)
@@ -70,7 +70,7 @@ static void read_backbone(struct depth_config *depth, struct config *config) {
   config_only_string(config, "hidden_act", "gelu");
   config_only_number(config, "num_channels", 3);
   config_only_null(config, (const char *const[]){"use_swiglu_ffn", "reshape_hidden_states", NULL});
-  /* out_features are the names of the layers in out_indices; layerscale_value is an initial value for the training. */
+  /* ignored, because out_features only names the layers of out_indices, and the other fields matter only in training */
   config_ignore(config,
                 (const char *const[]){"out_features", "stage_names", "layerscale_value", "drop_path_rate",
                                       "hidden_dropout_prob", "attention_probs_dropout_prob", "use_mask_token", NULL});
@@ -126,7 +126,7 @@ int depth_config_parse(struct depth_config *depth, const char *text, const char 
   return config_finish(&config, err);
 }
 
-/* Reads {"height": 518, "width": 518}. */
+/* Reads a size such as {"height": 518, "width": 518}, whose sides must be equal. */
 static int read_size(struct config *config, int absent) {
   struct config size;
   config_inner(config, "size", &size);

@@ -4,13 +4,16 @@
 #include "unet/checkpoint/autoencoders.h"
 #include "unet/checkpoint/config.h"
 
-/* If mean and deviation of the latent are given for each channel, scaling_factor and shift_factor do not apply. */
+/* Fields of autoencoders that are not supported: they give the latent's mean and deviation for each channel, in place
+ * of scaling_factor and shift_factor. A file with one of them is refused. */
 static const char *const other_networks[] = {"latents_mean", "latents_std", NULL};
 
 static void read_channels(struct kl_config *kl, struct config *config) {
   kl->levels = config_has(config, "block_out_channels") ? config_length(config, "block_out_channels") : 1;
   if (kl->levels < 1 || kl->levels > LEVELS_MAX) {
-    kl->levels = 1; /* a safe value to go on with; only the first error is reported */
+    /* reading goes on after this error and needs a valid number of levels; errors that result from the number are
+     * not reported */
+    kl->levels = 1;
     config_refuse(config, "block_out_channels", "its length", "1 to 8 levels are");
     return;
   }
@@ -40,7 +43,7 @@ static void check_groups(const struct kl_config *kl, struct config *config) {
 static void read_activation(struct config *config) {
   char act[32];
   config_string(config, "act_fn", "silu", act, sizeof act);
-  if (strcmp(act, "silu") && strcmp(act, "swish")) /* both names stand for SiLU */
+  if (strcmp(act, "silu") && strcmp(act, "swish")) /* both names stand for the same activation, SiLU */
     config_refuse(config, "act_fn", act, "silu is");
 }
 
@@ -66,7 +69,8 @@ void kl_config_read(struct autoencoder *autoencoder, struct config *config) {
   read_activation(config);
   config_only_number(config, "in_channels", 3);
   config_only_number(config, "out_channels", 3);
-  config_ignore(config, (const char *const[]){"sample_size", NULL}); /* size of the tiles that diffusers can use */
+  /* sample_size is ignored: it is the size of the tiles that diffusers can use */
+  config_ignore(config, (const char *const[]){"sample_size", NULL});
 }
 
 void kl_print(const struct autoencoder *autoencoder, FILE *out) {

@@ -1,6 +1,6 @@
-/* Reads scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. Unsupported
- * steps are recorded in `lacks`, because the user may choose another sampler; unsupported noise schedules are
- * refused. */
+/* Reads scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. If the sampler
+ * or the spacing of its steps is not supported, this is only recorded in `lacks`, because the user may choose another
+ * sampler. Noise schedules that are not supported are refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +16,9 @@ struct scheduler_class {
   enum beta_schedule beta_schedule;
 };
 
-/* All scheduler classes of diffusers that are known. A class is named by an identifier: that of a sampler in
- * unet/base/samplers.h, or one of its own if that sampler is not built in; DDIM then runs in its place. */
+/* All scheduler classes of diffusers that are known. A class is named by the identifier of its sampler in
+ * unet/base/samplers.h. If its sampler is not built in, the class has an identifier of its own, and DDIM runs in the
+ * sampler's place. */
 #define CLASS_TABLE(S)                                                                                                 \
   S(euler, .name = "EulerDiscreteScheduler", .spacing = SPACING_LINSPACE, .set_alpha_to_one = true,                    \
     .beta_start = 0.0001, .beta_end = 0.02, .beta_schedule = BETAS_LINEAR)                                             \
@@ -55,15 +56,16 @@ struct scheduler_class {
 #define CLASS_ID(identifier, ...) class_##identifier,
 #define CLASS_ROW(identifier, ...) {__VA_ARGS__},
 #define CLASS_OF(ID, identifier, ...) [SAMPLER_##ID] = class_##identifier,
-enum { CLASS_TABLE(CLASS_ID) CLASSES, class_dpm_sde = class_dpm /* algorithm_type tells the two apart */ };
+/* class_dpm and class_dpm_sde are one class in diffusers, whose algorithm_type tells them apart. */
+enum { CLASS_TABLE(CLASS_ID) CLASSES, class_dpm_sde = class_dpm };
 static const struct scheduler_class classes[CLASSES] = {CLASS_TABLE(CLASS_ROW)};
 static const int class_of[SAMPLERS] = {SAMPLER_TABLE(CLASS_OF)};
 #undef CLASS_ID
 #undef CLASS_ROW
 #undef CLASS_OF
 
-/* Fields that do not matter: those that files carry along from other schedulers, those of solvers that DDIM replaces,
- * and those of thresholding. */
+/* Fields that are ignored unless read_solver or read_variance has read them, because the file's sampler does not use
+ * them: fields that files have kept from other schedulers, and fields of solvers and of thresholding. */
 static const char *const no_matter[] = {"skip_prk_steps",
                                         "solver_order",
                                         "solver_type",
@@ -80,7 +82,7 @@ static const char *const no_matter[] = {"skip_prk_steps",
                                         "dynamic_thresholding_ratio",
                                         "flow_shift",
                                         "time_shift_type",
-                                        "tensor_format", /* from here on: fields that files of 2022 have */
+                                        "tensor_format", /* from this line on: fields in files of 2022 */
                                         "timestep_values",
                                         "denoise_final",
                                         NULL};
@@ -90,12 +92,13 @@ static const char *const other_steps[] = {"thresholding", NULL};
 static const char *const other_sigmas[] = {
     "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas", "sigma_min", "sigma_max", "use_lu_lambdas", NULL};
 
-/* Returns true if the class has use_karras_sigmas and final_sigmas_type. */
+/* Returns true if the scheduler's class in diffusers has the fields use_karras_sigmas and final_sigmas_type. */
 static bool takes_sigmas(const struct scheduler_config *scheduler) {
   return !scheduler->stand_in && sampler_takes_sigmas(scheduler->sampler);
 }
 
-/* Defaults for unknown classes: these files belong to latent diffusion models, which usually have these betas. */
+/* Defaults for unknown classes. Files with such a class usually belong to latent diffusion models, which were trained
+ * with these betas. */
 static const struct scheduler_class unknown_class = {.name = "",
                                                      .spacing = SPACING_LEADING,
                                                      .set_alpha_to_one = true,
@@ -108,7 +111,8 @@ static void refuse_class(const struct scheduler_config *scheduler, struct config
                 "the classes of the samplers that --help lists are");
 }
 
-/* Returns true for classes of other formulations than diffusion from noise to a picture; no sampler here fits those. */
+/* Returns true for scheduler classes with another formulation than diffusion from noise to a picture. No sampler of
+ * this program fits these classes. */
 static bool is_other_formulation(const char *class) {
   static const char *const words[] = {"Flow",     "EDM",       "Consistency", "CMStochastic", "ScoreSde",
                                       "KarrasVe", "CosineDPM", "Cogvideo",    "CogVideo"};
@@ -118,7 +122,7 @@ static bool is_other_formulation(const char *class) {
   return false;
 }
 
-/* Returns the sampler of a class; SAMPLERS: it is not built in. */
+/* Returns the built-in sampler of a scheduler class (class_IDENTIFIER); SAMPLERS: there is none. */
 static enum sampler find_sampler(int class) {
   int sampler = SAMPLER_AUTO + 1;
   while (sampler < SAMPLERS && class_of[sampler] != class)
@@ -140,7 +144,8 @@ static const struct scheduler_class *read_class(struct scheduler_config *schedul
   return &unknown_class;
 }
 
-/* The words that a field may have, by the value that each stands for. NULL: no word stands for this value. */
+/* The words that a field of the file may have, in the order of the values that they stand for. NULL: no word stands for
+ * this value. */
 struct choices {
   const char *const *words;
   int count;
@@ -173,7 +178,7 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
   static const char *const spacings[] = {
       [SPACING_TRAILING] = "trailing", [SPACING_LEADING] = "leading", [SPACING_LINSPACE] = "linspace"};
   scheduler->spacing = class->spacing;
-  if (class->spacing == SPACING_LCM) /* these classes have their own spacing and do not read timestep_spacing */
+  if (class->spacing == SPACING_LCM) /* LCM and TCD have a spacing of their own and do not read timestep_spacing */
     config_ignore(config, (const char *const[]){"timestep_spacing", NULL});
   else
     scheduler->spacing = (enum spacing)read_choice(
@@ -189,8 +194,8 @@ static double read_sigma(struct config *config, const char *key) {
   return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
 }
 
-/* Reads the noise levels of a class that is not built in. They apply to the sampler that the user chooses in its
- * place. */
+/* Reads the spacing of noise levels that the file asks for, if its class has no sampler here. The spacing applies to
+ * the sampler that the user chooses instead. */
 static void read_other_sigmas(struct scheduler_config *scheduler, struct config *config) {
   bool other = scheduler->stand_in || (scheduler->lacks & LACKS_SAMPLER);
   if (other && config_bool(config, "use_karras_sigmas", false)) {
@@ -204,7 +209,7 @@ static void read_other_sigmas(struct scheduler_config *scheduler, struct config 
 }
 
 /* Reads use_karras_sigmas and similar fields, which choose a spacing of noise levels other than that of the timesteps,
- * and final_sigmas_type, the level at which the last step ends. */
+ * and final_sigmas_type, the noise level at which the last step ends. */
 static void read_sigmas(struct scheduler_config *scheduler, struct config *config) {
   static const char *const finals[] = {"zero", "sigma_min"};
   scheduler->sigmas = SPACING_AUTO;
@@ -246,8 +251,9 @@ static void read_unipc(struct scheduler_config *scheduler, struct config *config
   config_only_null(config, (const char *const[]){"solver_p", NULL});
 }
 
-/* Refuses a bound that would leave out timesteps. diffusers leaves out the noisiest ones, for which the logarithm of
- * the root of the signal-to-noise ratio is below lambda_min_clipped; a bound below all of them changes nothing. */
+/* Refuses a lambda_min_clipped that would leave out timesteps. diffusers leaves out the noisiest ones, for which the
+ * logarithm of the root of the signal-to-noise ratio is below lambda_min_clipped; a bound below all of them changes
+ * nothing. */
 static void read_clipped_lambda(const struct scheduler_config *scheduler, struct config *config) {
   double abar[TIMESTEPS];
   if (!config_has(config, "lambda_min_clipped"))
@@ -276,13 +282,15 @@ static void read_dpm(struct scheduler_config *scheduler, struct config *config) 
 static void read_deis(struct config *config) {
   static const char *const algorithms[] = {"deis", "dpmsolver", "dpmsolver++"},
                            *const types[] = {"logrho", "midpoint", "heun", "bh1",
-                                             "bh2"}; /* diffusers treats all types but logrho as logrho, too */
+                                             /* diffusers' class accepts the names after logrho, too, and treats them as
+                                              * logrho */
+                                             "bh2"};
   read_choice(config, "algorithm_type", CHOICES(algorithms, "deis is"), 0);
   read_choice(config, "solver_type", CHOICES(types, "logrho is"), 0);
 }
 
-/* Reads the solver's fields. In files of other classes they do not apply; the defaults are then used if the user
- * chooses one of these samplers. */
+/* Reads the solver's fields, if the file's class is that of a multistep solver (DPM-Solver++, UniPC, DEIS). With the
+ * files of other classes, these samplers run with their defaults. */
 static void read_solver(struct scheduler_config *scheduler, struct config *config) {
   static const char *const types[] = {
       [SOLVER_MIDPOINT] = "midpoint", [SOLVER_HEUN] = "heun", [SOLVER_BH1] = "bh1", [SOLVER_BH2] = "bh2"};
@@ -325,7 +333,7 @@ static void log_betas(const struct scheduler_class *class, const struct config *
 }
 
 /* Moves an error from the config to scheduler->lacks, because it is about a feature that the user may replace by
- * choosing another sampler. The config can then be read on. *first becomes the first such error. */
+ * choosing another sampler. Reading of the config can then go on. *first becomes the first such error. */
 static void put_off(struct scheduler_config *scheduler, struct config *config, enum scheduler_lack lack,
                     struct error *first) {
   if (!config->failed)
@@ -340,7 +348,8 @@ static void read_prediction(struct scheduler_config *scheduler, struct config *c
   static const char *const predictions[] = {
       [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
   scheduler->says_prediction = config_has(config, "prediction_type") || config_has(config, "predict_epsilon");
-  bool epsilon = config_bool(config, "predict_epsilon", true); /* files of 2022 have this field */
+  /* files of 2022 have this field in place of prediction_type */
+  bool epsilon = config_bool(config, "predict_epsilon", true);
   scheduler->prediction = (enum prediction)read_choice(config, "prediction_type",
                                                        CHOICES(predictions, "epsilon, v_prediction and sample are"),
                                                        epsilon ? PREDICT_EPSILON : PREDICT_SAMPLE);
@@ -392,7 +401,8 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_steps(scheduler, class, &config, &first);
   config_ignore(&config, no_matter);
   if (config_finish(&config, scheduler->lacks ? NULL : &first))
-    scheduler->lacks |= LACKS_SAMPLER; /* a field is unknown, and may be one that the sampler needs */
+    /* unknown fields count as a lack of the sampler, because a sampler that is not built in may need them */
+    scheduler->lacks |= LACKS_SAMPLER;
   if (scheduler->lacks && err)
     *err = first;
   return scheduler->lacks ? -1 : 0;

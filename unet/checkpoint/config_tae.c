@@ -4,8 +4,8 @@
 #include "unet/checkpoint/autoencoders.h"
 #include "unet/checkpoint/config.h"
 
-/* Reads the width, which must be the same at all levels, because the class's strided and upsampling convolutions keep
- * the number of channels. */
+/* Reads the number of channels, which must be the same at all levels, because the class's strided and upsampling
+ * convolutions do not change it. */
 static int read_width(struct config *config, const char *key, int levels) {
   int width[LEVELS_MAX];
   config_ints(config, key, 64, 1, 4096, width, levels);
@@ -54,8 +54,8 @@ void tae_config_read(struct autoencoder *autoencoder, struct config *config) {
   config_only_number(config, "upsampling_scaling_factor", 2);
   config_only_number(config, "scaling_factor", 1);
   config_only_number(config, "shift_factor", 0);
-  /* latent_magnitude and latent_shift matter only when latents are stored as bytes; the network's clamp has a fixed
-   * range. */
+  /* latent_magnitude and latent_shift have an effect only when latents are stored as bytes; the network's clamp has a
+   * fixed range. */
   config_ignore(config, (const char *const[]){"latent_magnitude", "latent_shift", "block_out_channels", "force_upcast",
                                               "sample_size", NULL});
 }

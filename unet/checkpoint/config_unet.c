@@ -1,4 +1,4 @@
-/* Reads unet/config.json and that of a ControlNet. Defaults are those of diffusers' UNet2DConditionModel;
+/* Reads the config.json of a U-Net or of a ControlNet. Defaults are those of diffusers' UNet2DConditionModel;
  * ControlNetModel has the same except for its own fields. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 
 enum { CHANNELS_MAX = 1 << 14, SAMPLES_MAX = 1 << 12, DEPTH_MAX = 64 };
 
-/* Fields of the diffusers class for networks that are not supported. */
+/* Fields of UNet2DConditionModel that have a value only in networks that are not supported; a file that sets one is
+ * refused. */
 static const char *const other_networks[] = {"class_embed_type",
                                              "class_embeddings_concat",
                                              "cross_attention_norm",
@@ -36,7 +37,7 @@ static bool is_early(struct config *config) {
 }
 
 static void read_sample_size(struct unet_config *unet, struct config *config) {
-  int size[2] = {64, 64}; /* default: the size of SD 1 and of SD 2 base */
+  int size[2] = {64, 64}; /* default size of the latent: that of SD 1 and of SD 2 base */
   bool one = config_length(config, "sample_size") == 1, early = is_early(config);
   if (config_has(config, "sample_size"))
     config_ints(config, "sample_size", 64, 1, SAMPLES_MAX, size, 2);
@@ -54,7 +55,9 @@ static void read_channels(struct unet_config *unet, struct config *config) {
     return;
   unet->levels = config_length(config, "block_out_channels");
   if (unet->levels < 1 || unet->levels > LEVELS_MAX) {
-    unet->levels = 1; /* a safe value to go on with; only the first error is reported */
+    /* the rest of the file is read as if the network had one level; later errors do not matter, because only the
+     * first one is reported */
+    unet->levels = 1;
     config_refuse(config, "block_out_channels", "its length", "1 to 8 levels are");
     return;
   }
@@ -65,8 +68,8 @@ static void read_layers(struct unet_config *unet, struct config *config) {
   config_ints(config, "layers_per_block", 2, 1, LAYERS_MAX, unet->layers, unet->levels);
 }
 
-/* Reads the block type of each level, which must be `plain` or the one with attention. usual[]: the values if the field
- * is missing. */
+/* Reads the type of the blocks at each level, which must be `plain` or the type with attention. usual[]: the values if
+ * the field is missing. */
 static void read_block_types(struct unet_config *unet, struct config *config, const char *key, const char *plain,
                              const char *cross, const bool usual[4], bool reversed, bool *attention) {
   bool given = config_has(config, key);
@@ -104,7 +107,8 @@ static void read_mid_block(struct unet_config *unet, struct config *config) {
     config_refuse(config, "mid_block_type", mid, "UNetMidBlock2DCrossAttn, UNetMidBlock2D or null is");
 }
 
-/* Reads the number of transformer blocks. The middle block has that of the innermost level's first attention. */
+/* Reads the number of transformer blocks of each attention. The middle block has as many as the first attention of the
+ * innermost level. */
 static void read_depths(struct unet_config *unet, struct config *config) {
   static const char *const down = "transformer_layers_per_block", *const up = "reverse_transformer_layers_per_block";
   int levels = unet->levels;
@@ -185,7 +189,7 @@ static void read_rest(struct unet_config *unet, struct config *config) {
   config_only_number(config, "conv_out_kernel", 3);
 }
 
-/* Refuses sizes that must divide each other and do not. */
+/* Refuses a config in which one of two sizes must divide the other and does not. */
 static void check_sizes(const struct unet_config *unet, struct config *config) {
   for (int i = 0; i < unet->levels; i++) {
     bool attention = unet->down_attention[i] || unet->up_attention[i] || (unet->mid_attention && i == unet->levels - 1);
@@ -218,7 +222,7 @@ int unet_config_parse(struct unet_config *unet, const char *text, const char *pa
   return config_finish(&config, err);
 }
 
-/* --- ControlNets --- */
+/* --- parsing the config of a ControlNet --- */
 
 /* Reads the number of transformer blocks at each level of a ControlNet. It may be 0, as in the smaller variants for
  * SDXL: an attention then consists of its two projections only. */

@@ -15,7 +15,7 @@
 #include "unet/checkpoint/yaml.h"
 
 enum { CHANNELS_MAX = 1 << 14, HEAD = 64, SINUSOID = 256 };
-/* --- configs --- */
+/* --- reading config.json --- */
 
 int t2i_config_parse(struct t2i_config *t2i, const char *text, const char *path, struct error *err) {
   static const int usual[] = {320, 640, 1280, 1280};
@@ -46,7 +46,7 @@ int t2i_config_parse(struct t2i_config *t2i, const char *text, const char *path,
   return config_finish(&config, err);
 }
 
-/* Reads the name of the class in a config.json. */
+/* Reads the name of a network's class from the text of its config.json. */
 static int read_class(char class[64], const char *text, const char *path, struct error *err) {
   struct config config;
   config_start(&config, text, path);
@@ -63,7 +63,7 @@ static int parse(struct control_network *network, const char *text, const char *
                                       : controlnet_config_parse(&network->controlnet, text, path, err);
 }
 
-/* Reads folder/config.json, and keeps its path as that of the network's config. Returns 1 if there is no such file. */
+/* Reads folder/config.json, and stores its path in the network. Returns 1 if there is no such file. */
 static int read_config(struct control_network *network, const char *folder, struct error *err) {
   char *path = text_path(folder, "config.json"), *text = NULL;
   if (!path)
@@ -79,13 +79,13 @@ static int read_config(struct control_network *network, const char *folder, stru
   return result;
 }
 
-/* --- configs from tensors --- */
+/* --- finding a network's config from the shapes of its tensors, for a file without config.json --- */
 
 static int refuse(const struct control_network *network, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s; give its diffusers folder", network->path, what);
 }
 
-/* Returns the number of transformer blocks of an attention. */
+/* Returns how many transformer blocks an attention has, from the names of its tensors. */
 static int count_depth(const struct safetensors *files, const char *attention) {
   int depth = 0;
   while (depth < LAYERS_MAX &&
@@ -115,7 +115,8 @@ static int text_width(const struct safetensors *files) {
   return 0;
 }
 
-/* Sets the heads of published networks: SD 1 has 8 at each level, the others have heads of 64 channels. */
+/* Sets the number of attention heads as published networks have it: SD 1 has 8 at each level, the others have heads of
+ * 64 channels. */
 static void read_heads(struct unet_config *body) {
   for (int i = 0; i < body->levels; i++)
     body->heads[i] = body->cross_attention_dim == 768 ? 8 : body->channels[i] / HEAD;
@@ -194,7 +195,8 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
 /* --- properties that no tensor shows --- */
 
 /* Reads whether a file's network is pooled from the config that web UIs write next to it, such as
- * "control_v11e_sd15_shuffle.yaml". *says becomes false if there is no config, or if it does not have the field. */
+ * "control_v11e_sd15_shuffle.yaml". *says becomes false if there is no config, or if the config does not have the
+ * field. */
 static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
   char *path = yaml_beside(network->path), *text = NULL;
   *says = false;
@@ -215,8 +217,8 @@ static bool has_word(const char *path, const char *word) {
   return false;
 }
 
-/* Returns true if the name contains "shuffle": the name of the file or folder; or the name of the folder in which the
- * file is, if the file has the standard name of diffusers. */
+/* Returns true if the network's file or folder has "shuffle" in its name. For a file with the standard name of
+ * diffusers, the name of the folder that contains it counts as well. */
 static bool is_named_shuffle(const char *path) {
   if (has_word(path, "shuffle") || strncmp(text_last_part(path), "diffusion_pytorch_model", 23))
     return has_word(path, "shuffle");
@@ -226,8 +228,8 @@ static bool is_named_shuffle(const char *path) {
   return named;
 }
 
-/* Decides by the network's name whether its outputs are pooled (global_pool_conditions), if its config does not have
- * that field. Logs what was assumed. */
+/* Decides by the network's name whether its outputs are pooled, that is, replaced by their mean over the picture, if
+ * its config does not have the field for this (global_pool_conditions). Logs if pooling is assumed. */
 static void settle_pooling(struct control_network *network, const struct log *log) {
   struct controlnet_config *net = &network->controlnet;
   if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))
@@ -259,12 +261,12 @@ static int find_pooling(struct control_network *network, const struct log *log, 
   return 0;
 }
 
-/* --- files --- */
+/* --- opening a network from a file or a folder --- */
 
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 
-/* Replaces the set of the file's tensors by a view in which they have the names of a diffusers folder. add: the
- * function of original.h for this kind of network. */
+/* Replaces network->weights.files by a view of them: the same tensors under the names that they have in a diffusers
+ * folder. add: the function of original.h that translates the names of this kind of network. */
 static int view_original(struct control_network *network, add_part *add, const char *prefix, struct error *err) {
   struct safetensors *files = network->weights.files, *view = NULL;
   int result = view_open(&view, &files, 1, err);
@@ -275,8 +277,8 @@ static int view_original(struct control_network *network, add_part *add, const c
   return result;
 }
 
-/* Finds a tensor whose name ends with `mark` after nothing or a dot, and stores what stands before that: the beginning
- * that programs put before all names of a network, such as "control_model." or "module.". */
+/* Finds a tensor named `mark`, or whose name ends with a dot and `mark`, and stores what comes before `mark` in the
+ * name: the text that some programs put before all names of a network, such as "control_model." or "module.". */
 static bool find_wrapper(const struct safetensors *files, const char *mark, char *wrapper, size_t size) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const char *name = safetensors_at(files, i)->name;
@@ -291,7 +293,8 @@ static bool find_wrapper(const struct safetensors *files, const char *mark, char
   return false;
 }
 
-/* Adds the tensors of a network with diffusers' names behind a beginning, without that. */
+/* Adds to the view the tensors whose names begin with `wrapper`, a text that a program has put before all names. In the
+ * view the names do not have this text. */
 static int add_unwrapped(struct safetensors *view, const struct safetensors *files, const char *wrapper,
                          struct error *err) {
   size_t length = strlen(wrapper);
@@ -304,8 +307,8 @@ static int add_unwrapped(struct safetensors *view, const struct safetensors *fil
   return 0;
 }
 
-/* Gives the file's tensors the names of a diffusers folder, if they have others. Returns 1 if nothing had to be
- * changed, or only a beginning of all names was taken off. */
+/* Gives the file's tensors the names of a diffusers folder, by a view of the file. Returns 1 if they had these names
+ * already, at most with a text before all of them, which is then removed. */
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
   bool t2i = network->type == CONTROL_T2I;
@@ -398,7 +401,7 @@ void control_network_close(struct control_network **network) {
   free(n);
 }
 
-/* --- checks that the network fits the model --- */
+/* --- checks that a control network fits the model --- */
 
 static const char *type_name(const struct control_network *network) {
   return network->type == CONTROL_T2I ? "T2I-Adapter" : "ControlNet";
@@ -414,7 +417,8 @@ const char *control_network_family(const struct control_network *network) {
                                                                      : "a family of its own";
 }
 
-/* Returns true if the network was made for the model's family. A ControlNet without attention fits any text. */
+/* Returns true if the network was made for the model's family. A ControlNet that does not attend to text fits models of
+ * any text width. */
 static bool is_of_family(const struct control_network *network, const struct unet_config *unet) {
   const struct unet_config *body = &network->controlnet.body;
   if (network->type == CONTROL_T2I)
@@ -460,7 +464,7 @@ int control_network_check(const struct control_network *network, const struct ch
   return 0;
 }
 
-/* --- printing --- */
+/* --- printing a network's config --- */
 
 static void print_list(FILE *out, const int *values, int count) {
   for (int i = 0; i < count; i++)

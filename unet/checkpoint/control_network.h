@@ -1,9 +1,11 @@
-/* Control networks: ControlNets and T2I-Adapters, which read a map and add to what the model's U-Net computes. They
- * come from a diffusers folder or one .safetensors file. The file may be in diffusers' key layout, with a config.json
- * in the same folder, or in the original layout, in which the config is derived from the tensors.
+/* Control networks: ControlNets and T2I-Adapters. They read a map of the picture, such as its edges or its depth, and
+ * add their outputs to those of blocks of the model's U-Net. They come from a diffusers folder or one .safetensors
+ * file. The file may have diffusers' key layout, with a config.json in the same folder, or the original layout, in
+ * which the config is derived from the tensors.
  *
- * Ownership: struct control_network owns everything except name. Threads: an open network is never changed, so any
- * thread may read it. */
+ * Ownership: struct control_network owns everything except name.
+ *
+ * Threads: an open network is never changed, so any thread may read it. */
 #ifndef UNET_CHECKPOINT_CONTROL_NETWORK_H
 #define UNET_CHECKPOINT_CONTROL_NETWORK_H
 
@@ -23,12 +25,13 @@ struct control_network {
   };
 };
 
-/* Opens a network. name is borrowed; the names of its resources begin with it, so that no two networks of a model may
- * share one. If properties that only a config could tell are assumed, a log line says so. The caller closes *network.
- * Errors are STATUS_MODEL. */
+/* Opens a network. name is borrowed; the names of the network's resources begin with it, so two networks of a model
+ * must have different names. If the network has no config, a log line says which properties are assumed. The caller
+ * closes *network. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is short. */
 int control_network_open(struct control_network **network, const char *path, const char *name, const struct log *log,
                          struct error *err);
-void control_network_close(struct control_network **network); /* Closes the files. Stores NULL; takes NULL. */
+/* Closes the files. *network becomes NULL; does nothing if it is NULL. */
+void control_network_close(struct control_network **network);
 
 /* Returns true if the folder's config.json names the class of a ControlNet or T2I-Adapter. */
 bool control_network_is_folder(const char *path);
@@ -36,9 +39,9 @@ bool control_network_is_folder(const char *path);
 /* Refuses a network that was made for another family than the model's, or for other sizes. */
 int control_network_check(const struct control_network *network, const struct checkpoint *checkpoint,
                           struct error *err);
-/* Returns the families' names for people: "SD 1", "SD 1 or SD 2". */
+/* Returns the names, for people, of the model families that the network fits: "SD 1", "SD 1 or SD 2". */
 const char *control_network_family(const struct control_network *network);
-/* Prints a description for people. */
+/* Prints a description of the network for people. */
 void control_network_print(const struct control_network *network, FILE *out);
 
 #endif

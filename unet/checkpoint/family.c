@@ -1,4 +1,5 @@
-/* Recognises the family of a single file by the shapes of its U-Net, and provides the family's configs. */
+/* Recognises the family of a single file by the tensors of its U-Net, finds out what the network predicts, and provides
+ * the family's configs. */
 #include "unet/checkpoint/family.h"
 
 #include <math.h>
@@ -9,17 +10,18 @@
 #include "unet/base/text.h"
 #include "unet/checkpoint/family_files.h"
 
-/* --- published configs --- */
+/* --- the configs with which families of models were published --- */
 
-/* A family, whose configs are files in assets/families. Those have only fields that differ from the defaults of the
- * classes in diffusers and transformers. */
+/* A family of models. Its configs are files in assets/families, which have only fields that differ from the defaults of
+ * the classes in diffusers and transformers. */
 struct family_row {
   const char *name;
-  int context, levels, layers; /* width of the text; levels of the U-Net; res blocks of its first level */
+  /* width of the text that the U-Net reads; number of levels of the U-Net; number of res blocks at its first level */
+  int context, levels, layers;
   enum { MID_NONE, MID_RESNET, MID_CROSS } mid;
-  int depth;          /* transformer blocks of the last attention in the down blocks */
-  const char *folder; /* the folder with unet/config.json */
-  /* the family whose text encoders, scheduler and autoencoder it has */
+  int depth;          /* number of transformer blocks in the last attention of the down blocks */
+  const char *folder; /* the folder in assets/families that has the config of the family's U-Net */
+  /* folders with the configs of text encoders, scheduler and autoencoder, which several families share */
   enum { STAGES_SD1, STAGES_SD2, STAGES_SDXL } stages;
 };
 
@@ -37,7 +39,8 @@ static const struct family_row rows[] = {
     {"BK-SDM tiny (SD 2)", 1024, 3, 1, MID_NONE, 1, "bk-sdm-v2-tiny", STAGES_SD2},
 };
 
-/* The folders that have the configs of all parts but the U-Net. */
+/* For each value of family_row.stages: the folder of assets/families with the configs of all parts of a model but the
+ * U-Net. */
 static const char *const stage_folders[] = {[STAGES_SD1] = "sd1", [STAGES_SD2] = "sd2", [STAGES_SDXL] = "sdxl"};
 
 const char *family_name(const struct family *family) {
@@ -72,7 +75,8 @@ static char *unet_config(const struct family *family, const char *published) {
 }
 
 static char *scheduler_config(const struct family *family, const char *published) {
-  /* A guess is not written as a field, so that signs of other weights (--unet) go before it. */
+  /* If the prediction is only a guess, the config gets no field for it, so that signs in other weights (--unet)
+   * decide. */
   bool guess = family->guessed && family->prediction == PREDICT_EPSILON;
   static const char *const predictions[] = {[PREDICT_EPSILON] = ", \"prediction_type\": \"epsilon\"",
                                             [PREDICT_V] = ", \"prediction_type\": \"v_prediction\"",
@@ -93,11 +97,11 @@ char *family_config(const struct family *family, const char *name) {
   return strcmp(name, "scheduler/scheduler_config.json") ? strdup(published) : scheduler_config(family, published);
 }
 
-/* --- signs in a file --- */
+/* --- signs in a file's tensors by which the model's family is recognised --- */
 
 struct signs {
   const struct safetensors *files;
-  int in, out;        /* input and output channels of the first convolution */
+  int in, out;        /* numbers of input and output channels of the first convolution */
   int context, label; /* widths of the text, and of the vector that is added to the time embedding; 0: none */
   int levels, layers, mid, depth;
 };
@@ -108,12 +112,13 @@ static const struct safetensor *find_unet(const struct signs *signs, const char 
   return safetensors_find(signs->files, full);
 }
 
-/* Returns a dimension of the tensor; 0: there is none, or it is too large for a network. */
+/* Returns dimension number `index` of the tensor; 0: the tensor or the dimension is missing, or the dimension is too
+ * large for a network. */
 static int dimension(const struct safetensor *t, int index) {
   return t && index < t->rank && index < SAFETENSOR_RANK_MAX && t->shape[index] <= 1 << 20 ? (int)t->shape[index] : 0;
 }
 
-/* Returns the width of the text, which is that of the first cross-attention; 0: there is none. */
+/* Returns the width of the text that the U-Net reads, which is that of its first cross-attention; 0: it has none. */
 static int find_context(const struct safetensors *files) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const struct safetensor *t = safetensors_at(files, i);
@@ -123,8 +128,8 @@ static int find_context(const struct safetensors *files) {
   return 0;
 }
 
-/* Counts the levels of the U-Net, which are one more than its downsampling blocks, and the layers of its first level,
- * which are the res blocks before the first downsampling block. */
+/* Counts the levels of the U-Net, which are one more than its downsampling blocks, and the number of res blocks at its
+ * first level, that is, before the first downsampling block. */
 static void count_levels(struct signs *signs) {
   char name[64];
   signs->levels = 1;
@@ -164,10 +169,10 @@ static void read_signs(struct signs *signs, const struct safetensors *files) {
                                                                       : MID_RESNET;
 }
 
-/* --- refusals --- */
+/* --- refusing models of families that are not supported --- */
 
-/* Returns the name of the network for the message, if the file resembles a supported model but is of another kind;
- * NULL: it is none of these. */
+/* Returns a network's name for the message, if the file looks like a supported model but is of another kind; NULL: it
+ * does not look like one of the known kinds. */
 static const char *look_alike(const struct signs *signs) {
   if (safetensors_find(signs->files, "cc_projection.weight"))
     return "Zero123, which turns objects";
@@ -209,10 +214,10 @@ static const struct family_row *find_row(const struct signs *signs) {
   return NULL;
 }
 
-/* --- prediction --- */
+/* --- recognising the family, and whether the network predicts noise or v --- */
 
-/* Tells SD 2 and SD 2 base apart, of which only the first predicts v. The standard deviation of a norm's trained biases
- * differs, and is the only sign in the tensors. *v: true if the network predicts v. */
+/* Tells SD 2, which predicts v, from SD 2 base, which does not. The only sign in the tensors is the standard deviation
+ * of a norm's trained biases. *v: true if the network predicts v. */
 static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   const struct safetensor *t = find_unet(signs, "output_blocks.11.1.transformer_blocks.0.norm1.bias");
   *v = false;
@@ -237,8 +242,8 @@ static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
   return result;
 }
 
-/* Decides what the network predicts. Signs in the file or in a config next to it come first. Without any, SD 2 is told
- * by its weights (v_by_spread), and other families get what is usual for them. */
+/* Decides what the network predicts. Signs in the file or in a config next to it come first. Without such signs,
+ * v_by_spread decides for SD 2, and other families get what is usual for them. */
 static int find_prediction(struct family *family, const struct signs *signs, struct error *err) {
   bool v = false;
   if (prediction_read(&family->signs, signs->files, err))

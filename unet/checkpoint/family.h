@@ -1,5 +1,5 @@
-/* Families of models: finds out from its tensors to which one a single file belongs, and provides the configs that the
- * family was published with. */
+/* Families of models (such as SD 1 or SDXL): finds out from a single file's tensors to which family it belongs, and has
+ * the configs with which the family was published. */
 #ifndef UNET_CHECKPOINT_FAMILY_H
 #define UNET_CHECKPOINT_FAMILY_H
 
@@ -13,23 +13,28 @@ struct family {
   const struct family_row *row;
   int in_channels;
   enum prediction prediction;
-  char prediction_by[160]; /* the sign by which the prediction was found, for messages: "its tensor v_pred" */
-  bool guessed;            /* true: no sign was found, so that the prediction is only the usual one of the family */
+  /* what showed whether the network predicts epsilon or v, as words for messages: "its tensor v_pred" */
+  char prediction_by[160];
+  /* true: no file tells what the network predicts; the spread of a norm's biases has decided (SD 2), or what is
+   * usual for the family is assumed */
+  bool guessed;
   bool zero_snr;
   struct prediction_signs signs;
 };
 
-/* The prefix of a U-Net's keys in the original layout. */
+/* Text with which the names of a U-Net's tensors begin in the original layout. */
 #define FAMILY_UNET "model.diffusion_model."
 
-/* Recognises the family by keys, shapes and metadata, and by configs next to the file. Refuses files of other networks,
- * and names the kind that they look like. */
+/* Finds out to which family a file belongs, from its tensors' names and shapes, and what its network predicts, also
+ * from its metadata and from configs next to it. Refuses files of other networks, and names the kind that they look
+ * like. Returns 0, or -1 with err. */
 int family_recognise(struct family *family, const struct safetensors *files, struct error *err);
-/* Refuses a model of the EDM formulation, which has the same tensors as SDXL. */
+/* Refuses a model that was trained with the EDM formulation of diffusion. Such a model has the same tensors as SDXL. */
 int family_refuse_edm(const struct safetensors *files, struct error *err);
-const char *family_name(const struct family *family); /* Returns the name for people: "SD 1". */
-/* Returns the text of a file of the family's folder, such as "unet/config.json". The caller frees it. NULL: there is no
- * such file, or memory is missing. */
+const char *family_name(const struct family *family); /* Returns the family's name for people: "SD 1". */
+/* Returns the text of a file of the family's folder, such as "unet/config.json", with the fields that were found out
+ * from the model's own file: in_channels, and what the network predicts. The caller frees it. NULL: there is no such
+ * file, or memory is missing. */
 char *family_config(const struct family *family, const char *name);
 
 #endif

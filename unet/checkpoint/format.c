@@ -32,7 +32,8 @@ static bool is_pickle(const unsigned char start[FORMAT_BYTES]) {
   return zip || (pickle && start[8] != '{');
 }
 
-/* Endings of networks that were compiled, or are for other programs. */
+/* File name endings of networks that were compiled, or are in the format of another program, with what to tell the
+ * user. */
 static const struct ending {
   const char *text, *is;
 } endings[] = {

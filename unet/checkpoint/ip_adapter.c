@@ -13,19 +13,19 @@
 
 enum {
   KEY_MAX = 512,
-  HEAD_DIM = 64 /* channels of a head, in every resampler */,
+  HEAD_DIM = 64 /* channels of an attention head, in every IP-Adapter with a resampler */,
   ATTENTIONS_MAX = 1024,
   TOKENS_LIMIT = 1024,
   DIMENSION_MAX = 1 << 16
 };
-/* --- sizes from tensors --- */
+/* --- finding an adapter's sizes from the shapes of its tensors --- */
 
 static int refuse(const struct safetensors *files, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s", safetensors_path(files), what);
 }
 
-/* Returns true for FaceID files: their projection has two layers and a norm, and reads faces that another network has
- * recognised. */
+/* Returns true for IP-Adapters of the kind FaceID: their projection has two layers and a norm, and reads faces that
+ * another network has recognised. */
 static bool is_face_id(const struct safetensors *files) {
   bool norm = safetensors_find_printed(files, "image_proj.norm.weight"),
        two = safetensors_find_printed(files, "image_proj.proj.2.weight");
@@ -109,9 +109,10 @@ const char *ip_config_form(const struct ip_config *c) {
   return forms[c->projection];
 }
 
-/* --- opening --- */
+/* --- opening an adapter and its image encoder --- */
 
-/* Replaces the set by a view in which the named tensors are matrices. */
+/* Replaces *files by a view of it in which the tensors with these names are matrices, because checkpoint_matrix reads
+ * no tensors of other ranks. */
 static int flatten(struct safetensors **files, const char *const names[], int count, struct error *err) {
   struct safetensors *view = NULL;
   int result = view_open(&view, files, 1, err);
@@ -154,14 +155,15 @@ static int read_vision(struct ip_adapter *a, const char *folder, struct error *e
   return result;
 }
 
-/* Returns how many channels the encoder gives to the projection: those of its last layer, or those of its embedding for
- * the linear kind. */
+/* Returns how many channels the adapter's projection reads from the image encoder: those of the encoder's last layer,
+ * or, in the linear kind, those of the picture's embedding. */
 static int width_given(const struct ip_adapter *a) {
   return a->config.projection == IP_LINEAR ? a->vision.projection_dim : a->vision.hidden_size;
 }
 
-/* Returns the first folder, among the places where encoders are published, whose encoder has the required width; if
- * none has, the first one that exists. The caller frees the path. */
+/* Returns the first folder, among those where image encoders are published, whose encoder has the width that the
+ * adapter reads. If none has this width, returns the first one that exists; NULL: none exists. The caller frees the
+ * path. */
 static char *look_beside(struct ip_adapter *a, const char *path) {
   static const char *const places[] = {"image_encoder", "../image_encoder", "../models/image_encoder",
                                        "models/image_encoder", "../sdxl_models/image_encoder"};

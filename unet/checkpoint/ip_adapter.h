@@ -1,7 +1,7 @@
 /* IP-Adapters. A file has additional attention layers for a U-Net, and a projection. The projection turns the output of
  * a CLIP vision network (the image encoder, a folder of its own) for a picture into tokens, to which these layers
- * attend. Tencent's files are supported, and are told by their keys: the linear kind, "plus" (a resampler) and "full
- * face" (an MLP).
+ * attend. Files of these kinds, published by Tencent, are supported, and recognised by the names of their tensors: the
+ * linear kind, "plus" (a resampler) and "full face" (an MLP).
  *
  * Ownership: struct ip_adapter owns everything it points to. Resources made from it refer to its files, as those of a
  * checkpoint do. */
@@ -10,7 +10,7 @@
 
 #include "unet/checkpoint/parts.h"
 
-/* config.json of a CLIPVisionModelWithProjection. */
+/* The fields of a CLIP image encoder's config.json (CLIPVisionModelWithProjection) that are used. */
 struct vision_config {
   int hidden_size, intermediate_size, layers, heads, projection_dim;
   int image_size, patch_size;
@@ -27,43 +27,48 @@ static inline int vision_tokens(const struct vision_config *config) {
 }
 
 enum ip_projection {
-  IP_LINEAR,    /* projection of the picture's embedding */
-  IP_RESAMPLER, /* "plus": queries that attend to all tokens of the encoder */
-  IP_MLP,       /* "full face": an MLP on each token */
+  IP_LINEAR,    /* one matrix that projects the picture's embedding to a few tokens */
+  IP_RESAMPLER, /* "plus": learned queries that attend to all tokens of the encoder (a resampler) */
+  IP_MLP,       /* "full face": an MLP that is applied to each token of the encoder */
 };
 
-/* Sizes that follow from the shapes of the file's tensors. */
+/* Sizes of an IP-Adapter, which are read from the shapes of the file's tensors. */
 struct ip_config {
   enum ip_projection projection;
-  int picture_width;               /* width of the encoder's output that the projection reads */
-  int text_width;                  /* width of the tokens, equal to that of the U-Net's text */
-  int tokens;                      /* number of tokens for a picture; 0 for the MLP, which has as many as the encoder */
-  int width, inner, heads, layers; /* sizes of the resampler */
-  int attentions;                  /* number of attention layers of the U-Net for which there are keys and values */
+  int picture_width; /* number of channels that the projection reads from the image encoder's output */
+  int text_width;    /* number of channels of a token, equal to that of the U-Net's text */
+  int tokens;        /* number of tokens for a picture; 0 with the MLP, which makes as many as the encoder */
+  /* sizes of the resampler: channels of its tokens, channels of its attention, attention heads, layers */
+  int width, inner, heads, layers;
+  int attentions; /* number of attention layers of the U-Net for which there are keys and values */
 };
 
 struct ip_adapter {
-  struct component weights; /* tensors image_proj.* and ip_adapter.* */
+  /* the file's tensors: those of the projection (image_proj.*) and of the attention layers (ip_adapter.*) */
+  struct component weights;
   struct ip_config config;
   struct component encoder;
   struct vision_config vision;
 };
 
-/* Reads the sizes alone, for the fuzzer and `reverie info`. */
+/* Reads an IP-Adapter's sizes from the shapes of its tensors, without opening an image encoder. */
 int ip_config_read(struct ip_config *config, const struct safetensors *files, struct error *err);
-/* Opens an adapter and its image encoder. encoder NULL: the encoder's folder is looked for where it is published: as
- * image_encoder, ../image_encoder or ../models/image_encoder next to the file. The caller closes *adapter. */
+/* Opens an adapter and its image encoder. encoder: folder of the image encoder; NULL: it is looked for where it is
+ * published, in the folders image_encoder and models/image_encoder next to the file or one folder above, and
+ * sdxl_models/image_encoder one folder above. The caller closes *adapter. Returns 0, or -1 with err; *adapter is then
+ * NULL. */
 int ip_adapter_open(struct ip_adapter **adapter, const char *path, const char *encoder, struct error *err);
-void ip_adapter_close(struct ip_adapter **adapter); /* Closes the files. Stores NULL; takes NULL. */
-/* Refuses an adapter that was made for another U-Net, by text width and number of attention layers. model: its name for
- * the message. */
+/* Closes the files. *adapter becomes NULL; does nothing if it is NULL. */
+void ip_adapter_close(struct ip_adapter **adapter);
+/* Refuses an adapter that was made for another U-Net: one with another text width or another number of attention
+ * layers. model: the model's name for the message. */
 int ip_adapter_check(const struct ip_adapter *adapter, const char *model, const struct unet_config *unet,
                      int attentions, struct error *err);
 /* Returns the number of tokens of a picture to which the U-Net attends. */
 int ip_adapter_tokens(const struct ip_adapter *adapter);
-/* Returns the models for which it was made, for people: "SD 1", "SDXL", "another model". */
+/* Returns the names, for people, of the models that the adapter was made for: "SD 1", "SDXL", "another model". */
 const char *ip_config_family(const struct ip_config *config);
-/* Returns "linear", "plus" or "full face". */
+/* Returns the kind of the adapter for people: "linear", "plus (resampler)" or "full face (MLP)". */
 const char *ip_config_form(const struct ip_config *config);
 
 #endif

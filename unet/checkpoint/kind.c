@@ -1,4 +1,4 @@
-/* Recognises files of weights by rules about the names of their tensors, and words the messages about them. */
+/* Recognises files of weights by rules about the names of their tensors, and writes the messages about them. */
 #include "unet/checkpoint/kind.h"
 
 #include <stdio.h>
@@ -6,8 +6,8 @@
 
 #include "unet/base/text.h"
 
-/* Returns the rest of a tensor's name after the prefixes that programs put before the names of a transformer network,
- * such as "model.diffusion_model.". */
+/* Returns a tensor's name without the words that programs put before the names of a transformer network's tensors, such
+ * as "model.diffusion_model.". */
 static const char *skip_prefixes(const char *name) {
   static const char *const prefixes[] = {"model.diffusion_model.", "diffusion_model.", "transformer.", "model.",
                                          "net."};
@@ -17,8 +17,9 @@ static const char *skip_prefixes(const char *name) {
   return name;
 }
 
-/* Returns true if the name matches: '*' text: it contains the text; '$' text: it ends with it; '@' pattern: it matches
- * without a transformer's prefix; otherwise: it begins with the text. */
+/* Returns true if a tensor's name matches the pattern `text`. The pattern's first character tells how: '*': the name
+ * contains what follows; '$': it ends with what follows; '@': what follows is a pattern for the name without a
+ * transformer's prefix. Any other pattern must be the beginning of the name. */
 static bool has_name(const char *name, const char *text) {
   if (*text == '*')
     return strstr(name, text + 1) != NULL;
@@ -43,8 +44,8 @@ bool weights_unet_layout(const struct safetensors *files, const char **prefix, b
   return false;
 }
 
-/* Returns true if the file has a tensor whose name matches the pattern, as has_name says. Two more patterns: '=' text:
- * a tensor has exactly this name; '%': there is a U-Net in any layout. */
+/* Returns true if the file has a tensor whose name matches the pattern, as in has_name. Two more patterns are known:
+ * '=': a tensor has exactly the name that follows; '%': the file has a U-Net in any key layout. */
 static bool matches(const struct safetensors *files, const char *text) {
   const char *prefix;
   bool original;
@@ -58,10 +59,11 @@ static bool matches(const struct safetensors *files, const char *text) {
   return false;
 }
 
-/* The first rule that matches counts, so special kinds come before those that their keys resemble. */
+/* The kinds of files, each with patterns for names of tensors. The first rule that matches counts, so special kinds
+ * come before more general ones with similar names. */
 static const struct rule {
   enum weights_kind kind;
-  const char *names[10]; /* one match is enough */
+  const char *names[10]; /* patterns for names; one of them must match a tensor of the file */
 } rules[] = {
     {WEIGHTS_CONTROL_DIFFERENCE, {"=difference"}},
     {WEIGHTS_CONTROL_LORA, {"=lora_controlnet"}},
@@ -82,7 +84,8 @@ static const struct rule {
     {WEIGHTS_GLIGEN, {"*position_net.", "*.fuser.linear."}},
     {WEIGHTS_CASCADE, {"clip_txt_mapper.", "clip_txt_pooled_mapper.", "effnet_mapper."}},
     {WEIGHTS_UNET, {"%"}},
-    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}}, /* FaceID files also contain a LoRA */
+    /* IP-Adapters come before LoRAs, because those of the kind FaceID contain a LoRA as well */
+    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}},
     {WEIGHTS_LORA,
      {"lora_unet_", "lora_te", "lycoris_", "lora_transformer_", "*.lora_A.", "*.lora_down.", "*_lora.down.",
       "*.lora.down.", "*.lora_linear_layer.", "*.hada_w1_a"}},
@@ -118,7 +121,7 @@ static const struct rule {
     {WEIGHTS_TINY,
      {"=encoder.layers.0.weight", "=decoder.layers.0.weight", "=encoder.0.weight", "=decoder.1.weight", "=0.weight",
       "=1.weight"}},
-    {WEIGHTS_UPSCALER, {"=body.0.weight"}}, /* compact ones, whose layers are a list */
+    {WEIGHTS_UPSCALER, {"=body.0.weight"}}, /* small upscaling networks, whose layers are a numbered list */
     {WEIGHTS_TEXT_ENCODER,
      {"text_model.embeddings.", "embeddings.token_embedding.", "=token_embedding.weight", "cond_stage_model.",
       "conditioner.embedders."}},
@@ -128,7 +131,7 @@ static const struct rule {
       "<", "bundle_emb."}},
 };
 
-/* Returns true if a file of the original layout has no part besides the U-Net. */
+/* Returns true if a file that has a U-Net in the original layout has no other part of a model. */
 static bool is_unet_alone(const struct safetensors *files) {
   static const char *const others[] = {"cond_stage_model.", "conditioner.", "first_stage_model.", "vae."};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -137,8 +140,8 @@ static bool is_unet_alone(const struct safetensors *files) {
   return true;
 }
 
-/* Returns true if the file has nothing but a few rows of a text encoder's width: the vectors of a word, under its own
- * name. */
+/* Returns true if the file has nothing but a few rows with the width of a text encoder: the vectors of a learned word,
+ * under the word's name. */
 static bool is_embedding(const struct safetensors *files) {
   size_t count = safetensors_count(files);
   for (size_t i = 0; i < count; i++) {

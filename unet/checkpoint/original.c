@@ -7,9 +7,9 @@
 
 enum { KEY_MAX = 512, BLOCKS_MAX = 100 };
 
-/* --- names --- */
+/* --- comparing and replacing parts of names --- */
 
-/* Returns the rest of the name after start; NULL: the name begins otherwise. */
+/* Returns what follows `start` in a name that begins with it; NULL: the name begins otherwise. */
 static const char *after(const char *name, const char *start) {
   size_t length = strlen(start);
   return strncmp(name, start, length) ? NULL : name + length;
@@ -30,8 +30,8 @@ struct rename {
   const char *from, *to;
 };
 
-/* Writes the name with its beginning replaced by the first entry that matches; false: none does. The list ends with an
- * empty entry. */
+/* Looks for the first entry of the list with whose text `from` the name begins, and writes to key the name with the
+ * entry's text `to` in its place. Returns false if there is no such entry. The list ends with an empty entry. */
 static bool rename_start(const char *name, const struct rename *list, char key[KEY_MAX]) {
   for (; list->from; list++) {
     const char *rest = after(name, list->from);
@@ -41,7 +41,7 @@ static bool rename_start(const char *name, const struct rename *list, char key[K
   return false;
 }
 
-/* --- views --- */
+/* --- adding tensors to a view under other names --- */
 
 static int add(struct safetensors *view, const struct safetensor *t, const char *key, struct error *err) {
   return view_add(view, &(struct view_tensor){.name = key, .from = t}, err);
@@ -57,7 +57,8 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
     const struct safetensor *t = safetensors_at(files, i);
     const char *name = after(t->name, prefix);
     char key[KEY_MAX];
-    /* In a file with several networks (no prefix), some tensors belong to none of them. */
+    /* if the network's names have no prefix, constants of the training (original_is_harmless) lie among its tensors;
+     * they are left out */
     bool beside = !*prefix && original_is_harmless(t->name);
     if (name && !beside && add(view, t, named(opaque, name, key) ? key : NULL, err))
       return -1;
@@ -65,10 +66,11 @@ static int add_named(struct safetensors *view, const struct safetensors *files, 
   return 0;
 }
 
-/* --- the U-Net --- */
+/* --- naming the tensors of a U-Net as diffusers does --- */
 
 /* The meaning in diffusers of a numbered block, input_blocks.N or output_blocks.N: a res block of some level, or a
- * downsampling. Numbers may be missing in a file of few blocks, so it is found out from the tensors in each block. */
+ * downsampling. Files of few blocks may lack some numbers, so the meaning is found out from the tensors in each
+ * block. */
 struct place {
   enum { PLACE_NONE, PLACE_RESNET, PLACE_DOWN } kind;
   int block, layer;
@@ -110,7 +112,8 @@ static void number_out(struct numbering *numbering, const struct safetensors *fi
   }
 }
 
-/* Names a tensor of a res block. where: diffusers' name of the block, "down_blocks.0.resnets.1.". */
+/* Writes the diffusers name of a tensor of a res block. where: diffusers' name of the block,
+ * "down_blocks.0.resnets.1.". */
 static bool name_resnet(const char *name, const char *where, char *key) {
   static const struct rename parts[] = {{"in_layers.0.", "norm1."},
                                         {"in_layers.2.", "conv1."},
@@ -123,7 +126,8 @@ static bool name_resnet(const char *name, const char *where, char *key) {
   return rename_start(name, parts, part) && snprintf(key, KEY_MAX, "%s%s", where, part) < KEY_MAX;
 }
 
-/* Names a tensor inside a numbered block: "0.in_layers.0.weight", "1.proj_in.weight" or "1.conv.weight". */
+/* Writes the diffusers name of a tensor in a numbered block. Such tensors are called "0.in_layers.0.weight",
+ * "1.proj_in.weight" or "1.conv.weight". */
 static bool name_in_block(const char *blocks, const struct place *place, const char *name, char *key) {
   char where[64];
   const char *rest;
@@ -175,11 +179,12 @@ int original_unet(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_unet, &numbering, err);
 }
 
-/* --- ControlNets --- */
+/* --- naming the tensors of a ControlNet as diffusers does --- */
 
 struct controlnet_names {
   struct numbering numbering;
-  /* Number of the last convolution that reads the map; the activations between the convolutions have numbers, too. */
+  /* number N of the last convolution (input_hint_block.N) among the layers that read the map; the activations between
+   * the convolutions are counted, too */
   int last_hint;
 };
 
@@ -217,7 +222,7 @@ int original_controlnet(struct safetensors *view, const struct safetensors *file
   return add_named(view, files, prefix, name_in_controlnet, &names, err);
 }
 
-/* --- T2I-Adapters --- */
+/* --- naming the tensors of a T2I-Adapter as diffusers does --- */
 
 static bool name_in_t2i(const void *opaque, const char *name, char *key) {
   const char *rest, *in;
@@ -236,9 +241,9 @@ int original_t2i(struct safetensors *view, const struct safetensors *files, cons
   return add_named(view, files, prefix, name_in_t2i, NULL, err);
 }
 
-/* --- names of all blocks --- */
+/* --- a list of the names of all modules of a U-Net --- */
 
-/* Numbers the blocks of a file that has all of them. */
+/* Fills *numbering for a U-Net that has all its blocks, so that the numbers of the blocks have no gaps. */
 static void number_all(struct numbering *numbering, int levels, const int *layers) {
   int in = 1, out = 0;
   for (int block = 0; block < levels; block++) {
@@ -260,13 +265,13 @@ static int pass_name(const struct numbering *numbering, const char *original, or
   return name_in_unet(numbering, original, key) ? each(opaque, original, key) : 0;
 }
 
-/* Calls `each` for every module that block number `number` of input_blocks or output_blocks (list) may have. Modules
- * that a block of this kind cannot have are skipped. */
+/* Calls `each` for every module that block number `number` of a U-Net may have. list: "input_blocks." or
+ * "output_blocks.". Modules that a block of this kind cannot have are skipped. */
 static int pass_block(const struct numbering *numbering, const char *list, int number, original_name *each,
                       void *opaque) {
   static const char *const others[] = {"0.op.", "1.", "1.conv.", "2.conv."};
   const struct place *place = &numbering->out[number], *next = place + (number + 1 < BLOCKS_MAX);
-  /* True for the last res block of an up block, after which an upsampling may follow. */
+  /* True for the last res block of an up block, which an upsampling may follow. */
   bool last = !next->kind || next->block != place->block;
   char original[KEY_MAX];
   int result = 0;
@@ -301,7 +306,7 @@ int original_unet_names(int levels, const int *layers, original_name *each, void
   return result;
 }
 
-/* --- CLIP --- */
+/* --- naming the tensors of a CLIP text encoder as transformers does --- */
 
 static bool name_in_clip(const void *opaque, const char *name, char *key) {
   (void)opaque;
@@ -312,7 +317,8 @@ int original_clip(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_clip, NULL, err);
 }
 
-/* Names a tensor of one layer, such as "ln_1.weight". */
+/* Writes to key transformers' name of a tensor of layer number `layer`. name: its name within the layer in OpenCLIP,
+ * for example "ln_1.weight". Returns false if no name is known. */
 static bool name_in_layer(int layer, const char *name, char *key) {
   static const struct rename parts[] = {
       {"ln_1.", "layer_norm1."}, {"ln_2.", "layer_norm2."},   {"attn.out_proj.", "self_attn.out_proj."},
@@ -322,7 +328,8 @@ static bool name_in_layer(int layer, const char *name, char *key) {
          snprintf(key, KEY_MAX, "text_model.encoder.layers.%d.%s", layer, part) < KEY_MAX;
 }
 
-/* Adds the three projections of an attention, which are one tensor: rows of q, then of k, then of v. */
+/* Adds the three projections of an attention to the view. The file has them as one tensor: rows of q, then of k, then
+ * of v. */
 static int add_projections(struct safetensors *view, const struct safetensor *t, int layer, const char *kind,
                            struct error *err) {
   static const char *const parts[] = {"q", "k", "v"};
@@ -338,7 +345,7 @@ static int add_projections(struct safetensors *view, const struct safetensor *t,
   return 0;
 }
 
-/* Adds a tensor outside of the layers. */
+/* Adds a tensor that belongs to no layer, such as the embeddings or the final norm. */
 static int add_end(struct safetensors *view, const struct safetensor *t, const char *name, struct error *err) {
   static const struct rename ends[] = {{"token_embedding.weight", "text_model.embeddings.token_embedding.weight"},
                                        {"positional_embedding", "text_model.embeddings.position_embedding.weight"},
@@ -377,10 +384,10 @@ int original_open_clip(struct safetensors *view, const struct safetensors *files
   return 0;
 }
 
-/* --- AutoencoderKL --- */
+/* --- naming the tensors of an AutoencoderKL as diffusers does --- */
 
 struct kl_levels {
-  int count; /* number of levels; the decoder numbers them in reverse */
+  int count; /* number of levels; the decoder of the original layout numbers them in reverse */
 };
 
 static bool name_in_attention(const char *name, const char *where, char *key) {
@@ -395,7 +402,8 @@ static bool name_in_kl_resnet(const char *name, const char *where, char *key) {
   return snprintf(key, KEY_MAX, "%s%s%s", where, rest ? "conv_shortcut." : "", rest ? rest : name) < KEY_MAX;
 }
 
-/* Names a tensor of one level in the encoder or decoder, such as "down.1.block.0.conv1.weight". */
+/* Writes the diffusers name of a tensor at one level of the encoder or decoder. The tensor is called, for example,
+ * "down.1.block.0.conv1.weight". */
 static bool name_in_level(const struct kl_levels *levels, const char *half, bool down, const char *name, char *key) {
   char where[64];
   const char *rest;
@@ -448,7 +456,7 @@ int original_kl(struct safetensors *view, const struct safetensors *files, const
   return add_named(view, files, prefix, name_in_kl, &levels, err);
 }
 
-/* --- tensors that are no weights --- */
+/* --- recognising tensors that are no weights, and can be ignored --- */
 
 bool original_is_harmless(const char *name) {
   static const char *const starts[] = {"model_ema.",

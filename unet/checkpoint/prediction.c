@@ -11,7 +11,7 @@
 
 #define YAML_LIMIT ((size_t)1 << 20)
 
-/* --- words --- */
+/* --- words that name what a network predicts, and the list of signs of it --- */
 
 static const struct word {
   const char *text;
@@ -42,15 +42,18 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
     signs->other = *sign;
 }
 
-/* --- configs next to the file --- */
+/* --- signs in configs next to the model's file --- */
 
-/* The findings in a web UI's config, which is read line by line. */
+/* What a web UI's config says about what the network predicts. The config is read line by line. */
 struct yaml {
-  /* Says: a line tells what the network predicts; latent: a line names a latent diffusion model. */
+  /* says: a line tells what the network predicts; latent: a line shows that the config is that of a latent diffusion
+   * model */
   bool says, latent;
   enum prediction prediction;
   bool zero_snr;
-  char strange[64]; /* the first unknown word for the prediction: "parameterization: edm"; "": none */
+  /* the first setting of the prediction that this program does not know, for a message: "parameterization: edm"; "":
+   * none */
+  char strange[64];
 };
 
 static bool has_text(const char *line, const char *end, const char *text) {
@@ -104,8 +107,8 @@ static struct yaml parse(const char *text) {
   struct yaml yaml = {.prediction = PREDICT_EPSILON};
   for (const char *line = text; *line; line = yaml_next_line(line))
     read_line(&yaml, line, yaml_line_end(line));
-  /* Without the field, a web UI takes the model for one that predicts the noise. With a schedule that ends at pure
-   * noise that is impossible. */
+  /* If a config does not tell the prediction, web UIs assume that the model predicts the noise. With a schedule that
+   * ends at pure noise this is impossible, so the model is taken to predict v. */
   if (!yaml.says && yaml.zero_snr)
     set(&yaml, PREDICT_V);
   yaml.zero_snr &= yaml.prediction != PREDICT_EPSILON;
@@ -120,8 +123,8 @@ bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_
   return yaml.says;
 }
 
-/* Adds the sign in the text of a web UI's config, if there is one. name: the config's name, for messages; by: the words
- * by which messages name the sign. */
+/* If the text of a web UI's config tells what the network predicts, adds this as a sign. name: the config's name, for
+ * messages; by: what messages call the sign. */
 static void add_text(struct prediction_signs *signs, const char *text, const char *name, const char *by) {
   struct yaml yaml = parse(text);
   struct prediction_sign sign = {.witness = WITNESS_CONFIG, .prediction = yaml.prediction};
@@ -147,7 +150,7 @@ static int read_beside(struct prediction_signs *signs, const char *path, struct 
   return result;
 }
 
-/* --- the file itself --- */
+/* --- signs in the model's file itself --- */
 
 static void read_tensors(struct prediction_signs *signs, const struct safetensors *files) {
   static const char *const names[] = {"v_pred", "ztsnr"};
@@ -187,7 +190,8 @@ static void read_metadata(struct prediction_signs *signs, const struct safetenso
   read_field(signs, files, "modelspec.architecture", architectures);
 }
 
-/* Reads the trainers' fields for a schedule that ends at pure noise, which is valid only with v prediction. */
+/* Reads the metadata fields in which trainers say that the noise schedule ends at pure noise. They count only if v
+ * prediction was found, because such a schedule is valid with no other. */
 static void read_zero_snr(struct prediction_signs *signs, const struct safetensors *files) {
   static const char *const fields[] = {"ss_zero_terminal_snr", "zero_terminal_snr", "ztsnr"};
   for (int i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
-/* Opens safetensors files and sets of shards. Nothing in a file is trusted: header, names, shapes, types and offsets
- * are all checked here. */
+/* Opens safetensors files and sets of shards. Files are not trusted: header, names, shapes, types and offsets are all
+ * checked here. */
 #include "unet/checkpoint/safetensors_impl.h"
 
 #include <cjson/cJSON.h>
@@ -15,13 +15,13 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/format.h"
 
-/* HEADER_LIMIT is that of the format: tags and thumbnails can make a header large. Each parsed value takes memory,
- * however short it is, so their number is limited as well; a tensor has about ten. */
+/* HEADER_LIMIT is the limit that the format sets: tags and thumbnails can make a header large. Each parsed JSON value
+ * takes memory, however short its text is, so the number of values is limited as well; a tensor has about ten. */
 #define HEADER_LIMIT ((uint64_t)100000000)
 enum { VALUES_MAX = 4 << 20 };
 #define INDEX_LIMIT ((size_t)8 << 20)
-/* Every shard stays open. Some processes may open only 256 files: three sets of this many leave room for other
- * files. */
+/* Largest number of shards. Every shard stays open, and some processes may open only 256 files: three sets of this many
+ * shards leave room for other files. */
 #define SHARDS_MAX 64
 
 static const struct type_info {
@@ -46,8 +46,8 @@ static int bad_tensor(const char *path, const char *name, const char *what, stru
                    text_quote(name).text, what);
 }
 
-/* Reads "shape"; *elements becomes the product. For more than SAFETENSOR_RANK_MAX dimensions, t->rank is their number,
- * and shape has only the first of them. */
+/* Reads the field "shape" of a tensor, and stores the product of its numbers in *elements. If there are more than
+ * SAFETENSOR_RANK_MAX dimensions, t->rank is their number, and shape has only the first of them. */
 static int read_shape(struct safetensor *t, const cJSON *shape, const char *path, uint64_t *elements,
                       struct error *err) {
   if (!cJSON_IsArray(shape))
@@ -148,8 +148,8 @@ static int compare_offsets(const void *a, const void *b) {
   return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Fails unless each byte of the data belongs to exactly one tensor. Programs write no other files, so the offsets are
- * wrong otherwise. */
+/* Fails unless each byte of the data belongs to exactly one tensor. In all files that programs write this is so; if it
+ * is not, the offsets are wrong. */
 static int check_cover(struct safetensors *files, size_t first, const struct weight_file *file, size_t at,
                        struct error *err) {
   size_t count = files->count - first;
@@ -169,7 +169,7 @@ static int check_cover(struct safetensors *files, size_t first, const struct wei
   return 0;
 }
 
-/* Parses the header, which is JSON padded with spaces. */
+/* Parses the file's header, which is JSON padded with spaces. */
 static cJSON *parse_header(const struct weight_file *file, const char *text, size_t length, struct error *err) {
   const char *end = NULL;
   cJSON *header;
@@ -184,7 +184,8 @@ static cJSON *parse_header(const struct weight_file *file, const char *text, siz
   return NULL;
 }
 
-enum { PREFIX_BYTES = 8 }; /* the header's length, little-endian; the header follows */
+/* number of bytes at the file's beginning with the header's length, little-endian; the header follows */
+enum { PREFIX_BYTES = 8 };
 
 static int refuse_header(const struct weight_file *file, uint64_t length, bool is_object, struct error *err) {
   if (format_is_pickle_name(file->path))
@@ -388,7 +389,7 @@ static int open_index(struct safetensors **result, const char *folder, const cha
   return 0;
 }
 
-/* Explains that the folder has no safetensors file, and names the pickle if there is one instead. */
+/* Fails with a message that the folder has no safetensors file; it names the pickle if there is one instead. */
 static int refuse_folder(const char *folder, const char *basename, struct error *err) {
   static const char *const pickles[] = {"%s/%s.bin",  "%s/%s.fp16.bin",    "%s/%s.bin.index.json",
                                         "%s/%s.ckpt", "%s/pytorch_%s.bin", "%s/pytorch_%s.bin.index.json"};
@@ -417,7 +418,7 @@ int safetensors_open(struct safetensors **files, const char *folder, const char 
       {".safetensors.index.json", true},
       {".fp16.safetensors", false},
       {".safetensors.fp16.index.json", true},
-      {".safetensors.index.fp16.json", true}, /* an older spelling */
+      {".safetensors.index.fp16.json", true}, /* older spelling of .safetensors.fp16.index.json */
   };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     char *path;
@@ -492,8 +493,8 @@ static size_t count_equal(const char *a, const char *b) {
   return count;
 }
 
-/* Returns the file with the tensor whose name is most similar, because a missing tensor probably belongs to that
- * file. */
+/* Returns the path of the file that has the tensor with the most similar name, because a missing tensor probably
+ * belongs in that file. */
 static const char *file_of_kin(const struct safetensors *files, const char *name) {
   const char *path = files->path;
   size_t best = 0;

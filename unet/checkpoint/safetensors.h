@@ -18,49 +18,52 @@ enum { SAFETENSOR_RANK_MAX = 5 };
 
 struct safetensor {
   const char *name; /* the name by which safetensors_find finds the tensor */
-  /* the name in the file, for messages; differs from name only in a view. No two tensors share the memory of this
-   * string */
+  /* name of the tensor in its file, for messages; in a view it may differ from `name`. No two tensors share the memory
+   * of this string */
   const char *key;
-  char type[12]; /* type as the file has it: "F16", "I64" */
-  /* the type is F32, F16 or BF16 with at most SAFETENSOR_RANK_MAX dimensions, so that dtype and shape are valid */
+  char type[12]; /* element type as the file names it: "F16", "I64" */
+  /* true: dtype and shape are valid, because the type is F32, F16 or BF16 and there are at most SAFETENSOR_RANK_MAX
+   * dimensions */
   bool usable;
   enum dtype dtype; /* type of a usable tensor */
   int rank;
   int64_t shape[SAFETENSOR_RANK_MAX];
-  bool transposed; /* the shape is [rows, columns], but the bytes are in the order [columns][rows] */
+  bool transposed; /* true: the shape is [rows, columns], but the values are stored in the order [columns][rows] */
   const struct weight_file *file;
-  size_t offset, bytes; /* position and length of the data in the file, little-endian */
+  size_t offset, bytes; /* position of the data in the file and its length, in bytes; the values are little-endian */
 };
 
 struct safetensors;
 
 /* Opens folder/basename.safetensors, else folder/basename.safetensors.index.json with its shards, else the files of the
- * "fp16" variant. The caller closes *files. Errors are STATUS_MODEL. */
+ * "fp16" variant. The caller closes *files. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is
+ * short. */
 int safetensors_open(struct safetensors **files, const char *folder, const char *basename, struct error *err);
-/* Opens one file. The caller closes *files. */
+/* Opens one file. The caller closes *files. Returns 0, or -1 with err, as safetensors_open does. */
 int safetensors_open_file(struct safetensors **files, const char *path, struct error *err);
-/* Closes the set; the files are closed with the last view that shares them. Stores NULL; takes NULL. */
+/* Closes the set; the files are closed with the last view that shares them. *files becomes NULL; does nothing if it is
+ * NULL. */
 void safetensors_close(struct safetensors **files);
 
-/* Return the number of tensors in the set, and the tensor at an index from 0 to that number - 1. Tensors are sorted by
- * name. */
+/* safetensors_count returns the number of tensors in the set; safetensors_at returns the tensor at an index from 0 to
+ * that number - 1. Tensors are sorted by name. */
 size_t safetensors_count(const struct safetensors *files);
 const struct safetensor *safetensors_at(const struct safetensors *files, size_t index);
-/* Returns the tensor of this name, which may be unusable; NULL: there is none. */
+/* Returns the tensor of this name, which may have a type that is not supported (usable false); NULL: there is none. */
 const struct safetensor *safetensors_find(const struct safetensors *files, const char *name);
-/* Returns the tensor of a name that is made by printf, or NULL as safetensors_find does. */
+/* Finds a tensor as safetensors_find does, by a name that is made by printf. */
 PRINTF_LIKE(2, 3)
 const struct safetensor *safetensors_find_printed(const struct safetensors *files, const char *format, ...);
 /* Returns a dimension of a usable tensor if it is from 1 to `most`, else 0. t may be NULL. */
 int safetensor_dimension(const struct safetensor *t, int index, int most);
 /* Returns the tensor of this name. If it is missing or unusable, returns NULL with an error that names the file. */
 const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err);
-/* Returns a field of the header's __metadata__: the first shard's that has metadata, or of a view that of its first
- * set; NULL: there is none. */
+/* Returns a field of the header's __metadata__; NULL: there is none. With several shards, the first one that has
+ * metadata counts; in a view, its first set. */
 const char *safetensors_metadata(const struct safetensors *files, const char *field);
-/* Returns the bytes of all tensors. */
+/* Returns how many bytes all tensors of the set take. */
 size_t safetensors_bytes(const struct safetensors *files);
-/* Returns the path that was opened, which of a sharded set is the index, for messages. */
+/* Returns the path that was opened, for messages. For a set of shards this is the path of the index. */
 const char *safetensors_path(const struct safetensors *files);
 
 #endif

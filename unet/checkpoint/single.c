@@ -12,7 +12,7 @@
 struct single {
   char *path;
   struct safetensors *files;
-  char *vocabulary; /* path of CLIP's merges; NULL: none */
+  char *vocabulary; /* path of CLIP's published list of byte-pair merges; NULL: none */
   bool recognised;
   struct family family;
 };
@@ -48,7 +48,7 @@ static const struct place *find_place(const struct single *single, const char *p
   return NULL;
 }
 
-/* --- open, close --- */
+/* --- opening and closing a single file --- */
 
 static int recognise(struct single *single, const struct checkpoint_sources *sources, const struct log *log,
                      struct error *err) {
@@ -115,9 +115,10 @@ const char *single_family(const struct single *single) {
   return single->recognised ? family_name(&single->family) : NULL;
 }
 
-/* --- the folder that the model would be --- */
+/* --- files of the diffusers folder that the single file stands for --- */
 
-/* Returns the rest of a path after the file's own; NULL: it is not below the file, or the family was not recognised. */
+/* Returns the part of `path` after the model file's own path; NULL: `path` does not begin with the model file's path,
+ * or the model's family was not recognised. */
 static const char *below(const struct single *single, const char *path) {
   size_t length = strlen(single->path);
   return single->recognised && begins(path, single->path) && path[length] == '/' ? path + length + 1 : NULL;
@@ -144,7 +145,7 @@ int single_tokenizer(const struct single *single, const char *path, struct token
   return tokenizer_open_clip(tokenizer, single->vocabulary, place && place->add == original_open_clip, err);
 }
 
-/* --- weights --- */
+/* --- the weights of a part (U-Net, text encoder, autoencoder) of the model --- */
 
 static const struct place *place_of(const char *name) {
   for (const struct place *place = places; place < places + PLACES; place++)
@@ -181,7 +182,7 @@ int single_check_parts(const struct single *single, bool second, struct error *e
                    single->path, count, count == 1 ? "" : "s", of, text_quote(first).text);
 }
 
-/* Explains that the file lacks a part, and how the part can be given. */
+/* Fails with a message that the file lacks a part, and how the user can give the part. */
 static int refuse_part(const struct single *single, const char *part, struct error *err) {
   if (!strcmp(part, "vae"))
     return error_set(err, STATUS_MODEL, "%s: has no vae; give one with --vae", single->path);
@@ -200,7 +201,7 @@ int single_weights(const struct single *single, struct component *component, str
   return view_finish(component->files, err);
 }
 
-/* --- U-Nets alone --- */
+/* --- files that have a U-Net and no other part of a model --- */
 
 static int add_plain(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err) {
   for (size_t i = 0; i < safetensors_count(files); i++) {

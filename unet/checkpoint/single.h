@@ -1,5 +1,5 @@
-/* A model in one file of the original key layout. Its parts are views of the file, and the configs of its family take
- * the place of a folder's.
+/* A model in one file of the original key layout. Its parts (U-Net, text encoders, autoencoder) are views of the file,
+ * and built-in configs of the model's family take the place of a folder's.
  *
  * A path below the file's own path, such as "model.safetensors/unet/config.json", stands for a file of the folder that
  * the model would be. */
@@ -13,32 +13,34 @@
 
 struct single;
 
-/* Opens sources->model, which is a file. Recognises its family, unless sources->config has configs for it. The caller
- * closes *single. */
+/* Opens sources->model, which is a file. Recognises the model's family, unless sources->config gives a folder with
+ * configs. The caller closes *single. */
 int single_open(struct single **single, const struct checkpoint_sources *sources, const struct log *log,
                 struct error *err);
-void single_close(struct single **single); /* Closes the file. Stores NULL; takes NULL. */
+void single_close(struct single **single); /* Closes the file. *single becomes NULL; does nothing if it is NULL. */
 
-/* Reads the config for a path below the file's own, such as "model.safetensors/unet/config.json". The caller frees
- * *text. Returns 1 if the path is not below the file's own, or if --config gives the configs. */
+/* Reads the config that stands at a path below the file's own, such as "model.safetensors/unet/config.json". The caller
+ * frees *text. Returns 0, or -1 with err if memory is short; 1 if the path is not below the file's own, or if --config
+ * gives the configs. */
 int single_config(const struct single *single, const char *path, char **text, struct error *err);
-/* Opens the weights of a part as a view of the file. */
+/* Opens the weights of a part of the model: component->files becomes a view (tensor_view.h) of the part's tensors in
+ * the file, under the names that they have in a diffusers folder. */
 int single_weights(const struct single *single, struct component *component, struct error *err);
-/* Refuses tensors of parts that the model would not read, and tensors of no part. second: the model has two text
- * encoders. */
+/* Refuses a file that has tensors of parts which the model would not read, or tensors of no part. second: true if the
+ * model has two text encoders. */
 int single_check_parts(const struct single *single, bool second, struct error *err);
-/* Opens the tokenizer for a path below the file's own. Returns 1 if the path is not below it, or if --config gives the
- * tokenizer. */
+/* Opens the tokenizer for a path below the file's own. Returns 0, or -1 with err; 1 if `path` does not begin with the
+ * file's own path, or if --config gives the tokenizer. */
 int single_tokenizer(const struct single *single, const char *path, struct tokenizer **tokenizer, struct error *err);
 
 /* Returns the family's name, "SD 1"; NULL: it was not recognised, because --config gives the configs. */
 const char *single_family(const struct single *single);
 
-/* Reads the signs in the file, and in configs next to it, of what the network predicts. */
+/* Reads what the file, and configs next to it, say about what the network predicts. */
 int single_prediction(const struct single *single, struct prediction_signs *signs, struct error *err);
 
 /* Opens a U-Net's file in any key layout, diffusers' or the original one, each with or without a prefix. *signs: the
- * signs of what it predicts. */
+ * signs of what the U-Net predicts. */
 int single_open_unet(struct safetensors **files, const char *path, struct prediction_signs *signs, struct error *err);
 
 #endif

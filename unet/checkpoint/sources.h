@@ -6,7 +6,7 @@
 
 #include "unet/sample/sampler.h"
 
-/* A setting that the user may turn on or off, or leave to what the files say. */
+/* A setting that the user may switch on or off, or leave to what the model's files say (SWITCH_AUTO). */
 enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
 
 enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PREDICTION_SAMPLE };
@@ -14,18 +14,23 @@ enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PRED
 /* The files of a model. All but `model` may be NULL. */
 struct checkpoint_sources {
   const char *model; /* a diffusers folder, or one .safetensors file in the original key layout */
-  const char *name;  /* name for people; NULL: that of the folder or file */
-  const char *vae;   /* an autoencoder's folder that replaces the model's own, which is then not opened */
+  const char *name;  /* name for people; NULL: the name of the folder or file */
+  /* a file or folder of an autoencoder, or the folder of a model that has one, which replaces the model's own
+   * autoencoder; NULL: none */
+  const char *vae;
   /* A U-Net's file, whose weights replace the model's, while the model's config is kept; or the folder of a U-Net or of
-   * a model, whose config is used as well. */
+   * a model, whose U-Net config is used as well. */
   const char *unet;
-  /* The following two are for a model that is one file. */
-  const char *config;     /* a diffusers folder whose configs and tokenizers are used; NULL: those of the family */
-  const char *vocabulary; /* CLIP's merges (gzip), for the tokenizer of a family */
-  /* The user's choice of what the network predicts; it replaces that of the scheduler's config or the family. */
+  /* config and vocabulary are used if the model is one file. */
+  /* a diffusers folder whose configs and tokenizers are used; NULL: the built-in ones of the model's family */
+  const char *config;
+  /* path of CLIP's list of merges (gzip), from which a family's built-in tokenizer is made; NULL: none */
+  const char *vocabulary;
+  /* The user's choice of what the network predicts; it replaces that of the scheduler's config or of the model's
+   * family. */
   enum prediction_choice prediction;
-  enum switch_choice zero_snr; /* the schedule ends at pure noise */
-  /* which layer of the text encoders is read, counted from the last one, which is 1; 0: the model's default */
+  enum switch_choice zero_snr; /* the user's choice whether the noise schedule ends at pure noise (zero terminal SNR) */
+  /* the layer of the text encoders that is read, counted from the last one, which is 1; 0: the model's default */
   int clip_skip;
 };
 

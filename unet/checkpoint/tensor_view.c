@@ -1,5 +1,5 @@
-/* Makes views of open sets. Each tensor of a view is a copy of the description of its original, with other name, rows
- * or shape; no data is copied. */
+/* Makes views of open sets. A view describes the tensors of other sets under other names, or with other rows or shapes;
+ * no data is copied. */
 #include "unet/checkpoint/tensor_view.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int refuse(const struct safetensor *t, const char *what, struct error *er
   return error_set(err, STATUS_MODEL, "%s: tensor %s: %s", t->file->path, text_quote(t->key).text, what);
 }
 
-/* Returns the number of elements of a shape; -1: it is invalid or too large. */
+/* Returns the number of elements that a shape has; -1: the shape is invalid or too large. */
 static int64_t elements(const int64_t *shape, int rank) {
   int64_t product = 1;
   for (int i = 0; i < rank; i++)

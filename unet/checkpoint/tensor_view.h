@@ -4,7 +4,7 @@
  *   view_open(&view, &files, 1, err);
  *   view_add(view, &(struct view_tensor){.name = "conv_in.weight", .from = t}, err);      for each tensor
  *   view_finish(view, err);                                                               then the view is open
- *   safetensors_close(&files);                                                            the view keeps a share
+ *   safetensors_close(&files);                                                            the view keeps the files open
  *
  * Messages about a tensor of a view name it as its file does. A tensor of a set may be in no view; the code that makes
  * the views decides whether that is an error. */
@@ -14,20 +14,26 @@
 #include "unet/checkpoint/safetensors.h"
 
 struct view_tensor {
-  const char *name;                   /* name in the view; NULL: the same as in the file */
-  const struct safetensor *from;      /* a tensor of one of the view's sets */
-  int64_t first, rows;                /* range in the first dimension of `from`; rows 0: all rows */
-  int rank;                           /* 0: the shape of `from`, with these rows */
-  int64_t shape[SAFETENSOR_RANK_MAX]; /* shape if rank is not 0; it has as many elements, in the same order */
-  bool transposed;                    /* the whole matrix is transposed to [columns, rows]; rank must be 0 */
+  const char *name;              /* name in the view; NULL: the same name as in the file */
+  const struct safetensor *from; /* the tensor, which must belong to one of the view's sets */
+  /* the view has rows first to first + rows - 1 of `from`, counted in its first dimension; rows 0: all rows */
+  int64_t first, rows;
+  /* number of dimensions in the view; 0: the tensor keeps the shape of `from`, except for its number of rows */
+  int rank;
+  /* shape in the view, if rank is not 0; it has as many elements as the chosen rows, in the same order */
+  int64_t shape[SAFETENSOR_RANK_MAX];
+  bool transposed; /* true: the whole matrix is transposed to [columns, rows]; rank must be 0 */
 };
 
-/* Makes a view without tensors, which keeps a share of each set; sets may be views. After a failure of this or the
- * following functions, the view is closed with safetensors_close. */
+/* Makes a view that has no tensors yet, for tensors of these sets, which may be views themselves. The sets stay open
+ * as long as the view. If this function or one of the following fails, the caller closes the view with
+ * safetensors_close. */
 int view_open(struct safetensors **view, struct safetensors *const *sets, int count, struct error *err);
-/* Adds a tensor. Fails if `from` has no such rows or cannot have this shape. */
+/* Adds a tensor to the view. Fails if `from` has not the rows that are asked for, or not as many elements as the
+ * shape. */
 int view_add(struct safetensors *view, const struct view_tensor *tensor, struct error *err);
-/* Completes the view; no tensor can be found in it before. Fails if two tensors have the same name or share bytes. */
+/* Completes the view; before that no tensor can be found in it. Fails if two tensors have the same name or share
+ * bytes. */
 int view_finish(struct safetensors *view, struct error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "unet/checkpoint/tensor_view.h"
 
 enum { KEY_MAX = 512, PATH_LENGTH_MAX = 4096, BLOCKS_MAX = 64 };
-/* --- configs from tensors --- */
+/* --- finding an autoencoder's config from the shapes of its tensors --- */
 
 static const struct safetensor *find(const struct safetensors *files, const char *format, int i, int j) {
   char name[KEY_MAX];
@@ -58,8 +58,9 @@ static int read_kl(struct autoencoder *a, bool xl, struct error *err) {
   return 0;
 }
 
-/* Counts the blocks of each level in the encoder or decoder (half: the beginning of its names) of a tiny autoencoder.
- * Each level begins and ends with a convolution. Returns the number of levels; 0: the tensors form no such sequence. */
+/* Counts the blocks at each level of a half of a tiny autoencoder. half: "encoder" or "decoder", the beginning of the
+ * tensors' names. Each level begins and ends with a convolution. Returns the number of levels; 0: the tensors form no
+ * such sequence. */
 static int count_blocks(const struct safetensors *files, const char *half, int blocks[LEVELS_MAX]) {
   char block[64], conv[64];
   int level = -1;
@@ -78,7 +79,7 @@ static int count_blocks(const struct safetensors *files, const char *half, int b
   return level > 0 ? level : 0;
 }
 
-/* Returns the path of the file with the tensors of this prefix. */
+/* Returns the path of the file that has the tensors whose names begin with this prefix. */
 static const char *half_path(const struct safetensors *files, const char *prefix) {
   for (size_t i = 0; i < safetensors_count(files); i++)
     if (!strncmp(safetensors_at(files, i)->name, prefix, strlen(prefix)))
@@ -106,9 +107,10 @@ static int read_tiny(struct autoencoder *a, struct error *err) {
   return 0;
 }
 
-/* --- AutoencoderKL --- */
+/* --- AutoencoderKL: renaming tensors as diffusers names them --- */
 
-/* Replaces the older names in a middle block's attention, which early versions of diffusers wrote. */
+/* Replaces a name that early versions of diffusers gave to a tensor of the middle block's attention. Returns false if
+ * the name needs no change. */
 static bool rename_kl(const char *name, char key[KEY_MAX]) {
   static const char *const names[][2] = {
       {".query.", ".to_q."}, {".key.", ".to_k."}, {".value.", ".to_v."}, {".proj_attn.", ".to_out.0."}};
@@ -167,10 +169,11 @@ static int view_kl(struct autoencoder *a, struct error *err) {
   return vae_files_rename(files, err);
 }
 
-/* --- tiny autoencoders --- */
+/* --- tiny autoencoders: renaming tensors, and joining files that have only the encoder or only the decoder --- */
 
-/* Translates a published name, "3.conv.0.weight", to that in a diffusers folder. There the decoder's layers are
- * numbered without the clamp, which is layer 0 of the published one. */
+/* Translates the name of a tensor of a published tiny autoencoder, "3.conv.0.weight", to the name in a diffusers
+ * folder. In diffusers the decoder's layers are numbered without the clamp, which is layer 0 of the published
+ * decoder. */
 static bool name_tiny(const char *half, const char *name, char key[KEY_MAX]) {
   char *end;
   if (!isdigit((unsigned char)*name))
@@ -180,7 +183,8 @@ static bool name_tiny(const char *half, const char *name, char key[KEY_MAX]) {
          snprintf(key, KEY_MAX, "%s.layers.%ld%s", half, layer, end) < KEY_MAX;
 }
 
-/* Adds the tensors of the encoder or decoder. prefix: that of its names in the file; "" if it has a file of its own. */
+/* Adds the tensors of the encoder or decoder to the view. prefix: the beginning of their names in the file; "" if the
+ * file has only this half. */
 static int add_half(struct safetensors *view, const struct safetensors *files, const char *half, const char *prefix,
                     struct error *err) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
@@ -220,10 +224,11 @@ static int view_pair(struct autoencoder *a, const char *encoder, const char *dec
 }
 
 /* Writes the paths of the two files of a pair. path is that of either file, such as "taesd_encoder.safetensors".
- * Returns false if its name contains neither "encoder" nor "decoder". */
+ * Returns false if the file's name contains neither "encoder" nor "decoder", or if the path is too long. */
 static bool name_pair(const char *path, char encoder[PATH_LENGTH_MAX], char decoder[PATH_LENGTH_MAX]) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
-  for (const char *at = name; (at = strstr(at, "coder")); at++) /* the last one in the name counts */
+  /* a name may contain both words; the last "encoder" or "decoder" in it counts */
+  for (const char *at = name; (at = strstr(at, "coder")); at++)
     if (at - name >= 2 && (!strncmp(at - 2, "en", 2) || !strncmp(at - 2, "de", 2)))
       found = at - 2;
   if (!found || strlen(path) >= PATH_LENGTH_MAX)
@@ -248,7 +253,7 @@ static int view_half(struct autoencoder *a, const char *path, struct error *err)
   return view_pair(a, encoder, decoder, err);
 }
 
-/* The names of the pairs that are published. */
+/* The names of the pairs of files that are published. */
 static const char *const published[] = {"taesd", "taesdxl", "taesd3", "taef1", "taef2"};
 enum { PUBLISHED = sizeof published / sizeof *published };
 
@@ -257,7 +262,8 @@ static bool has_half(const char *folder, const char *name, const char *half, cha
          platform_exists(path);
 }
 
-/* Returns the path of one file of the folder's only pair; NULL: there is none, or several. *count: number of pairs. */
+/* Returns the path of one file if the folder has exactly one pair of files; NULL: there is none, or there are several.
+ * *count: number of pairs. */
 static const char *find_pair(const char *folder, int *count, char path[PATH_LENGTH_MAX]) {
   const char *found = NULL;
   *count = 0;
@@ -271,7 +277,7 @@ static const char *find_pair(const char *folder, int *count, char path[PATH_LENG
   return has_half(folder, found, "encoder", path) || has_half(folder, found, "decoder", path) ? path : NULL;
 }
 
-/* --- all kinds --- */
+/* --- opening an autoencoder of any kind --- */
 
 bool vae_files_are(const char *path) {
   char name[PATH_LENGTH_MAX];
@@ -304,7 +310,8 @@ static int view_file(struct autoencoder *a, const char *path, struct error *err)
   return is_half(a->weights.files) ? view_half(a, path, err) : view_whole(a, err);
 }
 
-/* Reads the config.json in the folder of the file at `path`. Returns 1 if there is none. */
+/* Reads the config.json in the folder of the file at `path`. Returns 0, or -1 with err; 1 if there is no such
+ * config. */
 static int read_config(struct autoencoder *a, const char *path, struct error *err) {
   const char *slash = strrchr(path, '/');
   char config[PATH_LENGTH_MAX], *text = NULL;

@@ -1,20 +1,21 @@
 /* Autoencoders in files of their own, with or without a config in the same folder: an AutoencoderKL in any of its key
- * layouts, a tiny autoencoder as a whole, or the pair of files in which tiny ones are published
+ * layouts, a tiny autoencoder as a whole, or the pair of files in which tiny autoencoders are published
  * (taesd_encoder.safetensors and taesd_decoder.safetensors). */
 #ifndef UNET_CHECKPOINT_VAE_FILES_H
 #define UNET_CHECKPOINT_VAE_FILES_H
 
 #include "unet/checkpoint/parts.h"
 
-/* Returns true if path is a file of an autoencoder, or a folder that holds an encoder's and a decoder's file and no
- * config. */
+/* Returns true if path is a file, whatever its contents, or a folder without a config that has a file of a published
+ * pair of encoder and decoder. */
 bool vae_files_are(const char *path);
-/* Opens the files and fills in all of the autoencoder except folder and names of its weights. xl: it belongs to an SDXL
- * model, whose scaling factor differs from SD's, which the file does not show. */
+/* Opens the files and fills in all of the autoencoder except the folder and the names of its weights. xl: true if the
+ * autoencoder belongs to an SDXL model, whose scaling factor differs from that of SD; the file does not show it.
+ * Returns 0, or -1 with err. */
 int vae_files_open(struct autoencoder *autoencoder, const char *path, bool xl, struct error *err);
 
-/* Renames the tensors of an AutoencoderKL from a diffusers folder, if they have the older names: *files is replaced by
- * a view. */
+/* If the tensors of an AutoencoderKL from a diffusers folder have the names of early diffusers, replaces *files by a
+ * view (tensor_view.h) in which they have the present names. */
 int vae_files_rename(struct safetensors **files, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@ char *yaml_beside(const char *path) {
   static const char *const endings[] = {".yaml", ".yml", ".YAML", ".YML"};
   static const char own[] = ".safetensors";
   size_t whole = strlen(path), stem = whole - (text_ends(path, own) ? strlen(own) : 0);
-  for (int i = 0; i < 8; i++) { /* NAME.yaml first, then NAME.safetensors.yaml */
+  for (int i = 0; i < 8; i++) { /* tries NAME.yaml first, then NAME.safetensors.yaml */
     char *yaml;
     if (asprintf(&yaml, "%.*s%s", (int)(i < 4 ? stem : whole), path, endings[i % 4]) < 0)
       return NULL;
@@ -28,7 +28,7 @@ static bool is_name(char c) {
   return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Returns the beginning of a value after spaces, quotes, and a tag or an anchor ("!!str v", "&name v"). */
+/* Returns the beginning of a value, after spaces, quotes, and a tag or an anchor (YAML's marks "!!str", "&name"). */
 static const char *skip_marks(const char *value, const char *end) {
   value += strspn(value, "\"' \t");
   while (value < end && (*value == '!' || *value == '&')) {
@@ -63,7 +63,7 @@ const char *yaml_find_below(const char *line, const char *key, size_t *length) {
   const char *below = skip_marks(next, end);
   for (*length = 0; below + *length < end && is_name(below[*length]);)
     ++*length;
-  if (memchr(below, ':', (size_t)(end - below))) /* the next line has another key */
+  if (memchr(below, ':', (size_t)(end - below))) /* the next line has another key, so this key has no value */
     *length = 0;
   return below;
 }

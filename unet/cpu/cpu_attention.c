@@ -1,21 +1,22 @@
-/* Attention in blocks of keys with a running softmax, so that scores stay in the cache. Keys are transposed first: both
- * products then read contiguous rows and multiply them by single values. */
+/* Attention in blocks of keys with a running softmax, so that scores stay in the cache (as in FlashAttention: Dao et
+ * al., 2022). Keys are transposed first: so both products read contiguous rows and multiply them by single values. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
 
 enum {
-  ROWS = 6,                   /* queries at a time: with WIDE vectors for each they fill the registers */
-  WIDE = LANES == 16 ? 4 : 2, /* vectors for each query */
-  GROUPS = 4,                 /* number of groups of ROWS queries that use a block of keys while it is in the cache */
-  BLOCK = 256,                /* keys in a block */
+  ROWS = 6, /* number of queries computed at a time; their results, WIDE vectors for each, fill the registers */
+  WIDE = LANES == 16 ? 4 : 2, /* number of vectors of results for each query that are in registers at a time */
+  GROUPS = 4,  /* number of groups of ROWS queries that use a block of keys while the block is in the cache */
+  BLOCK = 256, /* number of keys in a block */
 };
 
 static int round_up(int x, int multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-/* --- packing: for each head, keys as [dim][keys], values as [keys][dim], rows padded to whole vectors --- */
+/* --- packing: for each head, keys are stored as [dim][keys], values as [keys][dim], with rows padded to whole vectors
+ * --- */
 
 size_t KERNEL(cpu_attend_packed)(int keys, int dim) {
   return (size_t)dim * (size_t)round_up(keys, LANES) + (size_t)keys * (size_t)round_up(dim, LANES);
@@ -33,14 +34,15 @@ static const float *packed_values(const struct attend *a, int n, int head) {
   return packed_keys(a, n, head) + (size_t)a->dim * (size_t)round_up(all_keys(a), LANES);
 }
 
-/* A token's key and value in one head. */
+/* Where to find the key and the value of one token, for one head. */
 struct token {
   const void *k, *v;
   enum dtype k_dtype, v_dtype;
-  size_t k_at, v_at; /* their first elements */
+  size_t k_at, v_at; /* indices of the key's and the value's first element in the arrays k and v */
 };
 
-/* Returns token number `key` of both segments together. */
+/* Returns where to find the key and value of token number `key`. The tokens of earlier frames (k2, v2) follow those of
+ * k and v. */
 static struct token token_of(const struct attend *a, int n, int head, int key) {
   size_t first = (size_t)head * (size_t)a->dim;
   if (key < a->keys) {
@@ -69,16 +71,17 @@ static void pack_row(const struct attend *a, int n, int head, int key) {
     for (int i = 0; i < count; i++)
       keys[(size_t)(d + i) * pitch + (size_t)key] = column[i];
   }
-  if (key == all_keys(a) - 1) /* padding after the last key must be a number */
+  /* The lanes of the last vector after the last key are set to 0, so that they are no NaN. */
+  if (key == all_keys(a) - 1)
     for (int d = 0; d < a->dim; d++)
       for (size_t i = (size_t)all_keys(a); i < pitch; i++)
         keys[(size_t)d * pitch + i] = 0;
 }
 
-/* --- the two products, for ROWS rows --- */
+/* --- the two matrix products, for ROWS queries at a time --- */
 
-/* acc[r][j] += sum over i < count of a[r * a_pitch + i] * b[i * b_pitch + j], for ROWS rows r and the j of `wide`
- * vectors. */
+/* Adds to acc[r][j], for ROWS rows r and the columns j of `wide` vectors, the sum over i < count of a[r * a_pitch + i]
+ * * b[i * b_pitch + j]. */
 INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                      size_t acc_pitch, const int wide) {
   vec sum[ROWS][WIDE];
@@ -107,7 +110,7 @@ INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pi
       vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
 }
 
-/* Does the same as multiply for all columns j < columns of b; columns is a multiple of LANES. */
+/* Does the same as `multiply`, in as many calls as the columns of b need; columns is a multiple of LANES. */
 static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                          size_t acc_pitch, int columns) {
   int c = 0;
@@ -119,12 +122,13 @@ static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t 
 
 /* --- softmax --- */
 
-/* The memory of one thread for GROUPS * ROWS queries. Rows of q and out after the last query of a picture are computed
+/* The memory with which one thread computes GROUPS * ROWS queries. Queries after the last one of a picture are computed
  * but not used. */
 struct tile {
   float scores[ROWS * BLOCK];
   float max[GROUPS * ROWS], sum[GROUPS * ROWS];
-  float data[]; /* q [GROUPS * ROWS][dim], out [GROUPS * ROWS][round_up(dim)] */
+  /* q: the queries, [GROUPS * ROWS][dim]; after it out: their results, [GROUPS * ROWS][round_up(dim)] */
+  float data[];
 };
 
 size_t KERNEL(cpu_attend_tile)(int dim) {
@@ -132,8 +136,9 @@ size_t KERNEL(cpu_attend_tile)(int dim) {
   return (size_t)round_up((int)(sizeof(struct tile) / sizeof(float) + data), 16);
 }
 
-/* Turns scores [0, columns) into weights relative to the running maximum, and those from `valid` on into 0; scales the
- * sums of earlier blocks of keys accordingly. */
+/* Turns scores 0 to columns - 1 of one query into softmax weights relative to the highest score so far (*max). Scores
+ * from `valid` on belong to no key and become 0. If the highest score has grown, *sum and `out`, the sums over earlier
+ * blocks of keys, are scaled down to it. */
 static void soften_row(float *scores, int valid, int columns, float *max, float *sum, float *out, int out_columns) {
   for (int c = valid > 0 ? valid : 0; c < columns; c++)
     scores[c] = -INFINITY;
@@ -141,7 +146,7 @@ static void soften_row(float *scores, int valid, int columns, float *max, float 
   for (int c = 0; c < columns; c += LANES)
     highest = vec_max(highest, vec_load(scores + c));
   float top = vec_highest(highest);
-  if (top == -INFINITY) /* no key has been attended to, in this block or before */
+  if (top == -INFINITY) /* this query has attended to no key so far: all scores are masked */
     top = 0;
   for (int c = 0; c < columns; c += LANES) {
     vec weight = vec_exp(vec_load(scores + c) - top);
@@ -159,10 +164,11 @@ static void soften_row(float *scores, int valid, int columns, float *max, float 
   *max = valid > 0 || *max != -INFINITY ? top : *max;
 }
 
-/* --- one block of queries of one head --- */
+/* --- one tile: some queries of one head --- */
 
 struct place {
-  int n, head, first, count; /* queries [first, first + count) */
+  /* number of the tile's picture and of its head; its queries are first to first + count - 1 */
+  int n, head, first, count;
 };
 
 static void load_queries(const struct attend *a, const struct place *p, float *q) {
@@ -190,7 +196,8 @@ static void store_rows(const struct attend *a, const struct place *p, const floa
   }
 }
 
-/* Computes the scores of ROWS queries for keys [key, key + count), and adds the weighted values to out. */
+/* Attends ROWS queries, those of group number `group`, to keys key to key + count - 1: computes their scores, and adds
+ * the values, weighted by the softmax, to the tile's `out`. */
 static void attend_block(const struct attend *a, const struct place *p, struct tile *tile, int group, int key,
                          int count) {
   int out_pitch = round_up(a->dim, LANES), columns = round_up(count, LANES), row = group * ROWS;

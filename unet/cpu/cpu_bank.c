@@ -1,10 +1,11 @@
-/* The definition of the bank's ops (op_memory.h): their state, and the rings of keys and values. */
+/* The definition of the bank's ops (op_memory.h), with which self-attention also attends to earlier frames: the count
+ * of stored frames, and the ring buffers with these frames' keys and values. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 
 #include <string.h>
 
-/* Returns a state of whole numbers. */
+/* Returns the address of a state (a tensor that outlives a run) whose values are int32 (ELEMENT_WHOLE). */
 static int32_t *whole(const struct cpu_program *program, struct tensor t) {
   return cpu_data(program, t);
 }
@@ -31,7 +32,7 @@ static void recall_run(const struct cpu_run *run, const struct cpu_node *node) {
   bank[BANK_AGE] = (bank[BANK_AGE] + 1) % params->every;
 }
 
-/* Copies count values, and converts them if the types differ. */
+/* Copies count values from one tensor's memory to another's, and converts them if the types differ. */
 static void copy(struct element to_type, void *to, size_t to_at, struct element from_type, const void *from,
                  size_t from_at, size_t count) {
   size_t size = element_size(to_type);

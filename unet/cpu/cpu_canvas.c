@@ -1,4 +1,5 @@
-/* The definition of the ops of a canvas that follows the camera. Their places are computed by canvas_place.h. */
+/* The definition of the ops of the canvas, an endless plane on which the scene stands still while the camera moves.
+ * canvas_place.h computes where a frame lies on it. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -12,7 +13,7 @@ static void place_run(const struct cpu_run *run, const struct cpu_node *node) {
   canvas_move(cpu_data(run->program, op->place), &motion, &op->size);
 }
 
-/* A picture that OP_CANVAS_DRAW reads. */
+/* A picture whose pixels OP_CANVAS_DRAW reads. */
 struct drawn {
   const float *x;
   int h, w, c;

@@ -1,5 +1,5 @@
-/* Convolutions by Winograd's algorithm, whose arithmetic is in cpu_winograd.c: which convolutions use it, and their
- * weights and inputs. */
+/* Convolutions by Winograd's algorithm, whose arithmetic is in cpu_winograd.c. This file decides which convolutions use
+ * it, and prepares their weights and inputs. */
 #include <stdlib.h>
 
 #include "unet/cpu/cpu_conv.h"
@@ -7,10 +7,10 @@
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
 
-/* Limits below which Winograd's algorithm is slower than a direct convolution. CHANNELS_LEAST: with fewer input
- * channels its transforms take too long. TILES_LEAST: its weights are four times as large, and with fewer tiles of 4x4
- * outputs reading them takes longer than is saved; TILES_LEAST_LARGE holds for weights of more than LARGE bytes, which
- * do not fit into the caches. */
+/* Limits below which Winograd's algorithm is slower than a direct convolution. CHANNELS_LEAST: least number of input
+ * channels; with fewer the transforms take too long. TILES_LEAST: least number of tiles of 4x4 outputs; the transformed
+ * weights are four times as large, and with fewer tiles it takes longer to read them than the algorithm saves.
+ * TILES_LEAST_LARGE: the same for weights of more than LARGE bytes, which do not fit into the caches. */
 enum { CHANNELS_LEAST = 16, TILES_LEAST = 16, TILES_LEAST_LARGE = 64, LARGE = 16 << 20 };
 
 bool cpu_winograd_takes(const struct op *op) {
@@ -22,7 +22,7 @@ bool cpu_winograd_takes(const struct op *op) {
   return c->weight.c >= CHANNELS_LEAST && tiles >= (bytes < LARGE ? TILES_LEAST : TILES_LEAST_LARGE);
 }
 
-/* --- time rows --- */
+/* --- adding biases from the time embedding (time rows), one for each picture --- */
 
 static void add_row(void *y, enum dtype dtype, const float *row, int count) {
   float *f32 = y;
@@ -61,11 +61,11 @@ static int transform(struct device *base, const struct derived *copy, struct err
 
 static const struct form transformed = {.make = transform};
 
-/* --- a run --- */
+/* --- running a convolution --- */
 
-/* Offsets into the op's scratch. Its beginning is the kernel's own; then bias + time at vector_at, scratch of
- * cpu_gather at work_at, and the input at input_at. The last two are used if `gathered`: a norm, an activation or a
- * second input must be applied first. */
+/* Offsets, in bytes, of the parts of a convolution's scratch memory. The kernel's own scratch is at 0. vector_at: the
+ * sum of bias and time row (bias from the time embedding). work_at: scratch for cpu_gather; input_at: the input after a
+ * norm or an activation, or after both inputs were concatenated. These two are used only if `gathered` is true. */
 struct plan_of_scratch {
   struct cpu_input input;
   bool gathered;
@@ -92,7 +92,8 @@ static int prepare(struct cpu_program *program, struct cpu_node *node, struct er
   return node->state ? 0 : -1;
 }
 
-/* Returns bias + time, either of which may be missing. */
+/* Returns the values that are added to each output channel: the sum of bias and time row (bias from the time
+ * embedding), either of which may be missing; NULL if both are. */
 static const float *offsets(const struct cpu_program *program, const struct op_conv *op, float *sum) {
   const float *bias = cpu_f32(program, op->bias), *time = cpu_f32(program, cpu_time_of_all(op));
   if (!bias || !time)

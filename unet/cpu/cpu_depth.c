@@ -1,5 +1,6 @@
-/* The definition of the ops around a depth network: patches, tokens as pictures, interpolation, and a range that
- * follows the scene. Rows are divided among threads, which changes no result. */
+/* The definition of the ops around a network that estimates depth: cutting a picture into patches, joining tokens to
+ * a picture, interpolation, and the slowly changing range of depths. Rows are divided among threads, which changes no
+ * result. */
 #include "unet/base/cubic.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
@@ -59,7 +60,7 @@ static void unpatch_run(const struct cpu_run *run, const struct cpu_node *node) 
 
 /* --- interpolation --- */
 
-/* The two neighbouring samples between which a value is interpolated, and the second one's share of it. */
+/* The two neighbouring samples between which a value is interpolated, and the weight of the second one. */
 struct between {
   int at[2];
   double share;
@@ -71,7 +72,8 @@ static struct between between_of(int i, int from, int to) {
   return (struct between){{first, first + 1 < from ? first + 1 : first}, place - first};
 }
 
-/* Interpolates channel k of x, a picture of width w with c channels, between four pixels: two rows and two columns. */
+/* Interpolates channel k of the picture x, of width w with c channels, between two rows (down) and two columns
+ * (across). */
 static double mix(const float *x, int w, int c, const struct between *down, const struct between *across, int k) {
   double rows[2];
   for (int i = 0; i < 2; i++) {
@@ -106,7 +108,7 @@ static void resize_run(const struct cpu_run *run, const struct cpu_node *node) {
     }
 }
 
-/* --- the range --- */
+/* --- the range of depths by which a map is scaled --- */
 
 static double square_mean(const struct op_range *op, const float *x, int row, int column) {
   double sum = 0;
@@ -116,7 +118,8 @@ static double square_mean(const struct op_range *op, const float *x, int row, in
   return sum / ((double)op->size * op->size);
 }
 
-/* Returns by which fraction of the distance the kept range moves towards this frame's range, low to high. */
+/* Returns the fraction, 0 to 1, by which the stored range of depths moves towards this frame's range, low to high (the
+ * formula of OP_RANGE). */
 static double followed(double speed, const float range[3], double low, double high) {
   double width = fmax((double)range[1] - (double)range[0], high - low);
   double far = fmax(fabs(low - (double)range[0]), fabs(high - (double)range[1]));
@@ -132,7 +135,8 @@ static void range_run(const struct cpu_run *run, const struct cpu_node *node) {
   for (int row = 0; row < op->x.h / op->size; row++)
     for (int column = 0; column < op->x.w / op->size; column++) {
       double mean = square_mean(op, x, row, column);
-      sum += mean - mean; /* adds 0, or NaN if mean is not finite */
+      /* adds 0 if mean is finite, and makes the sum NaN if it is not, so that a frame with such values is ignored */
+      sum += mean - mean;
       low = fmin(low, mean);
       high = fmax(high, mean);
     }

@@ -1,11 +1,7 @@
-/* The inside of the CPU device: the structs that functions which run ops read, and what such a function must provide.
- *
- * There are three layers, and each replaces some functions of the one before by faster ones:
- *   cpu_ops.c, cpu_ops_aux.c, cpu_pixels.c, cpu_depth.c, cpu_maps.c   the definition: plain loops ("cpu:plain")
- *   cpu_fast.c, cpu_conv.c   threaded, vectorised C, whose kernels know neither plans nor devices
- *   cpu_dnnl.c               convolutions and linear layers through oneDNN
- *
- * cpu_memory.c and cpu_weights.c are below these layers; cpu_layout.c and cpu.c, the device itself, are above them. */
+/* The inside of the CPU device: the structs that functions which run ops read, and what such a function must provide
+ * (struct cpu_impl). There are three layers of these functions: the plain definitions (cpu_definition.h), vectorised
+ * kernels (cpu_fast.c), and convolutions and linear layers by oneDNN and Winograd's algorithm (cpu_dnnl.c, cpu_conv.c).
+ * A later layer replaces functions of the earlier ones by faster ones; "cpu:plain" has the definitions alone. */
 #ifndef UNET_CPU_CPU_DEVICE_H
 #define UNET_CPU_CPU_DEVICE_H
 
@@ -18,105 +14,120 @@ struct cpu_kernels;
 struct cpu_dnnl;
 
 struct cpu_resource {
-  float *data; /* FP32 in device order; NULL until it is needed */
+  float *data; /* the values, as FP32 in the layout of the device; NULL: they were not needed so far */
   size_t bytes;
 };
 
-/* The memory of one of a program's states. */
+/* Memory for one state (a tensor that keeps its values between runs) of a program's plan. */
 struct cpu_state {
   unsigned char *data;
-  size_t bytes; /* 0: another program, the owner, has allocated the data */
+  size_t bytes; /* size of the memory in bytes; 0: it belongs to another program, the owner (program_options.owner) */
 };
 
 struct cpu_device {
   struct device base;
 
-  /* Constant once the device is open. */
-  const struct cpu_impl *impl[OP_TYPES]; /* the implementation of each op */
+  /* The following field is constant once the device is open. */
+  const struct cpu_impl *impl[OP_TYPES]; /* the functions that run ops of each type, as this device has chosen them */
 
-  /* Entries are filled under the lock base.weights. Afterwards only device_update changes them. */
-  struct cpu_resource *resource; /* RESOURCES_MAX entries, with the indices of resources.list */
+  /* The entries of `resource` are filled while the lock base.weights is held. Afterwards only device_update changes
+   * them. */
+  /* memory of each resource, at the resource's index in resources.list; RESOURCES_MAX entries */
+  struct cpu_resource *resource;
 
-  /* Changed by the thread that prepares and releases programs. */
-  struct arena arena, scratch; /* memory of temporaries, and of ops while they run: see plan/arena.h */
+  /* The fields `arena` and `scratch` are changed by the thread that prepares and releases programs. */
+  /* memory of all programs' temporaries, and scratch memory of the op that is running: see plan/arena.h */
+  struct arena arena, scratch;
 
-  /* Constant once the device is open. */
+  /* The following two fields are constant once the device is open. */
   int threads;
-  bool bf16; /* tensors between convolutions and linear layers are bfloat16 */
+  bool bf16; /* true: the results of convolutions and linear layers are stored as bfloat16; false: as FP32 */
 
-  /* Bytes and allocations are under the lock base.memory; the thread that runs programs changes the other counters. */
+  /* The number of bytes and of allocations are protected by the lock base.memory; the thread that runs programs changes
+   * the other counters. */
   struct device_counters counters;
 
-  /* Changed by the thread that prepares programs. */
-  size_t picture_bytes; /* bytes of pictures that are included in counters.bytes: see cpu_count_pictures */
+  /* The following field is changed by the thread that prepares programs. */
+  size_t picture_bytes; /* bytes in counters.bytes that belong to the pool of pictures (cpu_count_pictures) */
 
-  /* Constant once the device is open. */
-  bool plain;                        /* the device is "cpu:plain" */
-  const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
-  struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */
+  /* The following three fields are constant once the device is open. */
+  /* true: the device is "cpu:plain", which runs the definitions alone; false: faster functions replace some of them */
+  bool plain;
+  const struct cpu_kernels *kernels; /* vectorised kernels for this processor; NULL on "cpu:plain" */
+  /* data for calls of oneDNN; NULL: the device is "cpu:plain", or the program was built without oneDNN */
+  struct cpu_dnnl *dnnl;
 
-  /* Read and changed under the lock base.weights; derived_version only by the thread that runs programs. */
-  struct derived_table derived; /* weights in the forms that oneDNN and cpu_winograd.c need */
-  uint64_t derived_version;     /* version of the resources for which `derived` is up to date */
+  /* copies of weights in the layouts that oneDNN and cpu_winograd.c need; read and changed while the lock base.weights
+   * is held */
+  struct derived_table derived;
+  /* version of the resources for which `derived` is up to date; only the thread that runs programs reads and changes
+   * it, without a lock */
+  uint64_t derived_version;
 
-  /* Constant once the device is open. */
-  char detail[192]; /* libraries and instruction sets in use */
+  /* The following field is constant once the device is open. */
+  char detail[192]; /* the libraries and instruction sets in use, as text */
   const struct log *log;
 };
 
-/* An op of a program. */
+/* An op of a program, with all that was prepared for running it. */
 struct cpu_node {
   const struct op *op;
   const struct cpu_impl *impl;
-  void *state; /* made by impl->prepare, read by impl->run, freed by impl->free */
+  void *state; /* data of this op, which impl->prepare makes, impl->run reads and impl->free frees */
 };
 
 struct cpu_program {
   struct program base;
 
-  /* Filled while the program is prepared, and constant afterwards. */
+  /* The following fields are set while the program is prepared, and constant afterwards. */
   struct cpu_device *device;
   const struct plan *plan;
-  bool own_memory;      /* program_options.own_memory */
-  size_t picture_bytes; /* program_options.picture_bytes */
-  unsigned char *arena; /* memory of arena_share */
+  /* copy of program_options.own_memory: true: temporaries have memory of their own, false: they are in the arena */
+  bool own_memory;
+  /* copy of program_options.picture_bytes: bytes that device.c will allocate for the pool of pictures */
+  size_t picture_bytes;
+  unsigned char *arena; /* memory of the temporaries: the program's share of the arena (arena_share) */
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
-  bool bf16;      /* the device's bf16; false if the plan writes states that other programs read, which expect FP32 */
-  size_t *offset; /* offset of each temporary, in bytes */
-  struct element *element; /* type of each temporary and state (plan_place): FP32 or bfloat16 */
-  struct cpu_state *state; /* the plan's states */
+  /* true: the results of convolutions and linear layers are stored as bfloat16; false: as FP32, also if the plan writes
+   * states that other programs read as FP32 */
+  bool bf16;
+  size_t *offset; /* offset of each temporary in `arena`, in bytes */
+  /* type, FP32 or bfloat16, of each temporary and state (a tensor that outlives a run), indexed by plan_place */
+  struct element *element;
+  struct cpu_state *state; /* memory of each of the plan's states (tensors that outlive a run) */
   struct cpu_node *nodes;
-  void *scratch; /* memory of scratch_share, which the op that is running may use */
+  void *scratch; /* memory that the op which is running may use for intermediate results; it belongs to scratch_share */
   size_t scratch_bytes;
 
-  /* Changed by the thread that runs the program. */
-  const struct op *failed; /* an op that could not be run */
-  /* for OP_PIXELS_IN: cpu_pixels_row floats for each thread. It grows when wider frames come, which is the only
-   * allocation that a run may make. */
+  /* The following fields are changed by the thread that runs the program. */
+  const struct op *failed; /* the first op that failed in the present run; NULL: none did */
+  /* Memory for OP_PIXELS_IN: cpu_pixels_row floats for each thread. It grows when wider frames come; no other
+   * allocation is made in a run. */
   float *rows;
   size_t rows_bytes;
 };
 
-/* The arguments of one run, while it lasts. */
+/* The arguments of one run, which exist only while the run lasts. */
 struct cpu_run {
   struct cpu_program *program;
   const struct run_params *params;
-  const struct frame *frames;   /* the frames of OP_PIXELS_IN */
+  const struct frame *frames;   /* the frames that OP_PIXELS_IN reads */
   const struct frame *pictures; /* the pictures whose planes OP_PIXELS_OUT writes */
-  int iteration;                /* iteration of the plan's loop; 0 outside it */
-  double *seconds;              /* the time of op i, in seconds, is added to seconds[i]; NULL: times are not measured */
+  int iteration;                /* number of the present iteration of the plan's loop, from 0; 0 outside the loop */
+  double *seconds; /* times of the ops in seconds: that of op i is added to seconds[i]; NULL: times are not measured */
 };
 
 /* The functions that run the ops of one type. */
 struct cpu_impl {
-  /* Prepares an op when its program is prepared: reserves scratch with cpu_reserve and fills node->state. Resources are
-   * loaded already. NULL: nothing to prepare. */
+  /* Prepares an op when its program is prepared: reserves scratch with cpu_reserve and fills node->state. The resources
+   * are loaded already. NULL: there is nothing to prepare. */
   int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
-  void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* allocates nothing */
+  void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* runs the op; must not allocate memory */
   void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is none */
-  bool takes_bf16;   /* operands x, x2, q, k, v, residual and y may be bfloat16; otherwise all are FP32 */
-  bool packs_weight; /* prepare keeps the weight in a layout of its own, so the weight's FP32 data is not loaded */
+  bool takes_bf16; /* true: the operands x, x2, q, k, v, residual and y may be bfloat16; false: they must all be FP32 */
+  /* true: `prepare` copies the weight to another layout, so the weight's FP32 data need not be loaded */
+  bool packs_weight;
 };
 
 #endif

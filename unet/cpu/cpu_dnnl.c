@@ -1,8 +1,8 @@
 /* Convolutions and linear layers through oneDNN (2.x C interface); this is the only file that calls it. Primitives are
- * made when a program is prepared, weights are packed once for all programs, and a run only executes.
+ * made when a program is prepared, weights are packed once for all programs, and a run only executes the primitives.
  *
  * Every status is checked, but version 2.6 seldom returns one if memory runs out: its C++ throws through the C
- * interface and aborts the program (app/run/setup.c reports that), or uses the NULL it was given and crashes. */
+ * interface and aborts the program (app/run/setup.c reports that), or it uses a NULL pointer and crashes. */
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
 
-/* Details of a copy (plan/derived.h): which rows of a weight it has, and the layout that a primitive asked for. */
+/* The variant of a weight's copy for oneDNN (plan/derived.h): which rows of the weight the copy has, and in which
+ * layout a primitive reads them. */
 struct packing {
   int first, rows;
   dnnl_memory_desc_t desc;
@@ -23,11 +24,13 @@ struct packing {
 
 struct cpu_dnnl {
   dnnl_engine_t engine;
-  /* stream runs the primitives of runs; packing packs weights, possibly at the same time on another thread */
+  /* two oneDNN streams: `stream` for running primitives, `packing` for packing weights, possibly at the same time on
+   * another thread */
   dnnl_stream_t stream, packing;
 };
 
-/* A oneDNN primitive with the addresses of its arguments. Those in the program's scratch are set before each run. */
+/* A oneDNN primitive with the addresses of its arguments. Addresses in the program's scratch memory are set before each
+ * run. */
 struct layer {
   dnnl_primitive_desc_t desc;
   dnnl_primitive_t primitive;
@@ -35,20 +38,25 @@ struct layer {
   int arg_count;
 };
 
-/* The state of an op, made by its prepare for its run. Offsets are in bytes, into the program's scratch. */
+/* The data that an op's `prepare` makes for its `run`. Offsets are in bytes, into the program's scratch memory. */
 struct state {
   struct cpu_input input;
-  bool gathered;   /* the input is computed into scratch at input_at; otherwise the primitive reads x in place */
-  bool sum_vector; /* bias + time is computed into scratch at vector_at, and serves as the bias */
+  /* true: a norm, an activation or a second input is applied first, into scratch memory at input_at; false: the
+   * primitive reads x in place */
+  bool gathered;
+  /* true: the sum of bias and time row (bias from the time embedding) is computed into scratch memory at vector_at, and
+   * the primitive reads it as its bias */
+  bool sum_vector;
   size_t input_at, work_at, vector_at, gate_at, product_at, inner_at;
-  struct layer layer, gate; /* gate: with GEGLU, the second half of the features, which is computed first */
+  /* the op's primitive; gate: with GEGLU, the primitive for the second half of the features, which runs first */
+  struct layer layer, gate;
 };
 
 static int check(dnnl_status_t status, const char *what, struct error *err) {
   return status == dnnl_success ? 0 : error_set(err, STATUS_DEVICE, "oneDNN: %s: %s", what, dnnl_status2str(status));
 }
 
-/* --- the device --- */
+/* --- what oneDNN can compute on this processor, and closing it --- */
 
 static bool has_isa(dnnl_cpu_isa_t isa) {
   return (dnnl_get_effective_cpu_isa() & isa) == isa;
@@ -96,8 +104,9 @@ fail:
   return status;
 }
 
-/* Packs a weight from the resource's FP32 data, which is read from the checkpoint temporarily if it is not loaded. A
- * matrix [rows][in] is oneDNN's [in, rows] transposed; a convolution's [out][kh][kw][in] is its [out, in, kh, kw]. */
+/* Packs a weight from the resource's FP32 data, which is read from the checkpoint for this moment if it is not loaded.
+ * The shapes differ in order: a matrix [rows][in] is [in, rows] to oneDNN, a convolution's [out][kh][kw][in] is [out,
+ * in, kh, kw]. */
 static int pack(struct device *base, const struct derived *copy, struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;
   const struct packing *packing = copy->detail;
@@ -128,7 +137,7 @@ static bool same_packing(const void *a, const void *b) {
 
 static const struct form packed = {.detail_bytes = sizeof(struct packing), .same = same_packing, .make = pack};
 
-/* --- a layer: primitive, arguments, scratch --- */
+/* --- a layer: a primitive with its arguments and scratch memory --- */
 
 static void layer_free(struct layer *layer) {
   for (int i = 0; i < layer->arg_count; i++)
@@ -151,7 +160,8 @@ static int add_argument(struct cpu_dnnl *d, struct layer *layer, int which, cons
   return 0;
 }
 
-/* Sets an argument's address for this run. On failure the program's `failed` names the op. */
+/* Sets the address of a primitive's argument for this run. If oneDNN fails, the op is stored in the program's field
+ * `failed`. */
 static void set_argument(const struct cpu_run *run, const struct cpu_node *node, const struct layer *layer, int which,
                          void *data) {
   for (int i = 0; i < layer->arg_count; i++)
@@ -170,7 +180,8 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   case ACT_GELU:
     return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_gelu_erf, 0, 0);
   case ACT_TANH3: {
-    /* Two steps instead of linear, tanh, linear: version 2.6 would use the first linear's factor for both. */
+    /* 3 tanh(x / 3) as two steps, linear and a tanh with the scale 3. As three, with a linear step at the end, oneDNN
+     * 2.6 would use the first linear step's factor for both. */
     dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear, 1.0f / 3, 0);
     return status == dnnl_success ? dnnl_post_ops_append_eltwise(ops, 3, dnnl_eltwise_tanh, 0, 0) : status;
   }
@@ -179,13 +190,14 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   }
 }
 
-/* The operations of a primitive on its product before this is stored: multiply it by the gate, add the residual (before
- * or after the activation), apply the activation. */
+/* The steps that a primitive applies to its product before it stores it: multiply it by the gate, add the residual
+ * (before or after the activation), apply the activation. */
 struct after {
   enum activation act;
-  bool residual;                  /* the residual is added: it was copied to y, or y has its memory */
-  bool residual_last;             /* the residual is added after the activation, otherwise before it */
-  const dnnl_memory_desc_t *gate; /* layout of the gate by which the product is multiplied first; NULL: there is none */
+  bool residual;      /* true: the residual is added to the product; it is in y's memory already */
+  bool residual_last; /* true: the residual is added after the activation; false: before it */
+  /* layout of the gate (the second half of GEGLU), by which the product is multiplied first; NULL: there is no gate */
+  const dnnl_memory_desc_t *gate;
 };
 
 static int make_attributes(const struct after *after, dnnl_primitive_attr_t *attr, struct error *err) {
@@ -209,7 +221,7 @@ fail:
   return status;
 }
 
-/* Makes a layer's primitive for this oneDNN op descriptor. */
+/* Creates the oneDNN primitive of a layer from an op descriptor. */
 static int layer_make(struct cpu_dnnl *d, struct layer *layer, const_dnnl_op_desc_t op, const struct after *after,
                       struct error *err) {
   dnnl_primitive_attr_t attr = NULL;
@@ -222,7 +234,8 @@ static int layer_make(struct cpu_dnnl *d, struct layer *layer, const_dnnl_op_des
   return status;
 }
 
-/* Addresses of a layer's input, bias and output. NULL: they are in scratch, so a run sets them. */
+/* Addresses of a layer's input, bias and output. NULL: the value is in scratch memory, and each run sets its
+ * address. */
 struct places {
   void *src, *bias, *dst;
   bool has_bias;
@@ -261,7 +274,7 @@ static void layer_run(const struct cpu_run *run, const struct cpu_node *node, co
     run->program->failed = node->op;
 }
 
-/* --- functions for convolutions and linear layers --- */
+/* --- helpers of convolutions and linear layers: types, inputs, residuals --- */
 
 static dnnl_data_type_t data_type(enum dtype dtype) {
   return dtype == DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;
@@ -271,7 +284,8 @@ static enum dtype product_type(const struct cpu_program *program) {
   return program->bf16 ? DTYPE_BF16 : DTYPE_F32;
 }
 
-/* Decides if oneDNN's primitive can read x in place; otherwise reserves scratch for the input. */
+/* Decides whether oneDNN's primitive can read x in place; if not, reserves scratch memory for the input after its norm,
+ * activation or concatenation. */
 static void plan_input_of(const struct cpu_program *program, struct state *s, struct tensor x, struct tensor x2,
                           const struct prologue *prologue, bool upsample, size_t *total) {
   s->input = (struct cpu_input){x, x2, prologue, upsample};
@@ -288,7 +302,8 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
   return (char *)run->program->scratch + at;
 }
 
-/* Computes the layer's input into scratch if it is not read in place, and sets its address for this run. */
+/* Computes the primitive's input into scratch memory, if it cannot read x in place, and sets the address for this
+ * run. */
 static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   const struct state *s = node->state;
   if (!s->gathered)
@@ -298,7 +313,7 @@ static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   set_argument(run, node, &s->layer, DNNL_ARG_SRC, out);
 }
 
-/* Copies the residual to y, because the primitive adds its product to y. */
+/* Copies the residual to y if it is not there, because the primitive adds its product to y. */
 static void run_residual(const struct cpu_run *run, struct tensor residual, struct tensor y) {
   const struct cpu_program *p = run->program;
   if (tensor_exists(residual) && cpu_data(p, residual) != cpu_data(p, y))
@@ -406,7 +421,7 @@ static int linear_make(struct cpu_program *program, struct layer *layer, const s
   return layer_make(program->device->dnnl, layer, &desc, after, err);
 }
 
-/* Prepares GEGLU's second half of the features, whose GELU is stored in scratch. */
+/* Prepares the product for the second half of GEGLU's features, the gate. Its GELU is stored in scratch memory. */
 static int gate_prepare(struct cpu_program *program, struct state *s, const struct op_linear *op,
                         const struct places *at, size_t *total, struct error *err) {
   struct after after = {.act = ACT_GELU};
@@ -468,7 +483,8 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- inject --- */
 
-/* Returns OP_INJECT's product alone, as a linear layer. Its result goes to scratch and is added to y afterwards. */
+/* Returns a linear layer that computes the matrix product of an OP_INJECT. The product goes to scratch memory;
+ * afterwards it is multiplied by each picture's factor and added to y. */
 static struct op_linear product_of(const struct op_inject *op) {
   return (struct op_linear){.x = op->x, .weight = op->weight, .bias = op->bias};
 }

@@ -1,4 +1,5 @@
-/* Convolutions and linear layers through oneDNN. Without oneDNN cpu_no_dnnl.c implements these functions. */
+/* Functions for convolutions and linear layers through oneDNN. cpu_no_dnnl.c implements them for builds without
+ * oneDNN. */
 #ifndef UNET_CPU_CPU_DNNL_H
 #define UNET_CPU_CPU_DNNL_H
 
@@ -8,8 +9,8 @@
  * out. */
 int cpu_dnnl_open(struct cpu_device *device, struct error *err);
 void cpu_dnnl_close(struct cpu_device *device);
-/* cpu_dnnl_has_bf16 is true if oneDNN can multiply bfloat16 on this processor, cpu_dnnl_has_amx if it does so with
- * matrix units (AMX), which are much faster than anything in FP32. */
+/* cpu_dnnl_has_bf16 returns true if oneDNN can multiply bfloat16 numbers on this processor. cpu_dnnl_has_amx returns
+ * true if the processor has matrix units (AMX) for bfloat16, which are much faster than anything in FP32. */
 bool cpu_dnnl_has_bf16(void);
 bool cpu_dnnl_has_amx(void);
 

@@ -1,4 +1,5 @@
-/* Ops that use the vectorised kernels: each function collects operands, scratch and parameters for one call. */
+/* Implementations of ops by the vectorised kernels: each function collects operands, scratch memory and parameters for
+ * a kernel, and calls the kernel. */
 #include "unet/cpu/cpu_fast.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_maps.h"
@@ -126,7 +127,8 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
   });
 }
 
-/* --- attention to style pictures: each contribution is computed on its own --- */
+/* --- attention to style pictures (IP-Adapter): each style picture's result is computed on its own and then added
+ * --- */
 
 static size_t style_floats(const struct cpu_device *device, const struct op_style *op) {
   size_t one = (size_t)op->heads * device->kernels->attend_packed(op->k.w, op->q.c / op->heads);
@@ -146,8 +148,8 @@ static int style_prepare(struct cpu_program *program, struct cpu_node *node, str
   return 0;
 }
 
-/* Computes the attention of picture number `picture` of q to the keys and values in one slot, and stores it in the
- * scratch. */
+/* Computes attention of one picture of q to the style picture whose keys and values are in one slot, and stores the
+ * result in scratch memory. */
 static void attend_style(const struct cpu_program *p, const struct op_style *op, int picture, int slot) {
   size_t queries = (size_t)op->q.h * (size_t)op->q.w, row = (size_t)picture * queries * (size_t)op->q.pitch;
   size_t first = (size_t)slot * (size_t)op->k.w * (size_t)op->k.pitch;
@@ -200,7 +202,7 @@ static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node,
   return 0;
 }
 
-/* Fills picture number i of y from its frame. */
+/* Fills picture number i of y, a picture of the network's input, from the run's frame for it. */
 static void read_frame(const struct cpu_run *run, const struct op_pixels_in *op, int i) {
   const struct cpu_program *p = run->program;
   const struct frame *frame = &run->frames[op->source * op->y.n + i];
@@ -225,8 +227,8 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
     read_frame(run, &node->op->pixels_in, i);
 }
 
-/* Returns how many floats of scratch the rows take, a part for each thread. After them lies the picture that shows map
- * and picture side by side. */
+/* Returns how many floats of scratch memory OP_PIXELS_OUT needs for rows of pixels: six for each pixel of a row, for
+ * each thread. */
 static size_t rows_floats(const struct cpu_program *program, const struct op_pixels_out *op) {
   return (size_t)program->device->threads * 6 * (size_t)op->x.w;
 }
@@ -246,7 +248,7 @@ static float clamped(float x) {
   return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
-/* Computes a row of w pixels at half size, from two rows of the composed picture. */
+/* Computes row y, of w pixels, of the output picture at half size: each pixel is the mean of 2x2 pixels. */
 static void halve_row(const struct compose *c, int y, int w, float *out) {
   size_t count = 3 * (size_t)c->w, first = 2 * (size_t)y * count;
   const float *x = c->x + first, *input = c->input ? c->input + first : NULL;
@@ -261,7 +263,8 @@ static void halve_row(const struct compose *c, int y, int w, float *out) {
   }
 }
 
-/* Puts the map and the picture side by side into a picture of w x h pixels; each is composed first. */
+/* Draws the map in the left half and the picture in the right half of out, w x h pixels, each at half its size, with
+ * black rows above and below. */
 static void put_both(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
   size_t count = 3 * (size_t)w;
   int top = (h - h / 2) / 2;
@@ -274,7 +277,8 @@ static void put_both(const struct compose *map, const struct compose *picture, i
   }
 }
 
-/* Returns the arguments that show a map alone, whose rows have w pixels, as the picture. */
+/* Returns the arguments with which output picture number i is made from a map alone. w: number of pixels in the map's
+ * rows. */
 static struct compose compose_map(const struct cpu_run *run, int i, const float *map, int w) {
   return (struct compose){
       .picture = &run->pictures[i], .x = map, .w = w, .x_scale = 1, .values = run->program->scratch};
@@ -345,8 +349,8 @@ static void map_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- motion --- */
 
-/* Places the copies of a pyramid's details in base, and returns their total bytes; with base NULL it only counts
- * them. */
+/* Sets the addresses of 16-bit copies of a pyramid's details (brightness minus the mean around), one after another from
+ * `base` on, and returns how many bytes they take. base NULL: the bytes are only counted. */
 static size_t place_copies(const struct motion_size *size, void *base, struct padded copy[4]) {
   size_t total = 0;
   for (int level = 1; level <= 3; level++) {
@@ -359,7 +363,8 @@ static size_t place_copies(const struct motion_size *size, void *base, struct pa
   return total;
 }
 
-/* Places the arrays of a search in base, and returns their total bytes, as place_copies does. */
+/* Sets the addresses of the arrays that the search for motion needs, one after another from `base` on, and returns how
+ * many bytes they take. base NULL: the bytes are only counted. */
 static size_t place_search(struct matching *m, void *base, int threads, struct padded copy[2][4]) {
   size_t total = 0, at[4];
   m->sums_each = (size_t)m->size.w[3] + SEARCH_SPARE;

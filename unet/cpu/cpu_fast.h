@@ -1,4 +1,5 @@
-/* Ops in vectorised C, and the preparation of inputs for convolutions and linear layers. */
+/* Faster implementations of ops, by the vectorised kernels of cpu_kernels.h, and the preparation of inputs for
+ * convolutions and linear layers. */
 #ifndef UNET_CPU_CPU_FAST_H
 #define UNET_CPU_CPU_FAST_H
 
@@ -8,19 +9,21 @@
 /* Returns the kernels for the widest instruction set of this processor. */
 const struct cpu_kernels *cpu_kernels(void);
 
-/* Replaces the definition of some ops by vectorised implementations. */
+/* Replaces the definitions of some ops in device->impl by vectorised implementations. */
 void cpu_fast(struct cpu_device *device);
 
-/* The input of a convolution, linear layer or norm: x ++ x2, then the prologue, then upsampling. */
+/* The input of a convolution, linear layer or norm: x and x2 concatenated, then the prologue (norm, activation), then
+ * upsampling. */
 struct cpu_input {
   struct tensor x, x2;
   const struct prologue *prologue;
   bool upsample;
 };
 
-/* Returns the bytes of scratch that cpu_gather needs for this input. */
+/* Returns how many bytes of scratch memory cpu_gather needs for this input. */
 size_t cpu_gather_scratch(const struct cpu_input *input);
-/* Computes the input and stores it in out, with type dtype. scratch has cpu_gather_scratch bytes, aligned to 64. */
+/* Computes the input of a convolution or linear layer (concatenation, norm, activation, upsampling), and stores it in
+ * out with type dtype. scratch has cpu_gather_scratch bytes, aligned to 64. */
 void cpu_gather(const struct cpu_program *program, const struct cpu_input *input, void *out, enum dtype dtype,
                 void *scratch);
 

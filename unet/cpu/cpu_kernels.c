@@ -1,4 +1,4 @@
-/* The table of kernels for one instruction set. */
+/* The table of kernels for one instruction set. The file is compiled once for each instruction set (meson.build). */
 #include "unet/cpu/cpu_kernels.h"
 
 const struct cpu_kernels KERNEL(cpu_kernels) = {

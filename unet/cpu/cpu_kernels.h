@@ -1,6 +1,6 @@
 /* The vectorised kernels of the CPU device: structs with a kernel's arguments, and one table of functions (struct
- * cpu_kernels) for each instruction set. Kernels divide their work among OpenMP's threads. Scratch is memory of the
- * caller's that a kernel overwrites. */
+ * cpu_kernels) for each instruction set. Kernels divide their work among OpenMP's threads. "Scratch" is memory of the
+ * caller that a kernel overwrites. */
 #ifndef UNET_CPU_CPU_KERNELS_H
 #define UNET_CPU_CPU_KERNELS_H
 
@@ -8,57 +8,62 @@
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/plan/run.h"
 
-/* out = upsample(prologue(x ++ x2)): the input of a convolution or matrix product that cannot read x itself. */
+/* The arguments of a kernel that makes the input of a convolution or matrix product which cannot read x itself: out =
+ * upsample(prologue(x and x2 concatenated)). The prologue is a norm and an activation. */
 struct gather {
   const void *x[2];
-  enum dtype dtype[2]; /* of x and x2: FP32 or bfloat16, as out_dtype may be */
-  int c[2];            /* channels of x and x2; c[1] is 0 without x2 */
+  enum dtype dtype[2]; /* types of x and x2, each FP32 or bfloat16; out_dtype may be either, too */
+  int c[2];            /* numbers of channels of x and x2; c[1] is 0 if there is no x2 */
   int n, h, w;
   bool upsample;
   const struct prologue *prologue;
-  const float *gamma, *beta; /* NULL: gamma is 1, beta is 0 */
-  double *totals;            /* scratch of 2 * n * (c[0] + c[1]); used by group norm only */
-  /* scratch of n * (c[0] + c[1]) each; used by group norm only */
+  const float *gamma, *beta; /* factors and summands of the norm for each channel; NULL: 1 and 0 */
+  double *totals;            /* scratch of 2 * n * (c[0] + c[1]) values for sums; used by group norm only */
+  /* scratch of n * (c[0] + c[1]) values each, for every channel of every picture; used by group norm only */
   float *mean, *scale, *shift;
-  void *out; /* [n, h << upsample, w << upsample, c[0] + c[1]] */
+  void *out; /* the result: [n, h << upsample, w << upsample, c[0] + c[1]] */
   enum dtype out_dtype;
 };
 
-/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. The second
- * segment has keys2 tokens for each n, and n2 elements from one n to the next; keys2 0: there is none. */
+/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. k2 and v2,
+ * the keys and values of earlier frames, have keys2 tokens for each of n; n2 is the number of elements from one n to
+ * the next. keys2 0: there are none. */
 struct attend {
   const void *q, *k, *v, *k2, *v2;
   void *y;
   enum dtype q_dtype, k_dtype, v_dtype, y_dtype, k2_dtype, v2_dtype;
   int q_pitch, k_pitch, v_pitch, y_pitch, k2_pitch, v2_pitch;
-  int n, k_n; /* k_n is 1 or n */
+  int n, k_n; /* number of pictures of q, and of k and v: k_n is n, or 1 if all pictures of q share the keys */
   int heads, dim, queries, keys, keys2;
   size_t n2;
   float scale;
   bool causal;
-  float *packed; /* scratch: k_n * heads * attend_packed floats */
-  float *tiles;  /* scratch: attend_tile floats for each thread */
+  /* scratch for keys and values in the order in which the kernel reads them: attend_packed(keys, dim) floats for each
+   * head of each of the k_n pictures */
+  float *packed;
+  float *tiles; /* scratch of attend_tile floats for each thread: queries, scores and results of some queries */
 };
 
-/* y = act(conv3x3(upsample(x)) + bias + residual), stride 1, padding 1. */
+/* The arguments of a convolution by Winograd's algorithm: y = act(conv3x3(upsample(x)) + bias + residual), with stride
+ * 1 and padding 1. */
 struct winograd {
-  const void *x; /* [n, h, w, c] */
+  const void *x; /* the input: [n, h, w, c] */
   enum dtype x_dtype;
   int n, h, w, c;
   bool upsample;
-  const float *weight;  /* packed by winograd_pack */
-  const float *bias;    /* [c_out]; NULL: none */
-  const void *residual; /* shape of y; may be y itself; NULL: none */
+  const float *weight;  /* the weight, transformed and packed by winograd_pack */
+  const float *bias;    /* [c_out]: added to each pixel; NULL: there is none */
+  const void *residual; /* tensor with the shape of y, added to the result; may be y itself; NULL: there is none */
   enum dtype residual_dtype;
   enum activation act;
-  void *y; /* [n, h << upsample, w << upsample, c_out] */
+  void *y; /* the result: [n, h << upsample, w << upsample, c_out] */
   enum dtype y_dtype;
   int c_out;
-  float *scratch; /* winograd_scratch floats for each thread */
+  float *scratch; /* scratch of winograd_scratch floats for each thread */
 };
 
-/* The weighted mean of samples first .. first + count - 1 of a row. All samples but the first and the last have
- * middle_weight. */
+/* The samples of a row, first to first + count - 1, of which an output pixel is a weighted mean. All samples but the
+ * first and the last have the weight middle_weight. */
 struct tap {
   int first, count;
   float first_weight, middle_weight, last_weight;
@@ -68,24 +73,28 @@ struct resize {
   const struct frame *frame;
   struct geometry geometry;
   float scale, bias;
-  int w, h; /* size of out */
+  int w, h; /* width and height of out in pixels */
   float *out;
-  struct tap *taps[2]; /* scratch, w each: which samples each pixel averages, in channels of full and of half width */
-  float *values;       /* scratch: 3 * w for each thread */
-  float *rows;         /* scratch: cpu_pixels_row for each thread */
-  size_t row;          /* equals cpu_pixels_row */
+  /* scratch of w entries each: the samples that each output pixel averages along a row, [0] in channels of full width
+   * and [1] in channels of half width (chroma) */
+  struct tap *taps[2];
+  float *values; /* scratch of 3 * w floats for each thread: a row of R, G and B */
+  float *rows;   /* scratch of `row` floats for each thread: a row of a plane */
+  size_t row;    /* number of floats for each thread in `rows` (cpu_pixels_row) */
 };
 
 struct compose {
   const struct frame *picture;
-  /* rows of w pixels of R, G, B, one after another; input NULL: the result is x alone */
+  /* pictures in R, G, B, of which each output pixel is a weighted sum; input NULL: it is made from x alone */
   const float *x, *input;
-  int w; /* pixels in a row of x and input; a narrower picture shows the left part of the row */
-  float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */
-  float *values;                    /* scratch: 6 * the picture's width for each thread */
+  /* number of pixels in a row of x and input; if the output picture is narrower, it shows the left part of the rows */
+  int w;
+  float x_scale, input_scale, bias; /* value of an output pixel = x * x_scale + input * input_scale + bias */
+  float *values;                    /* scratch of 6 * the picture's width floats for each thread: two rows of pixels */
 };
 
-/* code = floor(x * scale + bias) clamped to 0..255, with one rounding; NaN becomes 0. */
+/* Converts a picture to 8-bit codes: code = floor(x * scale + bias), rounded once and clamped to 0..255; NaN becomes
+ * 0. */
 struct encode {
   const float *x;
   uint8_t *code;
@@ -93,19 +102,21 @@ struct encode {
   float scale, bias;
 };
 
-/* Softens a picture of 8-bit values: the value `soft` of OP_MAP. */
-enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 }; /* values of padding after a row */
+/* SOFTEN_REACH: largest radius of the blur in pixels. SOFTEN_SPARE: number of values after the end of a row that the
+ * kernel may overwrite */
+enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 };
+/* The arguments of a kernel that blurs a picture of 8-bit codes, for the value `soft` of OP_MAP. */
 struct soften {
-  const uint8_t *code; /* [h, w, 3] */
+  const uint8_t *code; /* the picture's 8-bit codes: [h, w, 3] */
   int w, h;
-  /* radius in pixels, and sum of the weights */
+  /* reach: radius of the blur in pixels; volume: sum of the weights */
   int reach, volume;
-  const int *weight; /* weights of pixels at distances 0 to reach */
-  /* [h] rows: the 8-bit values softened along rows, and these softened along columns */
+  const int *weight; /* weights of the pixels at distances 0 to `reach` */
+  /* h rows each: along: the 8-bit values blurred along rows; soft: the values of `along` blurred along columns */
   uint16_t *along, *soft;
-  size_t row;      /* values from one row to the next: 3 w + SOFTEN_SPARE or more */
-  uint16_t *wide;  /* scratch: wide_row for each thread */
-  size_t wide_row; /* 3 (w + 2 reach) + SOFTEN_SPARE or more */
+  size_t row;      /* number of values from one row of along and soft to the next: at least 3 w + SOFTEN_SPARE */
+  uint16_t *wide;  /* scratch of wide_row values for each thread: a row with its margins */
+  size_t wide_row; /* number of values in a row with a margin on both sides: at least 3 (w + 2 reach) + SOFTEN_SPARE */
 };
 
 struct cpu_kernels {
@@ -116,19 +127,22 @@ struct cpu_kernels {
   void (*attend)(const struct attend *);
   /* returns the number of floats that winograd_pack writes */
   size_t (*winograd_packed)(int c_out, int c_in);
-  void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed); /* weight: [c_out][3][3][c_in] */
+  /* stores in packed the weights [c_out][3][3][c_in] of a convolution, transformed for Winograd's algorithm */
+  void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed);
   size_t (*winograd_scratch)(int c_in);
   void (*winograd)(const struct winograd *);
   void (*resize)(const struct resize *);
   void (*compose)(const struct compose *);
   void (*encode)(const struct encode *);
   void (*soften)(const struct soften *);
-  /* OP_MATCH in one direction, and its copies of details: index 1 to 3 is the level. */
+  /* Finds, for each block of the frame `now`, the block of the frame `last` that matches best (one direction of
+   * OP_MATCH). The arguments are padded copies of the details (brightness minus the mean around) of levels 1 to 3. */
   void (*search)(const struct matching *, const struct padded now[4], const struct padded last[4]);
   void (*pad)(const struct padded *, const int32_t *details);
-  /* OP_FLOW: the differences around a block that moves by a vector, where all pixels are within the picture */
+  /* Returns the sum of differences that is left if block (x, y) moves by the vector (vy, vx), as OP_FLOW defines it.
+   * For blocks whose pixels all lie within the picture. */
   int (*cost)(const struct direction *, int x, int y, int vy, int vx);
-  /* out = in, converted to out_dtype: for a residual that cannot be added in place. */
+  /* Copies `in` to `out` and converts it to out_dtype; used for a residual that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
   /* out += factor * in. */
   void (*add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count);
@@ -136,7 +150,7 @@ struct cpu_kernels {
 
 extern const struct cpu_kernels cpu_kernels_base, cpu_kernels_avx2, cpu_kernels_avx512;
 
-/* Functions of the kernel files for one instruction set, whose name is CPU_ISA. */
+/* Declares the kernels for one instruction set. CPU_ISA is its name, which becomes a part of each function's name. */
 #ifdef CPU_ISA
 #define KERNEL_JOIN(name, isa) name##_##isa
 #define KERNEL_EXPAND(name, isa) KERNEL_JOIN(name, isa)

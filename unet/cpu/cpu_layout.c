@@ -1,4 +1,5 @@
-/* Chooses the type of a program's temporaries and states (FP32 or bfloat16), and where each of them lies. */
+/* Chooses the type (FP32 or bfloat16) and the memory of a program's tensors: its temporaries, and its states, which
+ * outlive a run. */
 #include "unet/cpu/cpu_layout.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -10,7 +11,8 @@ static bool is_shared(const struct cpu_program *program, struct tensor t) {
   return t.space == TENSOR_STATE && program->state[t.index].data && !program->state[t.index].bytes;
 }
 
-/* True if an op of the program writes a tensor that other programs read. */
+/* Returns true if an op of the program writes a state (a tensor that outlives a run) that other programs read; then its
+ * type cannot be chosen freely. */
 static bool writes_for_others(const struct cpu_program *program) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
@@ -23,7 +25,8 @@ static bool writes_for_others(const struct cpu_program *program) {
   return false;
 }
 
-/* Returns the type that a temporary or state gets if all ops that use it take bfloat16. place: see plan_places. */
+/* Returns the type that a temporary or state gets if all ops that use it accept bfloat16. place: its index
+ * (plan_place). */
 static struct element first_choice(const struct cpu_program *program, int place) {
   enum demand demand = plan_demand(program->plan, place);
   if (demand == ELEMENT_WHOLE)
@@ -31,8 +34,8 @@ static struct element first_choice(const struct cpu_program *program, int place)
   return element_of(program->bf16 && demand != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
 }
 
-/* Makes an operand FP32 because its op cannot take bfloat16. Fails if the operand is the owner's state and bfloat16
- * there. */
+/* Sets the type of an operand to FP32, because its op does not accept bfloat16. Fails if the operand is a state that
+ * belongs to another program (the owner) and is bfloat16 there. */
 static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
   struct element *element = &program->element[plan_place(program->plan, t)];
   if (is_shared(program, t) && !element_is(*element, DTYPE_F32))
@@ -42,9 +45,9 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
   return 0;
 }
 
-/* Chooses bfloat16 for every tensor that is only used by ops that take it, and FP32 for the others. Operands with a
- * value for each channel (OPERAND_VECTOR) are always FP32, and whole numbers int32. States of the owner keep their
- * type. */
+/* Chooses bfloat16 for each tensor that is used only by ops which accept it, and FP32 for the others. Operands with a
+ * value for each channel (OPERAND_VECTOR) are always FP32, and whole numbers int32. States that belong to another
+ * program (the owner) keep the type that they have there. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);
@@ -65,9 +68,9 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
   return 0;
 }
 
-/* True if an op may store its sum in the memory of its residual, which no later op needs: the residual is a temporary
- * that an op before has written, this op is the last that reads it, and reads it as one operand only. *residual and *y
- * get both tensors. */
+/* Returns true if an op may store its sum in the memory of its residual (the operand that it adds to y): the residual
+ * is a temporary that an earlier op has written, no later op reads it, and it is only one of this op's operands. Stores
+ * the two tensors in *residual and *y. */
 static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written,
                                struct tensor residual[OPERANDS_MAX], struct tensor y[OPERANDS_MAX]) {
   const struct op *op = &plan->ops[op_index];
@@ -83,9 +86,10 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   return uses == 1;
 }
 
-/* Gives y the memory of its residual wherever that is allowed. home[i] is the temporary in whose memory temporary i
- * lies. Where residuals follow one another, the first of them stands for all: in temporaries, a copy of the plan's
- * list, it lives as long as any of them, and the others have no pictures (n is 0). */
+/* Gives each op's result y the memory of the op's residual where that is allowed. home[i] becomes the temporary in
+ * whose memory temporary i lies. Several may share one memory, because a result may again be a residual. In
+ * `temporaries`, a copy of the plan's list, the first of them then lives as long as any of them, and the others are
+ * empty (n is 0). */
 static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
@@ -111,8 +115,8 @@ static size_t state_bytes(const struct cpu_program *program, int index) {
          element_size(program->element[program->plan->temporary_count + index]);
 }
 
-/* Checks the memory for everything that the program needs, before any of it is allocated: a program that does not fit
- * changes nothing for those that run. */
+/* Checks that there is memory for everything that the program needs, before any is allocated: preparing a program that
+ * does not fit must change nothing for programs that run. */
 static int check_room(const struct cpu_program *program, struct error *err) {
   const struct arena *arena = &program->device->arena;
   bool shared = arena->base && !program->own_memory;
@@ -135,7 +139,7 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
     goto end;
   }
   if (home && written && layout.temporaries) {
-    for (int i = 0; i < layout.temporary_count; i++) { /* a plan may have none, and its list is NULL then */
+    for (int i = 0; i < layout.temporary_count; i++) { /* A plan may have no temporaries; its list is then NULL. */
       layout.temporaries[i] = program->plan->temporaries[i];
       home[i] = i;
     }

@@ -3,13 +3,15 @@
 
 #include "unet/cpu/cpu_device.h"
 
-/* To be called in this order: cpu_states_find finds the states that the program shares with `owner` (NULL: none),
- * cpu_layout chooses types and places, cpu_states_make allocates the states that are the program's own. */
+/* cpu_states_find, cpu_layout and cpu_states_make are called in this order while a program is prepared. cpu_states_find
+ * finds the states (tensors that outlive a run) that the program shares with `owner` (NULL: none), cpu_layout chooses
+ * types and memory, and cpu_states_make allocates the states that are the program's own. */
 void cpu_states_find(struct cpu_program *program, const struct cpu_program *owner);
 int cpu_states_make(struct cpu_program *program, struct error *err);
 
-/* Chooses the type and place of every temporary, and takes the arena. If an op adds a residual that no later op reads,
- * y gets the residual's place, so that the sum is made in place (not on "cpu:plain"). */
+/* Chooses the type and the memory of every temporary, and takes working memory from the arena. An op that adds a
+ * residual stores its result over the residual, if this is a temporary of the same type which no later op reads; the
+ * device "cpu:plain" (the plain definitions) never does so. */
 int cpu_layout(struct cpu_program *program, struct error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* The definition of maps, as described in unet/plan/op_pixels.h. */
+/* The definition of OP_MAP (unet/plan/op_pixels.h) in plain loops: edges, drawings and colours of a picture, for
+ * control networks. */
 #include "unet/cpu/cpu_maps.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_kernels.h"
@@ -60,8 +61,8 @@ void cpu_map_weights(int n, int *weight) {
   }
 }
 
-/* Returns the index of channel c of a pixel in the arrays along and soft. Pixels outside the picture repeat its
- * edge. */
+/* Returns the index of channel c of pixel (x, y) in the arrays `along` and `soft`. For pixels outside the picture it is
+ * that of the nearest pixel inside. */
 static size_t soft_place(const struct mapping *m, int x, int y, int c) {
   return (size_t)clamp(y, 0, m->h - 1) * m->row + (size_t)(3 * clamp(x, 0, m->w - 1) + c);
 }
@@ -157,14 +158,14 @@ static void color_row(const struct mapping *m, int y) {
       put(m, x, y, c, m->mean[3 * (y / cell * columns + x / cell) + c]);
 }
 
-/* The two cells between whose centres a pixel's centre lies, and its distance from the first centre in half pixels (the
- * centres are 2 cell of these apart). */
+/* The two cells (squares of equal colour) between whose centres a pixel's centre lies, and its distance from the first
+ * centre in half pixels; the two centres are 2 * cell half pixels apart. */
 struct between {
   int first, second, part;
 };
 
 static struct between between(int position, int cell, int count) {
-  /* index of the cell whose centre comes before the pixel */
+  /* index: number of the last cell whose centre is not after the pixel's */
   int from = 2 * position + 1 + cell, index = from / (2 * cell) - 1;
   return (struct between){clamp(index, 0, count - 1), clamp(index + 1, 0, count - 1), from % (2 * cell)};
 }
@@ -210,7 +211,7 @@ static void slopes_row(const struct mapping *m, int y) {
   }
 }
 
-/* Returns the gradient's L1 norm; 0 outside the picture. */
+/* Returns how steep the brightness is at a pixel: |gx| + |gy|; 0 outside the picture. */
 static int steepness(const struct mapping *m, int x, int y) {
   if (x < 0 || y < 0 || x >= m->w || y >= m->h)
     return 0;
@@ -218,9 +219,9 @@ static int steepness(const struct mapping *m, int x, int y) {
   return abs(m->slope[0][at]) + abs(m->slope[1][at]);
 }
 
-/* True if the pixel's gradient is a maximum across the edge: it is compared with the neighbours on both sides along the
- * gradient. The gradient counts as parallel to an axis within 22.5 degrees (whose tangent is 13573 / 32768), otherwise
- * as diagonal. */
+/* Returns true if the pixel's gradient is a maximum across the edge, so that edges become one pixel thin: it is
+ * compared with the gradients of its two neighbours along the gradient's direction. The direction is taken as parallel
+ * to an axis within 22.5 degrees of it (whose tangent is 13573 / 32768), otherwise as diagonal. */
 static bool is_ridge(const struct mapping *m, int x, int y, int here) {
   int gx = m->slope[0][y * m->w + x], gy = m->slope[1][y * m->w + x];
   long run = abs(gx), rise = (long)abs(gy) * 32768;
@@ -240,10 +241,10 @@ static void edges_row(const struct mapping *m, int y) {
   }
 }
 
-/* A tile of the picture in one round of the hysteresis: edges before the round (from) and after it (to), and a stack of
- * strong pixels whose neighbours are still to be looked at. */
+/* A tile of the picture in one round of hysteresis (strong edges grow along weak ones): the edges before the round
+ * (from) and after it (to), and a stack of strong pixels whose neighbours are still to be looked at. */
 struct tile {
-  int left, top, right, bottom; /* pixels [left, right) of rows [top, bottom) */
+  int left, top, right, bottom; /* the tile is columns left to right - 1 of rows top to bottom - 1 */
   const uint8_t *from;
   uint8_t *to;
   int *stack, count;
@@ -255,8 +256,8 @@ static void push_strong(struct tile *t, const struct mapping *m, int y, int left
       t->stack[t->count++] = y * m->w + x;
 }
 
-/* Pushes the strong pixels that may have weak neighbours in the tile; after the first round these are only the ones
- * around it. */
+/* Pushes onto the stack the strong pixels that may have weak neighbours in the tile. first: the first round; later only
+ * strong pixels around the tile can have grown since. */
 static void push_seeds(struct tile *t, const struct mapping *m, bool first) {
   push_strong(t, m, t->top - 1, t->left - 1, t->right + 1);
   push_strong(t, m, t->bottom, t->left - 1, t->right + 1);
@@ -313,9 +314,9 @@ static void canny_row(const struct mapping *m, int y) {
     put_grey(m, x, y, m->edge[EDGE_ROUNDS % 2][pixel(m, x, y)] == STRONG ? 255 : 0);
 }
 
-/* --- all maps --- */
+/* --- the functions for each kind of map --- */
 
-/* The steps of a kind of map: what is computed for the whole picture first, and then each row. */
+/* How one kind of map is made: by a function for the whole picture, and then one for each row. */
 static const struct recipe {
   bool soft;
   void (*ahead)(const struct mapping *m);
@@ -332,7 +333,8 @@ static void *place(void *base, size_t *total, size_t bytes) {
   return base ? (char *)base + at : NULL;
 }
 
-/* Places the arrays in base, and returns their total bytes; with base NULL it only counts them. */
+/* Sets the addresses of a map's arrays, one after another from `base` on, and returns how many bytes they take. base
+ * NULL: the bytes are only counted. */
 static size_t lay_out(struct mapping *m, void *base, int threads) {
   const struct recipe *recipe = &recipes[m->op->kind];
   size_t pixels = (size_t)m->w * (size_t)m->h, total = 0;

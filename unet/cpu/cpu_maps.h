@@ -1,37 +1,45 @@
-/* The steps that make a map (OP_MAP): cpu_maps.c has them in plain C; the fast implementation replaces two of them. */
+/* The steps of OP_MAP, which makes a map of a picture (edges, colours, ...) for ControlNets. cpu_maps.c has them in
+ * plain C; the fast implementation replaces two of them. */
 #ifndef UNET_CPU_CPU_MAPS_H
 #define UNET_CPU_CPU_MAPS_H
 
 #include "unet/cpu/cpu_device.h"
 
-/* An OP_MAP in a run. The arrays are scratch; a kind of map has only those that it needs. */
+/* The arguments of one execution of OP_MAP. The arrays are in scratch memory; each kind of map has only those that it
+ * needs. */
 struct mapping {
   const struct op_map *op;
-  int w, h, parameter[MAP_PARAMS]; /* the map's parameters, rounded to integers; gain in sixteenths */
+  /* w, h: size of the picture in pixels; parameter: the map's parameters, rounded to integers, gain in sixteenths */
+  int w, h, parameter[MAP_PARAMS];
   const float *x;
-  float scale, bias; /* x * scale + bias is the 8-bit value from which the map is made */
+  float scale, bias; /* factor and summand that turn the tensor's values into 8-bit codes: x * scale + bias */
   float *y;
-  uint8_t *code; /* [h, w, 3] */
-  /* [h] rows of [w, 3]: the picture's 8-bit values softened along rows, and these softened along columns */
+  uint8_t *code; /* the picture as 8-bit codes, [h, w, 3] */
+  /* h rows of [w, 3] each: along: the 8-bit codes blurred along rows; soft: the values of `along` blurred along
+   * columns */
   uint16_t *along, *soft;
-  size_t row;     /* values from one row to the next */
-  uint16_t *wide; /* a row with margins for each thread */
+  size_t row;     /* number of values from one row of `along` and `soft` to the next */
+  uint16_t *wide; /* scratch for each thread: a row of codes with margins on both sides */
   size_t wide_row;
-  uint8_t *mean;           /* [cells, cells, 3] */
-  uint8_t *grey, *edge[2]; /* [h, w]; in edge, 0 is no edge, 1 a weak one, 2 a strong one */
-  int16_t *slope[2];       /* [h, w]: gx, gy */
-  int *stack;              /* [threads, EDGE_TILE * EDGE_TILE + pixels around a tile] */
+  uint8_t *mean; /* mean colour of each cell of the picture: [cells, cells, 3] */
+  /* grey: brightness, [h, w]; edge: the edges before and after a round of hysteresis, [h, w] each: 0 none, 1 weak, 2
+   * strong */
+  uint8_t *grey, *edge[2];
+  int16_t *slope[2]; /* slopes gx and gy of the brightness: [h, w] each */
+  /* scratch for each thread: a stack of pixels whose neighbours are still to be looked at, with room for all pixels of
+   * a tile and those around it */
+  int *stack;
 };
 
 enum { MAP_AROUND = 4 * EDGE_TILE + 4 };
 
-/* Computes the weights of pixels at distances 0 to n / 2 * 3: those of three box filters of n pixels in succession.
- * Their sum over all pixels is n^3. */
+/* Computes the weights of a blur by three box filters of n pixels in succession, for pixels at distances 0 to n / 2 *
+ * 3. Their sum over all pixels is n^3. */
 void cpu_map_weights(int n, int *weight);
 
-/* Reserves the scratch that the definition needs. */
+/* Reserves the scratch memory that the plain definition of OP_MAP needs. */
 int cpu_map_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err);
-/* The steps that have faster implementations: converting the picture to 8-bit values, and softening these. */
+/* The steps of a map that have faster implementations: converting the picture to 8-bit codes, and blurring these. */
 struct map_steps {
   void (*encode)(const struct cpu_kernels *kernels, const struct mapping *m);
   void (*soften)(const struct cpu_kernels *kernels, const struct mapping *m);

@@ -6,14 +6,15 @@
 
 #include "unet/base/platform.h"
 
-/* Returns the memory that this program may use. The system promises more memory than it has and kills the program when
- * it is used, so some is left for other programs. */
+/* Returns how much of the available memory this program may use. Some is left to other programs, because Linux promises
+ * more memory than it has, and kills programs when all of it is used. */
 static size_t leave_to_others(size_t available) {
   const size_t most_left = (size_t)256 << 20;
   return available - (available / 16 < most_left ? available / 16 : most_left);
 }
 
-/* Returns the bytes that are counted but not used, which the system still reports as free. */
+/* On a device that only counts sizes, returns the bytes counted so far: nothing uses them, so that the system still
+ * reports them as free. Else returns 0. */
 static size_t unused_bytes(struct cpu_device *device) {
   pthread_mutex_lock(&device->base.memory);
   size_t bytes = device->base.sizes_only ? device->counters.bytes : 0;
@@ -47,13 +48,14 @@ static void uncount_bytes(struct cpu_device *device, size_t bytes) {
   device_uncount_bytes(&device->base, &device->counters, bytes);
 }
 
-/* Returns an address that stands for memory on a device for sizes only. No page is mapped there, so any use of it is
- * noticed. */
+/* Returns an address that stands for memory on a device that only counts sizes. No page is mapped there, so that any
+ * use of it is noticed. */
 static void *nowhere(void) {
   return (void *)(uintptr_t)CPU_ALIGN;
 }
 
-/* Clears memory in parts, and checks between them if the caller has given up, because gigabytes take long. */
+/* Zeroes memory, a part of it at a time, and checks between the parts whether the device's caller wants to stop,
+ * because gigabytes take long. */
 static int clear(const struct cpu_device *device, void *data, size_t bytes, struct error *err) {
   const size_t part = (size_t)64 << 20;
   for (size_t at = 0; at < bytes; at += part) {
@@ -101,8 +103,8 @@ int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *er
 
 static const char working[] = "working memory";
 
-/* Makes the arena larger. The memory is cleared, because only then does the system see it as used, and later frames
- * need not wait for pages. */
+/* Makes the arena larger and zeroes the new memory. The system counts memory as used only when it was written, and
+ * later frames then need not wait for pages. */
 static int grow_arena(const struct arena *arena, size_t bytes, struct error *err) {
   const struct cpu_device *device = arena->opaque;
   if (device->base.sizes_only)

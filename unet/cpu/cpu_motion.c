@@ -1,4 +1,5 @@
-/* The definition of the ops of motion, as described in unet/plan/op_motion.h. */
+/* The definition of the ops of motion up to OP_FIT (unet/plan/op_motion.h): pyramids of brightness, the search for each
+ * block's match in the other frame, and the fit of the whole picture's motion. cpu_flow.c has OP_FLOW. */
 #include "unet/cpu/cpu_motion.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
@@ -10,12 +11,13 @@ static int32_t *whole(const struct cpu_program *program, struct tensor t) {
   return cpu_data(program, t);
 }
 
-/* Returns the level of a pyramid's details, 1 to 3. */
+/* Returns where the details of a level, 1 to 3, begin in a pyramid. Details are the brightness minus the mean
+ * around. */
 static const int32_t *details(const int32_t *pyramid, const struct motion_size *s, int level) {
   return pyramid + motion_at(s, 1, level);
 }
 
-/* --- the pyramid --- */
+/* --- the pyramid: the picture's brightness at smaller and smaller sizes --- */
 
 static int code_of(const struct op_pyramid *op, float x) {
   float value = fmaf(x, 255 * op->scale, 255 * op->bias + 0.5f);
@@ -28,7 +30,7 @@ static void make_grey(const struct op_pyramid *op, const float *x, uint8_t *grey
     grey[i] = (uint8_t)motion_grey(code_of(op, x[3 * i]), code_of(op, x[3 * i + 1]), code_of(op, x[3 * i + 2]));
 }
 
-/* Makes level 1 of the picture: weighted sums of 4x4 pixels, of which each level's pixel lies in the middle. */
+/* Makes level 1 of the picture's pyramid, at half size: each pixel is a weighted sum of the 4x4 pixels around it. */
 static void make_first(const struct motion_size *s, const uint8_t *grey, int32_t *level) {
 #pragma omp parallel for
   for (int y = 0; y < s->h[1]; y++)
@@ -42,7 +44,7 @@ static void make_first(const struct motion_size *s, const uint8_t *grey, int32_t
     }
 }
 
-/* Makes a level, the means of 2x2 pixels of the one before. */
+/* Makes the next level of the pyramid: each pixel is the mean of 2x2 pixels of the level before. */
 static void make_half(const struct motion_size *s, int level, const int32_t *before, int32_t *out) {
   int w = s->w[level - 1], h = s->h[level - 1];
   for (int y = 0; y < s->h[level]; y++)
@@ -94,8 +96,8 @@ static void pyramid_run(const struct cpu_run *run, const struct cpu_node *node) 
 
 /* --- matches --- */
 
-/* Returns the sum of the differences of side x side pixels of a level, from (x, y) on in `now` and from (x + dx, y +
- * dy) on in `last`. */
+/* Returns the sum of differences between two frames at one level, over side x side pixels: from (x, y) on in `now`, and
+ * from (x + dx, y + dy) on in `last`. */
 static int differences(const struct matching *m, int level, int side, int x, int y, int dx, int dy) {
   int w = m->size.w[level], h = m->size.h[level], sum = 0;
   const int32_t *now = details(m->now, &m->size, level), *last = details(m->last, &m->size, level);
@@ -116,7 +118,8 @@ static void seek_row(const struct matching *m, int y) {
   }
 }
 
-/* Stores in *dx and *dy, in pixels of level 2, the best of the vectors around the bases of a block. */
+/* Stores in *dx and *dy the vector, in pixels of level 2, with which block (x, y) fits best. It tries the vectors
+ * around each of several starting vectors (motion_base). */
 static void find_middle(const struct matching *m, int x, int y, int *dx, int *dy) {
   int best = MOTION_NONE;
   for (int i = 0; i < 9 * MOTION_BASES; i++) {
@@ -129,7 +132,8 @@ static void find_middle(const struct matching *m, int x, int y, int *dx, int *dy
   }
 }
 
-/* Stores in *dx and *dy, in pixels of level 1, the best of the vectors around twice the given ones. */
+/* Improves a vector of level 2: stores in *dx and *dy the vector, in pixels of level 1, with which block (x, y) fits
+ * best. It tries the vectors around twice the given one. */
 static void find_fine(const struct matching *m, int x, int y, int *dx, int *dy) {
   int best = MOTION_NONE;
   for (int i = 0; i < 9; i++) {
@@ -185,7 +189,7 @@ static void match_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* --- the motion of the whole picture --- */
+/* --- the motion of the whole picture, fitted to the blocks' vectors --- */
 
 static struct motion_model first_model(const struct motion_size *s, const int32_t *match) {
   int counts[MOTION_BINS * MOTION_BINS] = {0};

@@ -1,4 +1,5 @@
-/* What the parts of the definition of motion, and their faster implementations, share. */
+/* Structs and functions of the ops of motion that their definitions (cpu_motion.c, cpu_flow.c) and their faster
+ * implementations share. */
 #ifndef UNET_CPU_CPU_MOTION_H
 #define UNET_CPU_CPU_MOTION_H
 
@@ -7,34 +8,37 @@
 
 struct cpu_kernels;
 
-/* The search for the blocks of `now` in `last`. */
+/* The arguments of the search that finds, for each block of the picture `now`, its place in the picture `last`. */
 struct matching {
   struct motion_size size;
   const int32_t *now, *last; /* pyramids */
-  int32_t *found;            /* for each block the key of the best vector at level 3 (motion_seek_key) */
-  int32_t *out;              /* for each block MATCH_VALUES values of OP_MATCH's y */
-  /* cpu_search: scratch of sums_each values for each thread, for w[3] + SEARCH_SPARE columns */
+  int32_t *found;            /* the best vector of each block at level 3, as a key (motion_seek_key) */
+  int32_t *out;              /* the result: MATCH_VALUES values for each block, as in the y of OP_MATCH */
+  /* scratch of cpu_search: sums_each values for each thread, enough for w[3] + SEARCH_SPARE columns */
   uint16_t *sums;
   size_t sums_each;
 };
 
-/* A copy of a level's details, whose edges are repeated SEARCH_EDGE pixels around it. */
+/* A 16-bit copy of a level's details (brightness minus the mean around), with a border of SEARCH_EDGE pixels that
+ * repeats the pixels at the edge. */
 enum { SEARCH_EDGE = 40, SEARCH_SPARE = 64 };
 struct padded {
-  int16_t *data; /* [h + 2 SEARCH_EDGE] rows of pitch values */
+  int16_t *data; /* h + 2 SEARCH_EDGE rows, pitch values apart */
   int w, h, pitch;
 };
 
-/* One direction of OP_FLOW: where the blocks of `now` are in `last`. */
+/* One direction of OP_FLOW: where the blocks of the frame `now` are in the frame `last`. */
 struct direction {
   struct motion_size size;
-  const int32_t *now, *last, *match; /* pyramids (level 1 comes first), and the blocks' matches */
+  /* pyramids of both frames (level 1 comes first), and the blocks' matches from OP_MATCH */
+  const int32_t *now, *last, *match;
   struct motion_model model;
   int32_t *vector;                   /* [blocks, 2] */
-  const struct cpu_kernels *kernels; /* NULL: the definition alone */
+  const struct cpu_kernels *kernels; /* faster kernels; NULL: everything is computed by the definition */
 };
 
-/* OP_FLOW's definition, with faster kernels or NULL. Both need the scratch that cpu_flow_prepare reserves. */
+/* Prepare and run OP_FLOW, with faster kernels, or with NULL by its definition. cpu_flow_prepare reserves the scratch
+ * memory for either. */
 int cpu_flow_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err);
 void cpu_flow_run(const struct cpu_run *run, const struct cpu_node *node, const struct cpu_kernels *kernels);
 

@@ -1,4 +1,5 @@
-/* The functions of cpu_dnnl.h for builds without oneDNN: the definition runs convolutions and linear layers. */
+/* The functions of cpu_dnnl.h for builds without oneDNN. They change nothing, so that convolutions and linear layers
+ * run by their slow definitions. */
 #include "unet/cpu/cpu_dnnl.h"
 
 int cpu_dnnl_open(struct cpu_device *device, struct error *err) {

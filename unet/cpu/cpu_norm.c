@@ -1,4 +1,5 @@
-/* Concatenation, norms, activations and nearest upsampling, in one pass from input to output. */
+/* The kernel that makes an op's input in one pass: concatenation, norm, activation and upsampling by repeated
+ * pixels. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -7,12 +8,14 @@ static int lanes_left(int position, int end) {
   return end - position < LANES ? end - position : LANES;
 }
 
-/* --- output: one pixel in, one or four out --- */
+/* --- storing the result: one pixel of the input becomes one pixel, or four by upsampling --- */
 
 struct target {
   void *out;
   enum dtype dtype;
-  size_t at[4]; /* index in out of the first channel of each output pixel */
+  /* index, in `out`, of the first channel of each output pixel that an input pixel becomes: one, or four by
+   * upsampling */
+  size_t at[4];
   int count;
 };
 
@@ -31,7 +34,7 @@ INLINE void put(const struct target *t, int channel, int count, vec v) {
     vec_put(t->out, t->dtype, t->at[i] + (size_t)channel, count, v);
 }
 
-/* --- no norm --- */
+/* --- inputs without a norm: activation alone --- */
 
 static void plain_pixel(const struct gather *g, size_t pixel) {
   struct target t = target_of(g, pixel);
@@ -46,12 +49,12 @@ static void plain_pixel(const struct gather *g, size_t pixel) {
 
 /* --- layer norm --- */
 
-/* Sums of x - middle and of its square, for some value `middle` near the mean. */
+/* The sums of x - middle and of its square over a set of values x; `middle` is a value near their mean. */
 struct moments {
   double first, second;
 };
 
-/* Computes the moments of the channels of one pixel, in both parts. */
+/* Computes the moments (sums of x - middle and of its square) of all channels of one pixel, over both inputs. */
 static struct moments row_moments(const struct gather *g, size_t pixel, float middle) {
   struct moments m = {0, 0};
   for (int s = 0; s < 2; s++) {
@@ -74,8 +77,8 @@ static vec affine(const float *weights, float otherwise, int c, int count) {
   return weights ? vec_get(weights, DTYPE_F32, (size_t)c, count) : vec_set(otherwise);
 }
 
-/* Normalises a row. The mean is computed twice, the second time from the differences to the first mean, so that a small
- * variance around a large mean is as exact as the inputs. */
+/* Normalises the channels of one pixel. The mean is computed twice, the second time from the differences to the first
+ * mean, so that a small variance around a large mean is as exact as the inputs. */
 static void layer_norm_pixel(const struct gather *g, size_t pixel) {
   struct target t = target_of(g, pixel);
   int channels = g->c[0] + g->c[1];
@@ -92,10 +95,10 @@ static void layer_norm_pixel(const struct gather *g, size_t pixel) {
     }
 }
 
-/* --- group norm: each thread has some of the groups, so that no thread waits for another --- */
+/* --- group norm: each thread computes whole groups, so that no thread waits for another --- */
 
-/* Finds which channels of input s (0: x, 1: x2) are channels [low, high) of the concatenation x ++ x2: they become
- * [*first, *end). False if there are none. */
+/* Finds which channels of input s (0: x, 1: x2) are among channels low to high - 1 of the concatenated input: channels
+ * *first to *end - 1 of it. Returns false if there are none. */
 static bool part_range(const struct gather *g, int s, int low, int high, int *first, int *end) {
   int base = s ? g->c[0] : 0;
   *first = low > base ? low - base : 0;
@@ -103,8 +106,9 @@ static bool part_range(const struct gather *g, int s, int low, int high, int *fi
   return *first < *end;
 }
 
-/* Adds to totals the sums of x - middle and of its square over all pixels of an image, for each of channels [low,
- * high). middle (NULL: 0) and totals begin with channel low. Sums are FP32 over a few rows at a time, then double. */
+/* Adds to totals the sums of x - middle and of its square, over all pixels of an image, for each of channels low to
+ * high - 1. The arrays middle (NULL: zeros) and totals begin with channel low. Sums are FP32 over a few rows at a time,
+ * then double. */
 static void channel_moments(const struct gather *g, size_t image, int low, int high, const float *middle,
                             struct moments *totals) {
   enum { ROWS = 32 };
@@ -141,8 +145,8 @@ static struct moments group_mean(const struct moments *totals, int width, double
   return m;
 }
 
-/* Computes scale and shift for channels [low, high) of an image, so that y = (x - mean) * scale + shift. The mean is
- * computed twice, the second time from the differences to the first mean, which keeps small variances exact. */
+/* Computes scale and shift for channels low to high - 1 of an image, so that y = (x - mean) * scale + shift. The mean
+ * is computed twice, the second time from the differences from the first mean, which keeps small variances exact. */
 static void group_statistics(const struct gather *g, size_t image, int low, int high, int width) {
   size_t start = image * (size_t)(g->c[0] + g->c[1]) + (size_t)low, channels = (size_t)(high - low);
   struct moments *totals = (struct moments *)g->totals + start;

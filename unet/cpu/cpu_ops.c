@@ -1,5 +1,5 @@
-/* The definition of the ops with matrices and norms: plain loops with sums in double. Rows are divided among threads,
- * which changes no result. */
+/* The definition of the ops with matrices and norms (convolutions, linear layers, attention): plain loops with sums in
+ * double. Rows are divided among threads, which changes no result. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_threads.h"
@@ -20,15 +20,16 @@ double cpu_activate(enum activation act, double x) {
     return x / (1 + exp(-1.702 * x));
   case ACT_TANH3:
     return 3 * tanh(x / 3);
-  default: /* ACT_NONE; ACT_GEGLU is no function of one value: see linear_row */
+  default: /* ACT_NONE; and ACT_GEGLU, which needs two values and is computed in linear_row */
     return x;
   }
 }
 
-/* --- prologue: concatenate, norm, activate --- */
+/* --- prologue: an op's inputs are concatenated, normalised and activated --- */
 
 struct norm_input {
-  const float *x, *x2; /* rows of c1 and c2 channels; x2 NULL with c2 = 0 */
+  /* input of a norm: rows of c1 channels from x followed by c2 channels from x2; x2 is NULL if c2 is 0 */
+  const float *x, *x2;
   int c1, c2;
 };
 
@@ -36,7 +37,7 @@ static float input_at(const struct norm_input *in, size_t row, int c) {
   return c < in->c1 ? in->x[row * (size_t)in->c1 + (size_t)c] : in->x2[row * (size_t)in->c2 + (size_t)(c - in->c1)];
 }
 
-/* Normalises channels [first, first + count) of rows [row, row + rows) by their common mean and variance. */
+/* Normalises channels first to first + count - 1 of rows row to row + rows - 1 by their common mean and variance. */
 static void norm_region(const struct norm_input *in, const struct prologue *p, const float *gamma, const float *beta,
                         size_t row, size_t rows, int first, int count, float *out) {
   size_t channels = (size_t)(in->c1 + in->c2);
@@ -81,7 +82,8 @@ static size_t prologue_bytes(struct tensor x, struct tensor x2) {
 
 /* --- convolution --- */
 
-/* The sanitizers are off here, because the ops' tests would spend two thirds of their time in this loop. */
+/* The sanitizers are off in this function, because the tests of ops would otherwise spend two thirds of their time in
+ * its loop. */
 __attribute__((no_sanitize("address", "undefined"))) static double dot(const float *a, const float *b, int count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -92,7 +94,7 @@ __attribute__((no_sanitize("address", "undefined"))) static double dot(const flo
 
 struct conv_args {
   const struct op_conv *op;
-  const float *a; /* input after the prologue: [n, h, w, c_in] */
+  const float *a; /* the input after its prologue (norm, activation): [n, h, w, c_in] */
   const float *weight, *bias, *time, *residual;
   float *y;
 };
@@ -155,7 +157,7 @@ static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 struct linear_args {
   const struct op_linear *op;
-  const float *a; /* input after the prologue: rows of K values */
+  const float *a; /* the input after its prologue (norm, activation): rows of K values */
   const float *weight, *bias, *residual;
   float *y;
 };
@@ -231,13 +233,15 @@ static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- attention --- */
 
-/* Keys and values of one head that rows of q attend to. */
+/* The keys and values of one head to which queries attend: those of this frame, or those of earlier frames (the
+ * bank). */
 struct segment {
   const float *k, *v;
   size_t k_pitch, v_pitch, columns;
 };
 
-/* Returns picture number n of keys and values, of which `columns` tokens are attended to. */
+/* Returns the keys and values of picture number n for one head; queries attend to the first `columns` tokens of
+ * them. */
 static struct segment segment_of(const struct cpu_program *p, struct tensor k, struct tensor v, size_t n,
                                  size_t columns, size_t channel) {
   size_t first = n * (size_t)k.h * (size_t)k.w;
@@ -248,7 +252,8 @@ static struct segment segment_of(const struct cpu_program *p, struct tensor k, s
                           .columns = columns};
 }
 
-/* Computes one row of y from the row of q. scores has room for a value for each column of all segments. */
+/* Computes one row of y, for one head, from a row of q, with one softmax over the keys of all segments. scores is
+ * scratch with a value for each of these keys. */
 static void attend_segments(const float *q, const struct segment *segments, int count, int dim, float scale,
                             double *scores, float *y) {
   double max = -INFINITY, sum = 0, *score = scores;
@@ -269,7 +274,8 @@ static void attend_segments(const float *q, const struct segment *segments, int 
   }
 }
 
-/* Computes one row of q in one head, with `frames` frames of the bank. */
+/* Computes attention for one row of q in one head, to the op's own keys and to those of `frames` earlier frames (the
+ * bank). */
 static void attend_row(const struct cpu_program *p, const struct op_attention *op, size_t row, int head, int frames,
                        double *scores) {
   size_t tokens = (size_t)op->q.h * (size_t)op->q.w, n = row / tokens, t = row % tokens;
@@ -290,7 +296,7 @@ static size_t attention_columns(const struct op_attention *op) {
   return (size_t)op->k.h * (size_t)op->k.w + (size_t)op->k2.h * (size_t)op->k2.w;
 }
 
-/* Reserves a row of scores for each thread. */
+/* Reserves scratch memory for a row of scores for each thread. */
 static int attention_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   (void)err;
   cpu_reserve(program, (size_t)program->device->threads * attention_columns(&node->op->attention) * sizeof(double));
@@ -308,9 +314,10 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
       attend_row(run->program, op, row, head, frames, scores + (size_t)thread_number() * columns);
 }
 
-/* --- attention to style pictures --- */
+/* --- attention to style pictures (IP-Adapter) --- */
 
-/* Adds one style to one row and head of y. scores has room for a value for each token. */
+/* Adds the attention to one style picture, whose keys and values are in `slot`, to one row of y in one head. scores is
+ * scratch with a value for each of its tokens. */
 static void add_style(const struct cpu_program *p, const struct op_style *op, size_t row, int head, size_t slot,
                       double gain, double *scores) {
   size_t tokens = (size_t)op->k.w, first = slot * tokens * (size_t)op->k.pitch;

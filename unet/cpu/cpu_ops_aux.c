@@ -1,4 +1,5 @@
-/* The definition of the ops around the networks: embeddings, tables, prompt slots, and the sampler. */
+/* The definition of the ops around the networks: embeddings, tables, slots for encoded prompts, guidance, and the
+ * sampler's steps. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -87,8 +88,8 @@ static void emphasis_run(const struct cpu_run *run, const struct cpu_node *node)
 
 /* --- time --- */
 
-/* Stores sines and cosines of angle * exp(-ln(10000) k / divisor): the cosines are in the first half of y with
- * cos_first, else in the second. */
+/* Writes the sinusoidal embedding of one number to y, c values: sines and cosines of angle * exp(-ln(10000) k /
+ * divisor). cos_first: true: the cosines are the first half of y; false: the second. */
 static void sinusoid(double angle, double divisor, bool cos_first, int c, float *y) {
   int half = c / 2;
   for (int k = 0; k < half; k++) {
@@ -122,7 +123,7 @@ static void time_row_run(const struct cpu_run *run, const struct cpu_node *node)
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + step * count, count * sizeof(float));
 }
 
-/* --- latents, sampler --- */
+/* --- latents, guidance and the sampler's steps --- */
 
 static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_affine *op = &node->op->affine;
@@ -133,7 +134,7 @@ static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = op->scale * x[i] + op->bias;
 }
 
-/* Computes one pixel of y from the block of x whose first value is at x. */
+/* Computes one pixel of y from a block of pixels of x; x points to the block's first value. */
 static void blocks_pixel(const struct op_blocks *op, const float *x, float *y) {
   int size = op->size, count = size * size;
   for (int c = 0; c < op->x.c; c++) {
@@ -180,7 +181,8 @@ static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = kept[i / (size_t)op->x.c % pixels] >= 0.5f ? x[i] : op->value;
 }
 
-/* True if the mask says that the picture is to be generated at this pixel of the latent. */
+/* Returns true if the mask says that the network is to paint this pixel of the latent, false if the input is to
+ * stay. */
 static bool is_repainted(const struct op_unet_input *op, const float *kept, size_t pixel) {
   size_t w = (size_t)op->x.w, k = (size_t)(op->kept.w / op->x.w);
   return !(kept[(pixel / w * k) * (w * k) + pixel % w * k] >= 0.5f);
@@ -209,7 +211,7 @@ static void unet_input_run(const struct cpu_run *run, const struct cpu_node *nod
   }
 }
 
-/* The sum of a latent's values and the sum of their squares. */
+/* The sum of a latent's values, and the sum of the values' squares. */
 struct moments {
   double sum, squares;
 };
@@ -220,10 +222,10 @@ static void moments_add(struct moments *m, double value) {
 }
 
 static double moments_variance(const struct moments *m, size_t count) {
-  return m->squares - m->sum * m->sum / (double)count; /* the variance times count */
+  return m->squares - m->sum * m->sum / (double)count; /* the sum of the values' squared differences from their mean */
 }
 
-/* A latent of OP_GUIDE while it is computed. */
+/* The arguments with which OP_GUIDE (guidance) computes one latent: its step, predictions, and results. */
 struct guided {
   const float *model, *x, *reference;
   float *y, *anew;
@@ -282,7 +284,7 @@ static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* A latent of OP_STEP while it is computed. */
+/* The arguments with which OP_STEP (a sampler's step) computes one latent. */
 struct stepped {
   float *x, *earlier;
   const float *model, *noise;

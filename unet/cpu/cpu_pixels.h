@@ -1,4 +1,5 @@
-/* Functions for frames that the definition (cpu_pixels.c) and the fast code (cpu_resize.c) both use. */
+/* Functions about the samples of frames that both implementations of OP_PIXELS_IN and OP_PIXELS_OUT use: the definition
+ * (cpu_pixels.c) and the fast one (cpu_resize.c). */
 #ifndef UNET_CPU_CPU_PIXELS_H
 #define UNET_CPU_CPU_PIXELS_H
 
@@ -6,17 +7,17 @@
 
 #include "unet/base/channels.h"
 
-/* Returns how many samples the longest row of any of the frame's planes has. */
+/* Returns the number of samples in the longest row of the frame's planes. */
 size_t cpu_pixels_row(const struct frame *frame);
 
-/* The samples that an output pixel averages in one direction: [low, high) of a channel. */
+/* The samples of a channel that an output pixel averages in one direction: from low to high, which may be fractions. */
 struct span {
   double low, high;
 };
 
-/* Returns the samples of a channel for the output pixel in column (or row) `position`. source and source_size are the
- * source rectangle's start and length in luma samples; dest and dest_size are the start and length of the destination
- * in pixels. half: the channel has half the luma's resolution in this direction. */
+/* Returns the samples of a channel that belong to the output pixel in column (or row) `position`. source and
+ * source_size: start and length of the source rectangle in luma samples; dest and dest_size: start and length of the
+ * destination in pixels. half: the channel has half the luma's resolution in this direction. */
 struct span pixel_span(int position, double source, double source_size, int dest, int dest_size, bool half);
 
 #endif

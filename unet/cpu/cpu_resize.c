@@ -1,20 +1,20 @@
-/* Pixels in and out, row by row. On input, the source's rows are first summed as they lie in memory, with all channels
- * of a plane together; then each channel is averaged along the row. */
+/* Fast implementation of OP_PIXELS_IN and OP_PIXELS_OUT, row by row. On input, whole rows of a plane are first added up
+ * as they lie in memory, with all channels of the plane together; then each channel is averaged along the row. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_threads.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Clamps to 0..1; NaN becomes 0. */
+/* Clamps x to 0..1; NaN becomes 0. */
 static float clamp_unit(float x) {
   return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
 /* --- in --- */
 
-/* Returns the whole samples that a span covers, at least partly, in a row of `length` samples, with their weights. A
- * part of the span outside the row counts for the sample at the edge. */
+/* Returns the samples, in a row of `length`, that a span covers at least partly, with their weights. Where the span
+ * lies outside the row, the sample at the row's end gets the weight. */
 static struct tap tap_of(struct span s, int length) {
   double size = s.high - s.low;
   int first = (int)fmin(fmax(floor(s.low), 0), length - 1), last = (int)fmin(fmax(ceil(s.high) - 1, 0), length - 1);
@@ -41,7 +41,7 @@ static void fill_taps(const struct resize *r) {
   }
 }
 
-/* Adds weight times each sample of a row to sum; fresh: sum has no values yet and is overwritten. */
+/* Adds each sample of a row, times weight, to sum. fresh: true: sum is overwritten, because it has no values yet. */
 static void add_bytes(float *restrict sum, const uint8_t *restrict row, size_t count, float weight, bool fresh) {
   if (fresh)
     for (size_t i = 0; i < count; i++)
@@ -58,8 +58,8 @@ static void add_words(float *restrict sum, const uint8_t *restrict row, size_t c
   }
 }
 
-/* The position of a channel's samples in its plane's rows: the first one, and the distance to the next, both counted in
- * samples. */
+/* Where a channel's samples are in a row of its plane: index of the first sample, and distance from one to the next,
+ * both counted in samples. */
 struct track {
   const struct tap *taps;
   size_t first, step;
@@ -71,7 +71,7 @@ static struct track track_of(const struct resize *r, const struct channel *c) {
                         (size_t)c->stride / size};
 }
 
-/* Sums the plane's rows that output row y covers, for the samples that the channel's taps read. */
+/* Adds up, weighted, those rows of the plane that output row y covers; only the samples that the channel needs. */
 static void sum_rows(const struct resize *r, const struct channel *c, int y, float *sum) {
   const struct geometry *g = &r->geometry;
   struct track track = track_of(r, c);
@@ -103,7 +103,7 @@ static void average_row(const struct resize *r, const struct channel *c, const f
   }
 }
 
-/* Converts a row of samples to R, G, B, scales them and stores them in the picture. */
+/* Converts a row of the three channels' samples to R, G, B, scales them, and stores them in the picture `out`. */
 static void color_row(const struct resize *r, float *const values[3], float *out) {
   struct coding k = frame_coding(r->frame);
   bool rgb = frame_is_rgb(r->frame);
@@ -135,7 +135,8 @@ static void resize_row(const struct resize *r, int y) {
   int plane = -1;
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(r->frame, i);
-    /* YUYV's chroma reads more samples at the sides than its luma */
+    /* Channels of one plane share its summed rows; not in YUYV, whose chroma needs samples beyond those that its luma
+     * needs. */
     if (c.plane != plane || r->frame->format == PIXEL_YUYV)
       sum_rows(r, &c, y, sum);
     plane = c.plane;
@@ -153,7 +154,7 @@ void KERNEL(cpu_resize)(const struct resize *r) {
 
 /* --- out --- */
 
-/* Computes a row of R, G, B in 0..1. */
+/* Computes row y of the output picture as R, G, B in 0..1. */
 static void value_row(const struct compose *c, int y, float *values) {
   size_t count = 3 * (size_t)c->picture->width, from = 3 * (size_t)c->w * (size_t)y;
   const float *x = c->x + from, *input = c->input + from;
@@ -182,11 +183,12 @@ static void write_luma_row(const struct frame *f, const struct coding *k, const 
   float zero = (float)k->zero[0] + 0.5f;
   for (int x = 0; x < f->width; x++)
     channel_store(&c, x, y, (int)(r * values[3 * x] + g * values[3 * x + 1] + b * values[3 * x + 2] + zero));
-  if (f->format == PIXEL_YUYV && f->width % 2) /* the last pair has no second pixel */
+  /* The second luma sample of the row's last pair has no pixel if the width is odd; it is filled here. */
+  if (f->format == PIXEL_YUYV && f->width % 2)
     channel_store(&c, f->width, y, channel_sample(&c, f->width - 1, y));
 }
 
-/* Writes row y of both chroma channels, from one or two rows of pixels. */
+/* Writes row y of both chroma channels: each sample is the mean of the pixels that share it, from one or two rows. */
 static void write_chroma_row(const struct frame *f, const struct coding *k, const float *const values[], int rows,
                              int y) {
   struct channel cb = frame_channel(f, 1), cr = frame_channel(f, 2);

@@ -1,6 +1,7 @@
-/* The slowest steps of motion: the search for blocks, and what a vector leaves unexplained. The values are those of the
- * definitions in cpu_motion.c and cpu_flow.c; copies of the details in 16 bits, whose edges are repeated around them,
- * need no comparison at the picture's edge. */
+/* Fast code for the slowest steps of measuring motion: the search for matching blocks (OP_MATCH), and how badly a block
+ * fits the last picture at a vector (OP_FLOW). The results equal those of the definitions in cpu_motion.c and
+ * cpu_flow.c. The details (brightness minus the mean around) are copied to 16 bits with a border, so that no position
+ * needs to be compared with the picture's edge. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_motion.h"
 #include "unet/cpu/cpu_simd.h"
@@ -16,7 +17,7 @@ typedef int32_t eight_wide __attribute__((vector_size(32)));
 
 enum { SHORTS = VECTOR_BYTES / 2 };
 
-/* --- copies with edges --- */
+/* --- 16-bit copies of the details, with a border --- */
 
 static const int16_t *at(const struct padded *p, int x, int y) {
   return p->data + (y + SEARCH_EDGE) * p->pitch + x + SEARCH_EDGE;
@@ -40,7 +41,9 @@ INLINE vec_short magnitude(vec_short v) {
   return (v ^ sign) - sign;
 }
 
-/* Stores the sums of the differences of 5 pixels of each column, of count columns from -2 on, modulo 2^16. */
+/* Stores sums of absolute differences between the details of picture `now` and those of picture `last`, displaced by
+ * (dx, dy). Entry u of sums is over the 5 pixels (u - 2, y - 2) to (u - 2, y + 2), for u from 0 to count - 1, modulo
+ * 2^16. Neighbouring 5x5 windows share these sums. */
 static void sum_columns(const struct padded *now, const struct padded *last, int y, int dx, int dy, int count,
                         uint16_t *sums) {
   for (int u = 0; u < count; u += SHORTS) {
@@ -68,9 +71,10 @@ static void seek_row(const struct matching *m, const struct padded *now, const s
   }
 }
 
-/* --- levels 2 and 1 --- */
+/* --- the search at levels 2 and 1 --- */
 
-/* Returns the sum of differences of rows of up to eight pixels; mask: which of these count. */
+/* Returns the sum of absolute differences between two blocks of up to eight pixels by `rows` rows. mask: all bits set
+ * in the columns that count. */
 INLINE int differences(const int16_t *now, int now_pitch, const int16_t *last, int last_pitch, int rows, eight mask) {
   eight_unsigned sum = {0};
   uint16_t part[8];
@@ -86,7 +90,8 @@ INLINE int differences(const int16_t *now, int now_pitch, const int16_t *last, i
   return total;
 }
 
-/* Returns the number of the first base with the same vector as base number `base`. */
+/* Returns the number of the first starting vector that is equal to vector number `base`, so that equal ones are tried
+ * only once; `base` itself if no earlier one is equal. */
 static int first_equal(const int *right, const int *down, int base) {
   int i = 0;
   while (right[i] != right[base] || down[i] != down[base])
@@ -133,7 +138,8 @@ INLINE int sum_wide(eight_wide v) {
   return total;
 }
 
-/* Returns the sums of slopes of a block whose 8x8 pixels have neighbours within the picture. */
+/* Returns the sums from which the fraction of a pixel is computed (struct motion_slopes), for blocks whose 8x8 pixels
+ * all have neighbours within the picture. */
 static struct motion_slopes slopes(const struct padded *now, const struct padded *last, int x, int y, int dx, int dy) {
   eight_wide xx = {0}, xy = {0}, yy = {0}, xt = {0}, yt = {0};
   for (int v = 4 * y - 2; v < 4 * y + 6; v++) {
@@ -187,7 +193,7 @@ void KERNEL(cpu_pad)(const struct padded *p, const int32_t *from) {
     copy_row(p, from, y);
 }
 
-/* --- the choice for each block --- */
+/* --- the choice of each block's vector --- */
 
 int KERNEL(cpu_cost)(const struct direction *d, int x, int y, int vy, int vx) {
   enum { SIDE = 8 };

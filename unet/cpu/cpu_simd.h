@@ -1,5 +1,5 @@
-/* Vectors of FP32, as wide as the processor's, with the compiler's vector types: one source for every instruction set.
- * Files that include this are compiled once for each of them (see meson.build). */
+/* Vectors of FP32, as wide as the processor's registers, by the compiler's vector types. Files that include this header
+ * are compiled once for each instruction set (see meson.build). */
 #ifndef UNET_CPU_CPU_SIMD_H
 #define UNET_CPU_CPU_SIMD_H
 
@@ -30,7 +30,7 @@ typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t vec_int __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t vec_uint __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint16_t vec_half __attribute__((vector_size(VECTOR_BYTES / 2)));
-/* Vectors of FP32 and of bfloat16 at unaligned addresses. */
+/* Vectors of FP32 and of bfloat16 for memory at any address, without alignment. */
 typedef float vec_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef uint16_t vec_half_any __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 
@@ -86,7 +86,8 @@ INLINE vec_half vec_narrow(vec v) {
   return __builtin_convertvector(((rounded & ~nan) | ((bits | 0x400000) & nan)) >> 16, vec_half);
 }
 
-/* Loads count (up to LANES) elements from index `at` on, from an array of FP32 or bfloat16; the other lanes are 0. */
+/* Loads `count` (up to LANES) elements of an array of FP32 or bfloat16, from index `at` on; the vector's other lanes
+ * are 0. */
 INLINE vec vec_get(const void *array, enum dtype dtype, size_t at, int count) {
   vec v = {0};
   vec_half bits = {0};
@@ -125,9 +126,11 @@ INLINE void vec_put(void *array, enum dtype dtype, size_t at, int count, vec v) 
  * to +-87, so that no result is subnormal. */
 INLINE vec vec_exp(vec x) {
   x = vec_min(vec_max(x, vec_set(-87.0f)), vec_set(87.0f));
-  const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
+  /* 1.5 * 2^23: after this number is added to x, the low bits of the sum are the integer nearest to x */
+  const float magic = 12582912.0f;
   vec shifted = x * 1.44269504f + magic, n = shifted - magic;
-  vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* subtracts n ln(2), in two parts */
+  /* x - n ln(2), where ln(2) is split in two parts so that no precision is lost */
+  vec r = x - n * 0.693359375f + n * 2.12194440e-4f;
   vec p = vec_set(1.0f / 720);
   p = p * r + 1.0f / 120;
   p = p * r + 1.0f / 24;
@@ -142,7 +145,8 @@ INLINE vec vec_sigmoid(vec x) {
   return 1.0f / (1.0f + vec_exp(-x));
 }
 
-/* Computes the two activations that no supported network has with a convolution or norm. */
+/* Computes GELU or 3 tanh(x / 3), one lane after another: slowly, because no supported network has these two
+ * activations in a convolution or norm. */
 __attribute__((unused)) static vec vec_activate_rare(enum activation act, vec x) {
   for (int i = 0; i < LANES; i++) {
     float v = x[i];

@@ -1,13 +1,14 @@
-/* The slowest steps of maps: converting a picture to 8-bit values, and softening these. */
+/* Fast code for the slowest steps of OP_MAP, which makes maps of a picture (edges, colours, ...) for ControlNets:
+ * converting the picture to 8-bit codes, and blurring these. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
 
-enum { WIDE = 4 * LANES }; /* values that are summed at a time */
+enum { WIDE = 4 * LANES }; /* number of values for which sums are computed at a time */
 
 typedef double vec_double __attribute__((vector_size(2 * VECTOR_BYTES)));
 
-/* --- codes --- */
+/* --- converting a picture to 8-bit codes --- */
 
 void KERNEL(cpu_encode)(const struct encode *e) {
 #pragma omp parallel
@@ -22,22 +23,23 @@ void KERNEL(cpu_encode)(const struct encode *e) {
   }
 }
 
-/* --- soft --- */
+/* --- blurring the codes --- */
 
 INLINE vec_int load_wide(const uint16_t *from) {
   return __builtin_convertvector(*(const vec_half_any *)from, vec_int);
 }
 
-/* Stores sum / volume, rounded down. Adding one half to the sum keeps the quotient away from integers, so that rounding
- * errors cannot change the result. */
+/* Stores sum / volume, rounded down, as 16-bit numbers. One half is first added to the sum, an integer; so the quotient
+ * is never near an integer, and a rounding error cannot change the result. */
 INLINE void store_quotients(const struct soften *s, vec_int sum, uint16_t *out) {
   double part = 1.0 / s->volume;
   vec_double quotient = (__builtin_convertvector(sum, vec_double) + 0.5) * part;
   *(vec_half_any *)out = __builtin_convertvector(__builtin_convertvector(quotient, vec_int), vec_half);
 }
 
-/* Computes WIDE values of out: sums over k of weight[k] * (low[k] + high[k]), with the middle counted once, divided by
- * the sum of all weights. row[reach + k] is the beginning of the values at distance k. */
+/* Blurs along rows or columns: writes WIDE values of out, from index `at` on. Each is the weighted mean, times `times`,
+ * of 2 * reach + 1 inputs: row[reach] points to the inputs at the same positions, row[reach - k] and row[reach + k] to
+ * those k pixels before and after. weight[k] is the weight at distance k. */
 static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
   int reach = s->reach;
   vec_int sum[4];
@@ -51,13 +53,13 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
-/* Computes the sums for a row of count values. out, and each row that is read, must have room for WIDE more values. */
+/* Blurs a row of count values. out, and each row that is read, must have room for WIDE more values. */
 static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
   for (int at = 0; at < count; at += WIDE)
     sum_wide(s, row, at, times, out);
 }
 
-/* Copies a row of 8-bit values, and repeats its outermost pixels as far as the sums read. */
+/* Copies a row of 8-bit codes, and repeats its first and last pixel in margins as wide as the blur's radius. */
 static void extend_row(const struct soften *s, const uint8_t *code, uint16_t *wide) {
   for (int x = -s->reach; x < s->w + s->reach; x++)
     for (int c = 0; c < 3; c++)

@@ -1,4 +1,4 @@
-/* Threads by OpenMP; without OpenMP there is one thread. */
+/* Threads of the CPU device, by OpenMP; without OpenMP there is one thread. */
 #ifndef UNET_CPU_CPU_THREADS_H
 #define UNET_CPU_CPU_THREADS_H
 
@@ -10,8 +10,8 @@
 
 enum { THREADS_MOST = 256 };
 
-/* Returns the number of threads to use: the wanted number, at most THREADS_MOST and what OMP_THREAD_LIMIT and
- * OMP_MAX_ACTIVE_LEVELS allow. wanted 0 means one for each processor that this process may use. */
+/* Returns the number of threads to use: the wanted number, but no more than THREADS_MOST and no more than
+ * OMP_THREAD_LIMIT and OMP_MAX_ACTIVE_LEVELS allow. wanted 0 means one for each processor that this process may use. */
 static inline int threads_choose(int wanted) {
 #ifdef _OPENMP
   int threads = wanted > 0 ? wanted : omp_get_num_procs();
@@ -24,8 +24,8 @@ static inline int threads_choose(int wanted) {
 #endif
 }
 
-/* Gives parallel regions of the calling thread exactly `count` threads. OMP_DYNAMIC might give fewer, and oneDNN would
- * then leave a part of its work undone. */
+/* Makes parallel regions of the calling thread use exactly `count` threads. OMP_DYNAMIC might give fewer, and oneDNN
+ * would then leave a part of its work undone. */
 static inline void threads_set(int count) {
 #ifdef _OPENMP
   omp_set_dynamic(0);
@@ -35,7 +35,8 @@ static inline void threads_set(int count) {
 #endif
 }
 
-/* Inside a parallel region these return the calling thread's number and the number of threads. */
+/* thread_number returns the calling thread's number, thread_count the number of threads. Both are for use inside a
+ * parallel region. */
 static inline int thread_number(void) {
 #ifdef _OPENMP
   return omp_get_thread_num();
@@ -52,7 +53,7 @@ static inline int thread_count(void) {
 #endif
 }
 
-/* Stores the calling thread's part [low, high) of count items. */
+/* Divides `count` items among the threads of a parallel region: the calling thread gets items *low to *high - 1. */
 static inline void thread_share(size_t count, size_t *low, size_t *high) {
   *low = count * (size_t)thread_number() / (size_t)thread_count();
   *high = count * (size_t)(thread_number() + 1) / (size_t)thread_count();

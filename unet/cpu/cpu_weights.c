@@ -56,13 +56,14 @@ static size_t change_elements(const struct cpu_device *device, const struct weig
 }
 
 static bool all_finite(const float *values, size_t count) {
-  float sum = 0; /* NaN as soon as a value is not finite */
+  float sum = 0; /* sum of zeros while all values are finite; NaN as soon as one is not */
   for (size_t i = 0; i < count; i++)
     sum += 0 * values[i];
   return sum == 0;
 }
 
-/* Computes the blend of the rows in values; threads divide the rows. scratch has three rows for each thread. */
+/* Adds the adapters' terms (blend.h) to rows of a weight in `values`. The rows are divided among threads; scratch has
+ * room for three rows for each of them. */
 static void blend_all(const struct cpu_device *device, const struct blend *blend, size_t row, float *values,
                       float *scratch) {
   threads_set(device->threads);
@@ -75,8 +76,8 @@ static void blend_all(const struct cpu_device *device, const struct blend *blend
   }
 }
 
-/* Returns the new rows of a change that is a blend, computed from the checkpoint's file and freed by cpu_free; NULL
- * with err set on failure. */
+/* Returns the new values of rows that adapters change, computed from the checkpoint's file. cpu_free frees them.
+ * Returns NULL with err set on failure. */
 static float *make_blend(struct cpu_device *device, const struct weight_change *change, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
   size_t row = resource_row_elements(r), count = change_elements(device, change);
@@ -104,8 +105,8 @@ static void commit(struct cpu_device *device, const struct weight_change *change
          change_elements(device, change) * sizeof *values);
 }
 
-/* Everything that may fail is done before the first weight is changed. Copies in other forms are updated before the
- * next run. */
+/* Whatever may fail is done before the first weight is changed, so that after a failure nothing has changed. Copies of
+ * the weights in other layouts are updated before the next run. */
 int cpu_update(struct device *base, const struct weight_change *changes, int count, uint64_t version,
                struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;

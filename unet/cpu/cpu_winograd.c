@@ -1,9 +1,8 @@
-/* 3x3 convolutions by Winograd's minimal filtering F(4x4, 3x3): 36 products instead of 144 for each 4x4 tile of the
- * output. Y = A' [(G g G') . (B' d B)] A, where d is a 6x6 patch of the input, g the kernel, and . a matrix product
- * over channels for each of the 36 places (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
- *
- * The polynomial is evaluated at 0, +-3/4, +-3/2 and infinity, which gives about twice the FP32 errors of a direct
- * convolution; the usual 0, +-1, +-2 would give four times as large ones. */
+/* 3x3 convolutions by Winograd's minimal filtering F(4x4, 3x3), which needs 36 products instead of 144 for each 4x4
+ * tile of the output: Y = A' [(G g G') . (B' d B)] A. Here d is a 6x6 patch of the input and g the kernel, and . is a
+ * matrix product over channels for each of the patch's 36 places (Lavin and Gray, Fast Algorithms for Convolutional
+ * Neural Networks, 2015). The polynomial is evaluated at 0, +-3/4, +-3/2 and infinity, which gives about twice the FP32
+ * errors of a direct convolution; the usual 0, +-1, +-2 would give errors four times as large. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -17,31 +16,34 @@ enum {
   TILE = 4,
   PATCH = TILE + 2,
   PLACES = PATCH * PATCH,
-  WIDE = LANES == 16 ? 4 : 2,   /* largest number of vectors of output channels in one product */
-  SUMS = LANES == 16 ? 24 : 12, /* vectors that a product keeps in registers: rows times vectors */
+  WIDE = LANES == 16 ? 4 : 2, /* largest number of vectors of output channels that one matrix product computes */
+  /* number of vectors of sums that a matrix product holds in registers: its rows times its vectors of output
+   * channels */
+  SUMS = LANES == 16 ? 24 : 12,
   TILES_LEAST = 12,
-  TILES_MOST = 48,        /* most tiles in a block; within these limits, as many as fit into */
-  BLOCK_FLOATS = 1 << 17, /* 512 KB in the second-level cache */
+  /* largest number of tiles in a block; a block has as many as fit into BLOCK_FLOATS, but no more than this */
+  TILES_MOST = 48,
+  BLOCK_FLOATS = 1 << 17, /* number of floats in a block: 512 KB, for the second-level cache */
 };
 
 static int round_up(int x, int multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-/* Output channels are computed in several products. Returns how many vectors the product has that begins with channel
- * `first`. */
+/* Returns how many vectors of output channels are computed by the matrix product that begins with channel `first`. The
+ * output channels are divided among several such products. */
 static int product_width(int first, int c_out) {
   int left = (round_up(c_out, LANES) - first) / LANES;
   return left >= WIDE ? WIDE : left >= 2 ? 2 : 1;
 }
 
-/* --- weights: for each product [PLACES][c_in][width * LANES] --- */
+/* --- weights, stored for each matrix product as [PLACES][c_in][width * LANES] --- */
 
 size_t KERNEL(cpu_winograd_packed)(int c_out, int c_in) {
   return (size_t)PLACES * (size_t)c_in * (size_t)round_up(c_out, LANES);
 }
 
-/* Computes u = G g G' in double. */
+/* Transforms a 3x3 kernel: u = G g G', in double precision. */
 static void transform_kernel(const double g[3][3], double u[PATCH][PATCH]) {
   const double p = (double)P, q = (double)Q, pp = p * p, qq = q * q;
   const double points[4] = {p, -p, q, -q},
@@ -75,14 +77,15 @@ static void pack_channel(const float *weight, int c_out, int c_in, int channel, 
   }
 }
 
-/* If a product's last vector goes beyond c_out, its weights are 0 there. */
+/* Transforms and packs the weights of all matrix products. If a product's last vector goes beyond c_out, the surplus
+ * weights are 0. */
 void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *packed) {
 #pragma omp parallel for
   for (int channel = 0; channel < round_up(c_out, LANES); channel++)
     pack_channel(weight, c_out, c_in, channel, packed);
 }
 
-/* --- one block of tiles --- */
+/* --- one block of tiles: transforming inputs, multiplying, transforming results --- */
 
 /* A block of tiles of 4x4 outputs, and one thread's memory for it. Tiles are numbered row by row, image after image.
  * patches: transformed inputs [tiles][PLACES][c]; products: [tiles][PLACES][WIDE * LANES]; zeros: a pixel of zeros, for
@@ -95,7 +98,7 @@ struct block {
 };
 
 struct position {
-  int n, y, x; /* first output pixel of the tile */
+  int n, y, x; /* picture, row and column of the tile's first output pixel */
 };
 
 static int rows_of(const struct winograd *op) {
@@ -116,7 +119,7 @@ static int channels_of(const struct winograd *op) {
   return round_up(op->c, LANES);
 }
 
-/* Computes B' d for a column or row d of six values. */
+/* Transforms a column or row d of six input values: out = B' d. */
 INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   vec even = d[4] - QQ * d[2], odd = d[3] - QQ * d[1];
   out[0] = (PP * QQ) * d[0] - (PP + QQ) * d[2] + d[4];
@@ -129,7 +132,7 @@ INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   out[5] = (PP * QQ) * d[1] - (PP + QQ) * d[3] + d[5];
 }
 
-/* Computes A' m for a column or row m of six values. */
+/* Transforms a column or row m of six sums of products: out = A' m. */
 INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   vec sum_p = m[1] + m[2], difference_p = m[1] - m[2], sum_q = m[3] + m[4], difference_q = m[3] - m[4];
   out[0] = m[0] + sum_p + sum_q;
@@ -158,11 +161,11 @@ static void locate_patch(const struct block *b, struct position at, const void *
   }
 }
 
-/* Transforms channels [c, c + count) of a patch into out. It is inlined with constant dtype and count where channels
- * fill whole vectors. */
+/* Transforms channels c to c + count - 1 of a patch into out. It is inlined with constant dtype and count where
+ * channels fill whole vectors. */
 INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dtype, int c, const int count, float *out,
                           int channels) {
-  vec half[PATCH][PATCH]; /* [column][row] */
+  vec half[PATCH][PATCH]; /* the patch after the transform of its columns; indexed [column][row] */
 #pragma GCC unroll 8
   for (int x = 0; x < PATCH; x++) {
     vec column[PATCH];
@@ -224,7 +227,8 @@ INLINE void multiply_rows(const float *a, size_t a_pitch, const float *b, int de
       vec_store(out + (size_t)r * out_pitch + (size_t)(j * LANES), sum[r * width + j]);
 }
 
-/* Does the same as multiply_rows for any even number of rows, as many at a time as registers hold. */
+/* Computes the same product as multiply_rows for any even number of rows, in as many calls as needed: each takes as
+ * many rows as the registers hold. */
 INLINE void multiply_all(const float *a, size_t a_pitch, const float *b, int depth, float *out, size_t out_pitch,
                          int rows, const int width) {
   int r = 0;
@@ -243,7 +247,7 @@ static void multiply_places(const struct block *b, int first, int width) {
     const float *a = b->patches + place * channels;
     const float *weight = op->weight + ((size_t)PLACES * (size_t)first + place * columns) * (size_t)op->c;
     float *out = b->products + place * columns;
-    if (width == 4 && WIDE == 4) /* WIDE is 2 where vectors are narrow */
+    if (width == 4 && WIDE == 4) /* products 4 vectors wide exist only where WIDE is 4 */
       multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, WIDE);
     else if (width == 2)
       multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, 2);
@@ -252,10 +256,11 @@ static void multiply_places(const struct block *b, int first, int width) {
   }
 }
 
-/* The destination of a tile: the index of its first element in y, and the number of its rows and columns inside the
+/* Where the results of a tile are stored: the index in y, and how many of the tile's rows and columns lie inside the
  * picture. */
 struct corner {
-  size_t at, row; /* row: elements from one row of y to the next */
+  /* at: index of the tile's first element in y; row: number of elements from one row of y to the next */
+  size_t at, row;
   int rows, columns;
 };
 
@@ -268,8 +273,9 @@ static struct corner tile_corner(const struct block *b, int tile) {
                          columns * c_out, down < TILE ? down : TILE, across < TILE ? across : TILE};
 }
 
-/* Transforms channels [c, c + count) of a tile and stores them; m has their sums, `step` apart from place to place.
- * plain: the activation is none or ReLU; whole: all of the tile is inside the picture. */
+/* Transforms the results for channels c to c + count - 1 of a tile and stores them. m: the sums of products, `step`
+ * elements apart from one of the 36 places to the next. plain: the activation is none or ReLU; whole: all of the tile
+ * is inside the picture. */
 INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int step, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);
@@ -335,10 +341,10 @@ static void run_block(const struct block *b) {
   }
 }
 
-/* --- all blocks --- */
+/* --- all blocks, divided among threads --- */
 
-/* Returns how many tiles a block has: as many as fit into the cache, but such that all threads get about the same
- * number. */
+/* Returns how many tiles a block should have: as many as fit into the cache, but few enough that all threads get about
+ * the same number. */
 static int block_tiles(size_t tiles, int channels, int threads) {
   int most = BLOCK_FLOATS / (PLACES * channels);
   most = most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : most;

@@ -75,10 +75,11 @@ void adapters_free(struct adapters *a) {
   *a = (struct adapters){0};
 }
 
-/* --- binding: from the files' tensors to rows of the weights that plans have asked for so far --- */
+/* --- binding: which rows of which weights each adapter changes, found from the tensors in the adapters' files --- */
 
-/* Returns the position in a->changed of the first entry for this tensor of the checkpoint, or where it would be if no
- * adapter changes the tensor. Entries for other adapters follow it. Binary search. */
+/* Finds by binary search where the changes to a tensor of the checkpoint are listed: returns the first entry of
+ * a->changed for this tensor, or, if no adapter changes it, where such an entry would be. Entries for other adapters
+ * follow the first. */
 static const struct changed_tensor *find_changed(const struct adapters *a, const struct weight_part *part) {
   const struct changed_tensor key = {.file = part->file, .offset = part->offset, .adapter = -1};
   int low = 0, high = a->changed_count;
@@ -105,7 +106,7 @@ static int bind(struct adapters *a, const struct bound *bound, struct error *err
   return 0;
 }
 
-/* Returns true if an adapter changes a part of this resource. */
+/* Returns true if an adapter changes some rows of this weight. */
 static bool is_adapted(const struct adapters *a, const struct resource *r) {
   for (int i = 0; i < r->part_count; i++) {
     const struct weight_part *part = &r->parts[i];
@@ -133,8 +134,8 @@ static int bind_part(struct adapters *a, int resource, const struct weight_part 
   return 0;
 }
 
-/* Appends an entry of a->bound for each adapter and each part of the resource that it changes. On failure none remain,
- * so that it can be tried again. */
+/* Appends an entry to a->bound for each adapter and each tensor of the weight that it changes. On failure none of these
+ * entries remains, so that the caller can try again. */
 static int bind_resource(struct adapters *a, const struct resource *r, int index, struct error *err) {
   int before = a->bound_count;
   size_t first = 0;
@@ -155,24 +156,25 @@ static int bind_new(struct adapters *a, const struct resources *resources, struc
   return 0;
 }
 
-/* --- collecting changes --- */
+/* --- collecting the changes of all weights for new factors of the adapters --- */
 
-/* A change of weights that is being made: changes[i] has the sum blends[i], whose terms are some of one common list of
- * terms. */
+/* A change of weights that is being computed. changes[i] is the change of one weight, blends[i] the terms that it adds
+ * to the checkpoint's values; they are a part of the array terms. */
 struct changing {
   struct weight_change *changes;
   struct blend *blends;
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* entries of a->bound, from the first, that this change considers */
+  int bound_count; /* this change contains the first bound_count entries of adapters.bound */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* Returns true if a set on the device was made with another value for the adapter of a->bound[index]. */
+/* Returns true if the weight (factor) of the adapter of entry a->bound[index] differs from the one with which either of
+ * the two sets of weights was made. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
   for (int i = 0; i < 2; i++)
@@ -208,7 +210,8 @@ static void collect_changes(struct changing *c, const struct adapters *a, const 
   }
 }
 
-/* Returns true if this adapter has a weight and changes the resource with whose name the error message begins. */
+/* Returns true if this adapter has a weight other than 0 and changes the tensor with whose name the error message
+ * begins. */
 static bool is_blamed(const struct adapters *a, int adapter, const struct resources *resources, const float *weights,
                       const char *message) {
   for (int i = 0; weights[adapter] != 0 && i < a->bound_count; i++) {
@@ -242,8 +245,8 @@ static void drop_changing(struct adapters *a) {
   a->changing = NULL;
 }
 
-/* Collects the change from what the device has to these values of controls.adapter. The caller frees it. Returns NULL
- * with err set if memory runs out. */
+/* Collects the changes to the device's weights that lead to these values of controls.adapter. The caller frees the
+ * result with free_changing. Returns NULL with err set if memory runs out. */
 static struct changing *make_changing(const struct adapters *a, const struct resources *resources, const float *weights,
                                       struct error *err) {
   size_t room = (size_t)a->bound_count + 1;
@@ -269,7 +272,7 @@ static bool set_has(const struct adapters *a, int set, const float *weights) {
          !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
 }
 
-/* Records that a set was made with the adapters' values of this change. */
+/* Records that a set of weights on the device was made with the values of controls.adapter that this change has. */
 static void note_set(struct adapters *a, int set, const struct changing *c) {
   memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
   a->sets[set].fresh = c->bound_count;
@@ -279,7 +282,7 @@ bool adapters_are(const struct adapters *a, const struct device *device, const f
   return !a->count || (a->seen == resources_count(device->resources) && set_has(a, a->set, weights));
 }
 
-/* --- in the background --- */
+/* --- changing weights in the background, in slices between frames --- */
 
 int adapters_begin(struct adapters *a, struct device *device, const float weights[ADAPTERS_MAX], struct error *err) {
   drop_changing(a);
@@ -331,7 +334,7 @@ int adapters_load(struct adapters *a, struct device *device, struct error *err) 
   return 0;
 }
 
-/* --- at once --- */
+/* --- changing weights at once, while frames wait --- */
 
 static int change_one_set(struct adapters *a, struct device *device, const float *weights, struct error *err) {
   struct changing *c = make_changing(a, device->resources, weights, err);

@@ -1,7 +1,7 @@
-/* The adapters of an engine: which rows of which weights each of them changes, and how the weights on the device are
- * made from the values of controls.adapter (the weight of each adapter). A change is always added to the checkpoint's
- * values, so that with all adapters at 0 the weights are exactly the checkpoint's. The thread that submits frames calls
- * these functions, except where stated. */
+/* The adapters (LoRA and its kin) of an engine: which rows of which weights each of them changes, and how the weights
+ * on the device are made from the values of controls.adapter (each adapter's weight, a factor). A change is always
+ * added to the checkpoint's values, so that with all adapters at 0 the weights are exactly the checkpoint's. The thread
+ * that submits frames calls these functions, except where stated. */
 #ifndef UNET_ENGINE_ADAPTERS_H
 #define UNET_ENGINE_ADAPTERS_H
 
@@ -9,15 +9,15 @@
 #include "unet/base/controls.h"
 #include "unet/plan/device.h"
 
-/* The change that one adapter makes to rows [first, first + rows) of a resource: the place in its file that has the
- * factors. */
+/* One adapter's change of rows first to first + rows - 1 of a weight (a resource). place: which entry of the adapter's
+ * file has the factors of this change. */
 struct bound {
   int resource, adapter;
   size_t first, rows;
   const struct adapter_place *place;
 };
 
-/* A tensor of the checkpoint that one adapter changes, identified by its file and the offset there. */
+/* A tensor of the checkpoint that one adapter changes. It is identified by its file and its offset there. */
 struct changed_tensor {
   const struct weight_file *file;
   size_t offset;
@@ -26,60 +26,71 @@ struct changed_tensor {
 };
 
 struct adapters {
-  /* Set by adapters_open; constant afterwards. */
+  /* The following fields are set by adapters_open and constant afterwards. */
   struct adapter *list[ADAPTERS_MAX];
-  int store[ADAPTERS_MAX]; /* index in resources.list of the vector that holds each adapter's factors */
+  /* for each adapter: index in resources.list of the vector that has all of the adapter's factors */
+  int store[ADAPTERS_MAX];
   int count;
 
-  /* The sets of weights on the device (two, or one), and the change that is being computed. */
-  /* The origin of each set: the values of controls.adapter with which it was made (NAN: unknown, so it must be made
-   * again), and the number of entries of `bound`, counted from the first. A device with only one set uses the first. */
+  /* The fields sets to changing describe the weights on the device, of which it has one set or two, and the change that
+   * is being computed. */
+  /* For each set of weights on the device: `weights`, the values of controls.adapter with which it was made (NAN:
+   * unknown, so the set must be made again); `fresh`, how many entries of `bound`, from the first, it contains. For a
+   * device with one set both entries are equal. */
   struct adapted {
     float weights[ADAPTERS_MAX];
     int fresh;
   } sets[2];
-  /* device_info.two_sets, copied because asking for it may take milliseconds */
+  /* true: the device has two sets of weights; copied from device_info.two_sets, because asking for that may take
+   * milliseconds */
   bool two_sets;
-  int set;                   /* index of the set of weights that frames read: 0 or 1 */
-  struct changing *changing; /* the change that is being computed into the other set; NULL: none */
+  int set; /* index of the set of weights that frames read: 0 or 1 */
+  /* the change that is being computed into the set of weights that frames do not read; NULL: there is none */
+  struct changing *changing;
 
-  /* The changes that the adapters make: first as tensors of the checkpoint (found by adapters_open), then as rows of
-   * the resources that plans have asked for (found whenever there are new resources). */
-  struct changed_tensor *changed; /* sorted by file, offset and adapter */
+  /* The fields changed to seen list all that the adapters change: `changed` as tensors of the checkpoint (filled by
+   * adapters_open), `bound` as rows of the weights that plans have asked for (extended when there are new ones). */
+  struct changed_tensor *changed; /* the changed tensors, sorted by file, offset and adapter */
   int changed_count;
-  struct bound *bound; /* sorted by resource, row and adapter */
+  struct bound *bound; /* the changed rows of resources, sorted by resource, row and adapter */
   int bound_count, bound_room;
-  int seen; /* number of resources, from the first of resources.list, that were searched for changed tensors */
+  /* how many resources, from the first of resources.list, were already searched for tensors that adapters change */
+  int seen;
 
   const struct log *log;
-  bool told; /* true once the log line about the memory that changes take was written */
+  bool told; /* true: the log has the line about the memory that adapters' changes take */
 };
 
-/* Opens the files at `paths` and adds the vector of each adapter's factors to the resources. adapters_free must be
- * called afterwards, even after a failure. */
+/* Opens the adapters' files at `paths`, and adds a vector with each adapter's factors to the resources. adapters_free
+ * must be called afterwards, even after a failure. */
 int adapters_open(struct adapters *adapters, const char *const *paths, int count, const struct checkpoint *checkpoint,
                   const struct adapter_options *options, struct resources *resources, struct error *err);
-void adapters_free(struct adapters *adapters); /* takes a zeroed struct */
-/* Changes the weights on the device to those for these values of controls.adapter, at once: only rows whose adapters
- * had other values are computed. The caller waits. */
+void adapters_free(struct adapters *adapters); /* frees the adapters; accepts a zeroed struct */
+/* Computes the weights on the device for these values of controls.adapter, and returns when they are in use. Computes
+ * only those rows that are changed by an adapter whose value has changed. On failure frames go on reading the old
+ * weights. */
 int adapters_apply(struct adapters *adapters, struct device *device, const float weights[ADAPTERS_MAX],
                    struct error *err);
-/* Returns true if the weights that frames read were made with these values of controls.adapter. */
+/* Returns true if the weights that frames read now were made with these values of controls.adapter. */
 bool adapters_are(const struct adapters *adapters, const struct device *device, const float weights[ADAPTERS_MAX]);
 
-/* The same change in slices between frames, on a device with two sets (device_merge_begin). The order of calls is:
- * adapters_begin; adapters_go_on, once after each frame, until it returns 0 (1: slices are left, -1: failure);
- * adapters_made, which gives the changed weights their new versions; adapters_show, after which frames read them. After
- * a failure frames go on reading the old weights. */
+/* Change the weights as adapters_apply does, but in slices between frames, on a device with two sets of weights
+ * (device_merge_begin). The order of calls is: adapters_begin; adapters_go_on, once after each frame, until it returns
+ * 0 (1: slices are left, -1: failure; with `all` it does all slices and waits for them); adapters_made, which gives the
+ * changed weights their new versions; adapters_show, after which frames read them. After a failure frames go on reading
+ * the old weights. */
 int adapters_begin(struct adapters *adapters, struct device *device, const float weights[ADAPTERS_MAX],
                    struct error *err);
 int adapters_go_on(struct adapters *adapters, struct device *device, bool all, struct error *err);
 void adapters_made(struct adapters *adapters, struct device *device);
 void adapters_show(struct adapters *adapters, struct device *device);
-/* Marks (resource.adapted) the weights that adapters change among the resources that plans have asked for so far, so
- * that the device keeps them twice. Threads that make plans call this, too, before the weights are loaded. */
+/* Sets resource.adapted of each weight that adapters change, among the weights that plans have asked for so far; a
+ * device with two sets of weights then stores it twice. Threads that make plans call this function, too, before a
+ * program is prepared and its weights are loaded. */
 void adapters_mark(const struct adapters *adapters, struct resources *resources);
-/* Copies the factors to the device, before any weight is loaded. A smooth engine calls it once its device is open. */
+/* Copies the adapters' factors to the device, and asks the device whether it has two sets of weights. A smooth engine
+ * calls this once its device is open and the texts are encoded. Without it the device loads the factors when they are
+ * first needed. */
 int adapters_load(struct adapters *adapters, struct device *device, struct error *err);
 
 #endif

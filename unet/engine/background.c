@@ -1,6 +1,7 @@
-/* The background work of a smooth engine: it encodes texts, computes keys, and changes the weights for adapters. Each
- * frame's submission starts one slice of it after the frame, on the thread that submits. Runs of programs are kept as
- * jobs; a change of adapters begins when no job is left, and is followed by the jobs that the new weights need. */
+/* The background work of a smooth engine (engine_params.smooth): encoding texts, computing keys and values, and
+ * changing the weights for adapters. Each submission of a frame starts one slice of it after the frame, on the thread
+ * that submits. Runs of programs are stored in a list of jobs. A change of adapters begins when no job is left; when it
+ * is complete, jobs follow that encode texts with the new weights. */
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
@@ -11,7 +12,8 @@ bool background_are_due(const struct background *b) {
 
 /* --- jobs --- */
 
-enum { PART_OPS = 16 }; /* ops in one part of a program that runs between frames: 0.2 ms of a text encoder on an H200 */
+/* number of ops that a slice runs between two frames; so many ops of a text encoder take 0.2 ms on an H200 */
+enum { PART_OPS = 16 };
 
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err) {
   struct program_options options = {.output = engine->output};
@@ -41,7 +43,7 @@ int background_start(struct engine *engine, struct program *program, const struc
   return background_finish(engine, err) < 0 ? -1 : device_start(engine->device, program, run, err);
 }
 
-/* Starts the next part of the oldest job, and removes the job with its last part. */
+/* Starts the next part of the oldest job. If that is the job's last part, the job leaves the list. */
 static int do_job(struct engine *engine, struct error *err) {
   struct background *b = &engine->background;
   const struct job *job = &b->jobs[b->first];

@@ -1,4 +1,5 @@
-/* Controls: opens their maps and networks, and computes how much each of them adds in each step of a frame. */
+/* Opens controls (the maps and networks that steer frames), and computes how much each network adds in each step of a
+ * frame. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static int check_number(const struct engine *engine, int number, struct error *e
   return 0;
 }
 
-/* Opens the network that makes depth maps, when the first control needs it. */
+/* Opens the network that makes depth maps, if control `number` is the first that needs it. */
 static int open_depth(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (control->map != MAP_DEPTH || engine->depth)
     return 0;
@@ -28,8 +29,8 @@ static int open_depth(struct engine *engine, int number, const struct engine_con
   return 0;
 }
 
-/* Opens a control: its network and, for depth, the network of its map. The caller holds `preparing`, if other threads
- * may prepare handles already. */
+/* Opens a control: its network and, for depth, the network of its map. The caller holds the lock `preparing` if other
+ * threads may prepare handles already. */
 static int open_one(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (check_number(engine, number, err) < 0 || open_depth(engine, number, control, err) < 0)
     return -1;
@@ -72,16 +73,16 @@ int controls_check(const struct engine *engine, unsigned controls, struct error 
   return 0;
 }
 
-/* --- values of a run --- */
+/* --- parameters of a run --- */
 
-/* Returns the position of a timestep in the denoising, from 0 (pure noise) to 1 (the picture). Steps of trailing
- * spacing are then evenly spaced. */
+/* Returns the position of a timestep in the denoising, from 0 (pure noise) to 1 (the picture). The steps of the spacing
+ * "trailing" are evenly spaced by this measure. */
 static double place_of(float timestep) {
   return 1 - ((double)timestep + 1) / TIMESTEPS;
 }
 
-/* Returns the position where step i ends: that of the next lower timestep, because some samplers have two steps at one
- * timestep. */
+/* Returns the position in the denoising (0 to 1) at which step i ends: that of the next lower timestep. The next step
+ * may have the same timestep, because some samplers have two steps at one. */
 static double end_of(const struct run_params *run, int i, int steps) {
   for (int next = i + 1; next < steps; next++)
     if (run->step[next].timestep < run->step[i].timestep)
@@ -89,14 +90,16 @@ static double end_of(const struct run_params *run, int i, int steps) {
   return 1;
 }
 
-/* Returns the share of the step from `from` to `to` that lies between start and end. */
+/* Returns the fraction of a step that lies between start and end. The step leads from `from` to `to`; all four are
+ * positions in the denoising (0 to 1). */
 static double share_of(double start, double end, double from, double to) {
   double low = fmax(start, from), high = fmin(end, to);
   return high > low && to > from ? (high - low) / (to - from) : 0;
 }
 
-/* Returns true if this run has to make the depth map. It is made by every n-th run that reads it, beginning with the
- * first; n is the map's parameter 1. */
+/* Returns true if this run has to make the depth map anew. Of successive runs that read the map, the first makes it,
+ * and then every n-th one, where n is parameter 1 of the map; the others use the stored map. k: number of the
+ * control. */
 static bool depth_is_due(struct prepared *prepared, int k, const struct control_params *control) {
   int *age = &prepared->map_age[k], every = (int)(control->param[1] + 0.5f);
   bool due = control->map && (*age == 0 || *age >= every);
@@ -137,7 +140,8 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
     }
     memcpy(to->param, v->param, sizeof to->param);
     map_clamp(engine->model.controls[k].map, to->param);
-    /* on a canvas the network reads the map at another place in each run */
+    /* On a canvas that follows the camera the map is made in every run: a stored one would not fit, because each frame
+     * lies at another position of the canvas. */
     if (engine->model.controls[k].map == MAP_DEPTH && !prepared->shape.canvas.lattice)
       to->map = depth_is_due(prepared, k, to);
   }

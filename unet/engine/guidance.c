@@ -1,6 +1,6 @@
-/* Computes which prompts a run reads, and with which weights its guidance rows are summed. In the formulas, g is the
- * guidance scale, c, u, i and t are the predictions with the prompt, without it, with the input picture alone, and with
- * picture and prompt. */
+/* Computes which prompts a run reads, and the factors with which the predictions for them are summed. In the formulas
+ * below, g is the guidance scale, c the prediction with the prompt, u the one without it, i the one with the input
+ * picture alone, and t the one with picture and prompt. */
 #include "unet/engine/engine_impl.h"
 
 float clamp01(float x) {
@@ -14,7 +14,8 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
   case GUIDANCE_NONE:
     run->row_weight[0] = 1;
     return;
-  case GUIDANCE_SELF: /* delta s + g (c - delta s): the residual prediction s, times delta, stands for u */
+  /* residual guidance: delta s + g (c - delta s), where s is the residual prediction and delta is controls.delta */
+  case GUIDANCE_SELF:
   case GUIDANCE_ONE_TIME:
     run->row_weight[0] = g;
     run->row_weight[1] = run->virtual_weight = (1 - g) * controls->delta;
@@ -23,15 +24,19 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
     break;
   }
   run->row_weight[0] = g;
-  run->row_weight[1] = rows == 3 ? image - g : 1 - g; /* u + g (c - u); with three rows see the next line */
-  run->row_weight[2] = 1 - image;                     /* InstructPix2Pix (2023): u + image (i - u) + g (t - i) */
+  /* classifier-free guidance: u + g (c - u); with three rows (InstructPix2Pix) these are the factors of the formula
+   * below */
+  run->row_weight[1] = rows == 3 ? image - g : 1 - g;
+  /* InstructPix2Pix (Brooks et al., 2023): u + image (i - u) + g (t - i), where image is the guidance scale of the
+   * input picture; the head of this file explains the letters */
+  run->row_weight[2] = 1 - image;
 }
 
 static double counted(float weight) {
   return weight > 0 ? (double)weight : 0;
 }
 
-/* Fills in the prompts that the picture is to show. A single prompt gets the weight 1 exactly. */
+/* Fills in the prompts that the picture is to show, with their weights. The weight of a single prompt is exactly 1. */
 static void fill_prompt(const struct engine *engine, const struct controls *controls, struct prompt_params *prompt) {
   double sum = 0;
   int count = 0;

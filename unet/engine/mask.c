@@ -1,4 +1,4 @@
-/* The region that inpainting models repaint. A mask of any size and format becomes one value for each pixel of a
+/* The region that inpainting models repaint: a mask of any size and pixel format becomes one value for each pixel of a
  * picture. */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ int engine_set_mask(struct engine *engine, const struct frame *frame, enum mask_
   return 0;
 }
 
-/* Fills the destination rectangle of out, whose rows have `width` values, with the mask; each pixel takes the nearest
+/* Draws the mask into the destination rectangle of `out`, whose rows have `width` values. Each pixel takes the nearest
  * pixel of the source rectangle. */
 static void resize(const struct mask *mask, const struct geometry *g, int width, float *out) {
   for (int y = 0; y < g->dest_h; y++) {

@@ -1,5 +1,5 @@
-/* Prompt slots: a text is split into tokens for each text encoder, and encoded into its slot on the device. Called on
- * the thread that submits. */
+/* Prompt slots: a text is split into tokens for each text encoder, and encoded into its slot on the device. Except
+ * while the engine is opened and closed, these functions are called on the thread that submits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ void prompts_leave(struct engine *engine) {
   }
 }
 
-/* Looks up the versions of the weights that texts and keys depend on, if any weight has changed. */
+/* Looks up the versions of the weights that the text encoders and the programs of keys and values read, if any weight
+ * has changed since. */
 static void look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
     return;
@@ -42,12 +43,13 @@ static void look_up_weights(struct engine *engine) {
     uint64_t version = plan_weights_version(&engine->text_plan[i]);
     engine->text_weights = version > engine->text_weights ? version : engine->text_weights;
   }
-  /* the plans for all numbers of chunks read the same weights */
+  /* keys[0] stands for all numbers of chunks, because their plans read the same weights */
   engine->keys_weights = plan_weights_version(&engine->keys[0].plan);
   engine->weights_version = engine->resources.version;
 }
 
-/* Starts the encoding of one chunk by one text encoder. */
+/* Starts the encoding of one chunk (part of a long prompt) by one text encoder. place: index of the chunk in the tensor
+ * with all encoded chunks. */
 static int encode_chunk(struct engine *engine, int encoder, const struct prompt_chunk *chunk, int place,
                         struct error *err) {
   const struct text_encoder *e = &engine->checkpoint->text_encoders[encoder];
@@ -91,7 +93,8 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
   for (int i = 0; i < count; i++) {
     if (refresh_slot(engine, *used[i], err) < 0)
       return -1;
-    /* longer prompts are there, so shorter ones will be filled up with the empty prompt */
+    /* A prompt is longer than one chunk, so shorter ones will be filled up with the empty prompt, which must be
+     * encoded, too. */
     filled_up |= engine->slots[*used[i]].chunks > 1;
   }
   return filled_up ? refresh_slot(engine, SLOT_EMPTY, err) : 0;
@@ -99,8 +102,8 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
 
 /* --- texts to tokens --- */
 
-/* Tokenizes a text for each text encoder. If spans is not NULL, they (the text with weights already read) are used
- * instead of the text. Returns the number of chunks that the longest result needs, or -1. */
+/* Tokenizes a text for each text encoder. spans: the text with the weights of its words, already read from its syntax;
+ * NULL: `text` is taken as it is. Returns the number of chunks of the longest result, or -1. */
 static int tokenize(const struct engine *engine, const char *text, const struct spans *spans, struct prompt *tokens,
                     struct error *err) {
   int chunks = 1;
@@ -115,8 +118,8 @@ static int tokenize(const struct engine *engine, const char *text, const struct 
   return chunks;
 }
 
-/* Tokenizes a text by the engine's prompt syntax. Returns the number of chunks, or -1. *notes: remarks about the
- * syntax, as bits of enum syntax_note. */
+/* Tokenizes a text by the engine's prompt syntax. Returns the number of chunks, or -1. Stores in *notes what the user
+ * should be warned of in the text's syntax, as bits of enum syntax_note. */
 static int read_text(const struct engine *engine, const char *text, struct prompt *tokens, unsigned *notes,
                      struct error *err) {
   struct spans spans;
@@ -148,7 +151,8 @@ int prompts_restore(struct engine *engine, struct error *err) {
   return 0;
 }
 
-/* Warns that a file which the prompt names is not loaded. Names that the tokenizer knows are words, and are fine. */
+/* Warns that a file (a LoRA or an embedding) which the prompt names is not loaded. A name that the tokenizer knows is
+ * an ordinary word. */
 static void warn_of_name(const struct engine *engine, const char *text, const struct named *named) {
   char whole[96], name[96];
   snprintf(whole, sizeof whole, "%.*s", (int)named->length, text + named->start);
@@ -181,7 +185,8 @@ static void warn_of_names(const struct engine *engine, const char *text) {
       warn_of_name(engine, text, &named);
 }
 
-/* Warns of parts of a prompt that are not read as they are written. */
+/* Warns of parts of a prompt that have no effect, or another effect than their text suggests, such as words beyond the
+ * length limit. */
 static void warn_of_reading(const struct engine *engine, const char *text, const struct prompt *tokens,
                             unsigned notes) {
   int room = engine->checkpoint->text_encoders[0].config.positions - 2;
@@ -214,7 +219,8 @@ static int encode_tokens(struct engine *engine, int slot, const char *text, stru
   return 0;
 }
 
-/* Warns if a prompt names none of the model's styles. encoded: the prompt that was encoded instead of text. */
+/* Warns if a prompt names none of the model's styles (words that stand for prompts). encoded: the prompt that was
+ * encoded instead of `text`. */
 static void name_styles(const struct engine *engine, const char *text, const char *encoded) {
   const struct styles *styles = engine->checkpoint->styles;
   if (!styles_count(styles) || (!strcmp(text, encoded) && styles_match(styles, text)))
@@ -228,13 +234,14 @@ static void name_styles(const struct engine *engine, const char *text, const cha
            text_quote(text).text, given ? " and gives " : "", given ? given : "", names);
 }
 
-/* Returns a copy of the text without the files that it names. The caller frees it. NULL: out of memory. */
+/* Returns a copy of the text without the names of files in it, such as <lora:...>; with PROMPT_SYNTAX_PLAIN these stay.
+ * The caller frees the copy. NULL: out of memory. */
 static char *words_of(const struct engine *engine, const char *text) {
   return engine->syntax == PROMPT_SYNTAX_PLAIN ? strdup(text) : named_take_out(text);
 }
 
-/* Returns the words that are encoded: the negative prompt as it is, and other prompts as the model's list of styles
- * changes them. The caller frees them. NULL: out of memory. */
+/* Returns the text that is encoded for a prompt: a negative prompt as it is, others as the model's list of styles
+ * changes them. The caller frees it. NULL: out of memory. */
 static char *encoded_words(const struct engine *engine, int slot, const char *words) {
   return slot == SLOT_NEGATIVE ? strdup(words) : styles_prompt(engine->checkpoint->styles, words);
 }
@@ -262,7 +269,7 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
   return result;
 }
 
-/* --- how many chunks a handle needs --- */
+/* --- the number of prompt chunks for which a handle (prepared engine) is to be prepared --- */
 
 int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err) {
   struct prompt tokens[TEXT_ENCODERS_MAX];
@@ -292,7 +299,9 @@ int engine_chunks(const struct engine *engine, const struct controls *controls) 
   for (int i = 0; i < SLOT_PRESETS; i++)
     if (controls->blend[i] > 0)
       slots[count++] = prompts_slot(engine, SLOT_PRESET_1 + i);
-  if (count == 1) /* blend[] has no positive weight, so the prompt in controls.prompt is used */
+  /* Only the slot of the negative prompt is listed so far: no weight in blend[] is above 0, and the slot
+   * controls.prompt is used. */
+  if (count == 1)
     slots[count++] = prompts_slot(engine, controls->prompt);
   return engine_choose_chunks(most, prompts_most_chunks(engine, slots, count));
 }

@@ -7,8 +7,8 @@ static int find(const struct recent *recent, uint64_t key) {
   return -1;
 }
 
-/* Returns the number of the cache's place whose entry was used longest ago. A free place was never used, and so is
- * chosen first. */
+/* Returns the number of the cache's place that was used longest ago. A free place counts as never used, so it is chosen
+ * first. */
 static int oldest(const struct recent *recent) {
   int place = 0;
   for (int i = 1; i < recent->count; i++)
@@ -20,7 +20,7 @@ static int oldest(const struct recent *recent) {
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]) {
   uint64_t come = 0;
   recent->now++;
-  /* Entries that are already there are marked as used first, so that no new entry replaces them. */
+  /* Keys that are in the cache already are marked as used first, so that no new key takes their places. */
   for (int i = 0; i < count; i++) {
     int place = find(recent, keys[i]);
     if (place >= 0)

@@ -1,15 +1,15 @@
-/* The choice of sampler, spacing and steps for a handle; the coefficients of its steps; and the time projections that
- * the network needs for them. */
+/* Chooses the sampler, spacing and number of steps for a handle (prepared engine), and computes the coefficients of its
+ * steps and the time projections that the network needs for them. */
 #include <math.h>
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
 
-/* --- the choice --- */
+/* --- the choice of sampler, spacing and number of steps --- */
 
-/* Chooses the spacing of timesteps, and of noise levels (sigmas) if they have one of their own. SPACING_AUTO: LCM and
- * TCD use their own spacing, and other samplers that of the checkpoint, or trailing on an LCM checkpoint. Where noise
- * levels are spaced, the spacing of timesteps still matters: Euler takes its ends from it. */
+/* Chooses the spacing of timesteps, and that of noise levels (sigmas) for samplers that have one. SPACING_AUTO: LCM and
+ * TCD use their own spacing; other samplers use the checkpoint's, or "trailing" if it is an LCM checkpoint. Where noise
+ * levels have a spacing, Euler still takes the first and the last level from the spacing of timesteps. */
 static void choose_spacing(struct sampling *sampling, enum spacing wish, const struct scheduler_config *config) {
   bool levels = wish >= SPACING_KARRAS;
   sampling->sigmas = levels ? wish : SPACING_AUTO;
@@ -44,13 +44,14 @@ void sampling_begin(struct sampling *sampling, const struct engine_params *param
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;
-  /* Merged LCM models do not embed guidance, and run in Stable Diffusion's pipelines. */
+  /* Full LCM models, in which guidance is an input, have a pipeline of their own in diffusers; LCM merged into other
+   * models runs in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
   sampling->noisiest = checkpoint->noisiest;
 }
 
-/* Refuses parts of a scheduler's file that are not supported, unless the user has chosen others instead. */
+/* Refuses settings in the scheduler's file that are not supported, unless the user has chosen others instead. */
 static int check_scheduler(const struct engine_shape *wish, const struct checkpoint *checkpoint, struct error *err) {
   unsigned lacks = checkpoint->scheduler.lacks;
   if (wish->sampler != SAMPLER_AUTO)
@@ -100,7 +101,7 @@ void sampling_tell(struct engine *engine, const struct engine_shape *wish, const
              engine->model_path);
 }
 
-/* --- coefficients and time projections --- */
+/* --- coefficients of the steps, and time projections --- */
 
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta) {
   if (prepared->table_known && prepared->sampling.strength == strength && prepared->sampling.eta == eta)
@@ -114,7 +115,8 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
 
 static struct conditioning conditioning_of(const struct engine *engine, struct prepared *prepared,
                                            const struct run_params *run) {
-  bool merged = engine->background.merge == MERGE_MADE; /* the weights are computed, but frames do not read them yet */
+  /* true: weights with new factors of the adapters are computed, but frames do not read them yet */
+  bool merged = engine->background.merge == MERGE_MADE;
   if (prepared->weights_version != engine->resources.version && !merged)
     prepared->times_weights = plan_weights_version(&prepared->times_plan);
   if (!merged)
@@ -147,9 +149,9 @@ static bool same_conditioning(const struct conditioning *a, const struct conditi
   return a->guidance == b->guidance && a->version == b->version && same_texts(a, b);
 }
 
-/* Computes the time projections, unless those on the device have the same inputs. This need not wait: the device works
- * in order, so frames in flight read the projections before they are overwritten, and the next frame reads the new
- * ones. */
+/* Computes the time projections, unless the device has those for the same inputs already. Frames in flight need not be
+ * waited for: the device works in order, so they read the projections before they are overwritten, and the next frame
+ * reads the new ones. */
 static int make_times(struct engine *engine, struct prepared *prepared, const struct conditioning *now,
                       const struct run_params *run, struct error *err) {
   if (prepared->times_known && same_conditioning(&prepared->times, now))
@@ -167,7 +169,7 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
   return make_times(engine, prepared, &now, run, err);
 }
 
-/* Returns the inputs of the time projections of a run that shows the texts of the frame before. */
+/* Returns the inputs of the time projections for a run that still shows the texts of the frame before. */
 static struct conditioning conditioning_of_former_texts(const struct engine *engine, struct prepared *prepared,
                                                         const struct run_params *run) {
   struct conditioning c = conditioning_of(engine, prepared, run);
@@ -178,8 +180,8 @@ static struct conditioning conditioning_of_former_texts(const struct engine *eng
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
-  /* Projections for other steps could not be computed for the former texts, because the pooled texts on the device may
-   * already be the new ones. */
+  /* The projections on the device can be used only if they were made for the same steps and the former texts. They
+   * could not be computed anew, because the pooled texts on the device may be the new ones already. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);
 }

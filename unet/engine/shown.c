@@ -1,35 +1,33 @@
-/* Decides which prompts and adapters a frame shows while others are made in the background.
- *
- * choose_showing decides, and starts to make what is missing; fill_prompts fills in the run by that decision. Work that
- * has begun is finished before anything else begins, so that a text which changes with every frame is shown at some
- * time. */
+/* Decides which prompts and adapters a frame shows while others are made in the background. choose_showing decides, and
+ * starts to make what is missing; fill_prompts fills in the run accordingly. Work that has begun is completed before
+ * new work begins, so that even a text which changes with every frame is shown at some time. */
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
 
-/* The prompts and adapters that a frame shows. */
+/* Which prompts and adapters a frame shows. */
 enum showing {
-  SHOW_NOW,    /* the ones that its controls ask for; missing ones are made before the frame */
-  SHOW_READY,  /* the ones that its controls ask for, which are all on the device */
-  SHOW_FORMER, /* the former frame's, while its own are made in the background */
+  SHOW_NOW,    /* those that its controls ask for; the frame waits until they are made */
+  SHOW_READY,  /* those that its controls ask for; all of them are on the device already */
+  SHOW_FORMER, /* those that the frame before showed; what its own controls ask for is made in the background */
 };
 
-/* While this many jobs wait, no new texts are begun: otherwise a text that changes with every frame would add jobs
- * without end. */
+/* New texts are begun only while fewer background jobs than this wait. Without a limit, a text that changes with every
+ * frame would add jobs without end. */
 enum { JOBS_AHEAD = 8 };
 
-/* --- encoding texts and computing keys that a frame needs --- */
+/* --- encoding the texts, and computing the keys and values, that a frame needs --- */
 
-/* Starts to encode the texts in the run's slots, and to compute their keys and values, where they are missing. *placed
- * becomes a copy of *run in which slot numbers are replaced by places of keys and values. */
+/* Starts to encode those texts of the run that are not encoded yet, and to compute missing keys and values. *placed
+ * becomes a copy of *run in which slot numbers are replaced by the places of keys and values. */
 static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
                          struct run_params *placed, struct error *err) {
   *placed = *run;
   return prompts_refresh(engine, shape->rows.first, run, err) < 0 ? -1 : text_keys_place(engine, shape, placed, err);
 }
 
-/* Encodes texts and computes keys again with the weights that a merge has made, for the frame that asked for the
- * merge. */
+/* Encodes texts and computes keys and values again after a merge (change of the weights for adapters), with the new
+ * weights, for the frame that asked for it. */
 static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
   const struct background *b = &engine->background;
   struct run_params run = {0}, placed;
@@ -37,8 +35,8 @@ static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
   return begin_prompts(engine, &b->wanted_shape, &run, &placed, err);
 }
 
-/* Asks for a merge, which makes the weights for these adapters. It begins after the frame was submitted, because
- * listing the weights that it changes takes time on the host. */
+/* Asks for a merge: the model's weights are to be computed with these factors of the adapters. It begins only after the
+ * frame was submitted, because listing the changed weights takes time on the host. */
 static void ask_for_merge(struct engine *engine, const struct frame_shape *shape, const struct controls *controls) {
   struct background *b = &engine->background;
   b->merge = MERGE_ASKED;
@@ -47,22 +45,24 @@ static void ask_for_merge(struct engine *engine, const struct frame_shape *shape
   b->wanted_shape = *shape;
 }
 
-/* --- the decision --- */
+/* --- the decision what a frame shows --- */
 
-/* True if a handle of this shape can read the keys and values that the frame before showed: the numbers of rows and
- * chunks are equal, and those for its controls' networks are there. */
+/* Returns true if a handle of this shape can read the keys and values of the prompts that the frame before showed: it
+ * has no more guidance rows, the same number of chunks, and there are keys and values for the networks of its
+ * controls. */
 static bool can_read(const struct shown *shown, const struct frame_shape *shape) {
   return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
          !(shape->controls & ~shown->controls);
 }
 
-/* True if the encoding of texts may begin now: no change of weights is being made, and few jobs wait. */
+/* Returns true if texts may be encoded now: no change of the weights for adapters is under way, and few jobs wait. */
 static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Returns what the frame shows (enum showing), or -1. Starts to make in the background what its controls ask for and is
- * missing; a merge of adapters only if nothing else is left to do. *placed is filled in for SHOW_READY. */
+/* Returns what the frame shows (enum showing), or -1. Starts what its controls ask for and is missing, in the
+ * background: texts while the weights do not change and few jobs wait, a change of the weights for adapters if no other
+ * work is left. *placed is filled in for SHOW_READY. */
 static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                           struct run_params *run, struct run_params *placed, struct error *err) {
   const struct background *b = &engine->background;
@@ -86,7 +86,7 @@ static int choose_showing(struct engine *engine, struct prepared *prepared, cons
 
 /* --- filling --- */
 
-/* Finishes the background work and makes everything that the controls ask for. */
+/* Completes all background work, makes everything that the controls ask for, and returns when it is ready. */
 static int make_now(struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                     struct run_params *run, struct run_params *placed, struct error *err) {
   struct background *b = &engine->background;
@@ -100,9 +100,9 @@ static int make_now(struct engine *engine, const struct frame_shape *shape, cons
   return status;
 }
 
-/* Fills run->prompt, which has slot numbers before and places of keys and values afterwards, and computes the time
- * projections. Returns 1 if the run shows what the controls ask for, 0 if it shows what the frame before did, -1 on
- * failure. */
+/* Fills in the prompts that the run reads, and computes the time projections. run->prompt has numbers of prompt slots
+ * before, and numbers of places of keys and values afterwards. Returns 1 if the run shows the prompts that the controls
+ * ask for, 0 if it shows those of the frame before, -1 on failure. */
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
   struct run_params placed;

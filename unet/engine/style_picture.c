@@ -7,7 +7,7 @@
 #include "unet/base/channels.h"
 #include "unet/base/cubic.h"
 
-/* --- R, G, B --- */
+/* --- converting a frame to R, G, B --- */
 
 static uint8_t code(double value) {
   return (uint8_t)lrint(fmin(fmax(value, 0), 1) * 255);
@@ -22,7 +22,7 @@ static void copy_rgb(const struct frame *f, uint8_t *rgb) {
   }
 }
 
-/* Each pixel takes the nearest chroma sample. */
+/* Converts YUV to RGB; each pixel takes the nearest chroma sample. */
 static void decode_yuv(const struct frame *f, uint8_t *rgb) {
   const struct coding k = frame_coding(f);
   struct channel c[3];
@@ -41,9 +41,10 @@ static void decode_yuv(const struct frame *f, uint8_t *rgb) {
 
 /* --- resizing --- */
 
-enum { PRECISION = 22 }; /* fraction bits of the weights, as in Pillow */
+enum { PRECISION = 22 }; /* number of fraction bits of the weights, as in Pillow */
 
-/* The source samples (first, first + 1, ...) that are averaged to one sample of the result, and their weights. */
+/* The source samples of a line of pixels whose weighted mean is one sample of the resized line: the first one, their
+ * number and their weights. */
 struct window {
   int first, count;
   int *weights;
@@ -62,8 +63,9 @@ static void fill_window(struct window *w, int from, double scale, int at, double
   }
 }
 
-/* Computes the windows of samples offset to offset + count - 1 of a line that is resized from `from` to `to` samples.
- * The caller frees the result; the weights are in the same block of memory. NULL: out of memory. */
+/* Computes the windows (source samples and weights) for samples offset to offset + count - 1 of a line that is resized
+ * from `from` to `to` samples. The caller frees the result, whose weights are in the same block of memory. NULL: out of
+ * memory. */
 static struct window *make_windows(int from, int to, int offset, int count) {
   double scale = (double)from / to;
   size_t most = (size_t)ceil(2 * fmax(scale, 1)) * 2 + 1;
@@ -82,8 +84,8 @@ static struct window *make_windows(int from, int to, int offset, int count) {
   return windows;
 }
 
-/* Computes `count` samples of three channels as weighted means. Source samples are `stride` bytes apart, those of the
- * result out_stride. */
+/* Computes `count` pixels of three channels as weighted means. Pixels of the source are `stride` bytes apart, those of
+ * the result out_stride. */
 static void filter(const struct window *windows, int count, const uint8_t *line, size_t stride, uint8_t *out,
                    size_t out_stride) {
   for (int i = 0; i < count; i++, out += out_stride) {
@@ -99,8 +101,8 @@ static void filter(const struct window *windows, int count, const uint8_t *line,
   }
 }
 
-/* Resizes rgb so that its shorter side is `size`, and writes the size x size part in its middle. Rows are resized first
- * and rounded to bytes, as in Pillow. */
+/* Resizes rgb so that its shorter side is `size`, and writes the square of size x size in the middle to out. Rows are
+ * resized first and rounded to bytes, as in Pillow. */
 static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *out) {
   int shorter = width < height ? width : height;
   int to_w = width <= height ? size : (int)((double)size * width / shorter);
@@ -122,7 +124,7 @@ static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *
 
 /* --- patches --- */
 
-/* Cuts the picture into patches, [patch][channel][row][column], and normalises the values. */
+/* Cuts the picture into patches, [patch][channel][row][column], and normalises their values. */
 static void cut(const struct style_format *format, const uint8_t *rgb, float *patches) {
   static const float mean[3] = {0.48145466f, 0.4578275f, 0.40821073f},
                      spread[3] = {0.26862954f, 0.26130258f, 0.27577711f};

@@ -1,5 +1,6 @@
-/* Style pictures: opens the IP-Adapter, and keeps up to four pictures on the device. Each has two places for its keys
- * and values, so that frames go on showing the current one while its successor is made in the background. */
+/* Style pictures: opens the IP-Adapter, and computes the attention keys and values of up to STYLES_MAX pictures. The
+ * device has memory for two sets of them for each picture, so that frames show the current set while the next one is
+ * computed in the background. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ int style_pictures_open(struct engine *engine, const struct engine_params *param
   return plans_check_style_unused(s->adapter, &engine->resources, &engine->weight_elements, err);
 }
 
-/* Computes, once, the keys and values for no picture, which rows of negative guidance read. */
+/* Computes, once, the keys and values that stand for no picture, which are read for the negative prompt. */
 static int make_none(struct engine *engine, struct error *err) {
   struct program *program = NULL;
   const struct run_params run = {.slot = STYLE_NONE};
@@ -128,10 +129,10 @@ bool engine_has_style(const struct engine *engine, int slot) {
   return slot >= 0 && slot < STYLES_MAX && engine->styles.list[slot].wanted;
 }
 
-/* --- what frames show --- */
+/* --- which pictures frames show, and computing new ones --- */
 
-/* Returns true if a picture's keys and values are being computed. Only one at a time can be, because all use the same
- * state for the patches. */
+/* Returns true if a picture's keys and values are being computed. Only one picture can be computed at a time, because
+ * its patches are in a tensor that all pictures use. */
 static bool is_waiting(const struct engine *engine) {
   const struct background *b = &engine->background;
   for (int i = b->first; i < b->count; i++)
@@ -140,8 +141,8 @@ static bool is_waiting(const struct engine *engine) {
   return false;
 }
 
-/* Starts to compute the keys and values of the picture in this slot, in that of its two places that frames do not
- * read. */
+/* Starts to compute the keys and values of the picture in this slot, into the one of the slot's two places that frames
+ * do not read. */
 static int start(struct engine *engine, int slot, struct error *err) {
   struct style_pictures *styles = &engine->styles;
   struct style_slot *s = &styles->list[slot];
@@ -154,8 +155,8 @@ static int start(struct engine *engine, int slot, struct error *err) {
   return 0;
 }
 
-/* Lets frames show the picture whose computation is complete, and starts the next one. Returns 1 if frames show all
- * pictures that were set, 0 if some are still to come, -1 on failure. */
+/* Makes frames show the picture whose computation is complete, and starts to compute the next one. Returns 1 if frames
+ * show all pictures that were set, 0 if some are not ready, -1 on failure. */
 static int refresh(struct engine *engine, struct error *err) {
   bool whole = true;
   for (int i = 0; i < STYLES_MAX; i++) {

@@ -1,26 +1,27 @@
-/* Keys and values of prompts. The device has few places for them (KEY_SLOTS); the prompts that frames use share these,
- * and the one that was used longest ago is replaced. Called on the thread that submits, except text_keys_prepare. */
+/* Attention keys and values of prompts on the device. For each number of chunks there is memory for KEY_SLOTS prompts;
+ * a new prompt replaces the one that was used longest ago. All functions but text_keys_prepare and text_keys_leave are
+ * called on the thread that submits. */
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
 
-/* Returns the index in model.texts of the text for chunk number c of a prompt, in a handle with `chunks` chunks. `most`
- * is the largest number of chunks among the prompts of the run; shorter ones are filled up with the empty prompt to
- * that length. If `chunks` is a multiple of `most`, the prompts are repeated, which changes no picture: softmax gives
- * the same mean if all keys occur equally often. */
+/* Returns the index, in model.texts, of the encoded text that is chunk c of a prompt in a handle with `chunks` chunks.
+ * `most` is the number of chunks of the run's longest prompt, to which shorter ones are filled up with the empty
+ * prompt. If `chunks` is a multiple of `most`, prompts are repeated, which changes no picture: softmax gives the same
+ * mean if all keys occur equally often. */
 static int chunk_place(const struct engine *engine, int slot, int c, int most, int chunks) {
   c = chunks % most ? c : c % most;
   return c < engine->slots[slot].chunks ? text_place(slot, c) : text_place(SLOT_EMPTY, 0);
 }
 
-/* Returns a number that is different for keys and values that differ: it depends on the text's encoding, the number of
- * chunks and the weights' version. */
+/* Returns a number that identifies the keys and values of a prompt. It differs for another encoding of the text,
+ * another number of chunks, or another version of the weights. */
 static uint64_t text_keys_name(const struct engine *engine, int slot, int most) {
   uint64_t version = engine->keys_weights > engine->text_weights ? engine->keys_weights : engine->text_weights;
   return (engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1) << 32 | (uint32_t)version;
 }
 
-/* Starts the computation of keys and values for the text of a slot. */
+/* Starts to compute the keys and values of the text in a slot. */
 static int make_keys(struct engine *engine, struct program *program, int slot, int most, int chunks, int place,
                      struct error *err) {
   for (int c = 0; c < chunks; c++) {
@@ -32,8 +33,8 @@ static int make_keys(struct engine *engine, struct program *program, int slot, i
   return 0;
 }
 
-/* Starts the computation of keys and values for the attention in the networks of the handle's controls, in the same
- * place, unless they are there already. */
+/* Starts to compute a prompt's keys and values for the networks of the handle's controls, at the place that the prompt
+ * has on the device. Those that are there already are not computed again. */
 static int make_control_keys(struct engine *engine, const struct frame_shape *shape, int slot, int most, int place,
                              struct error *err) {
   uint64_t name = text_keys_name(engine, slot, most);
@@ -66,9 +67,9 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* Appends to names[] those of the keys that frames show until their own are made, so that they keep their places. If
- * there are not enough places for both, the background work is finished first, and the old keys may be replaced.
- * Returns the number of names, or -1. */
+/* Appends to names[] the names of the keys that frames use until new ones are ready, so that no new ones take their
+ * places. If there are not enough places for both, the background work is completed first, after which the old keys may
+ * be replaced. Returns the number of names, or -1. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)
@@ -80,8 +81,8 @@ static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MA
   return background_finish(engine, err) < 0 ? -1 : count;
 }
 
-/* Finds a place for the keys and values of each slot, and starts the computation of those that are missing. Runs in
- * flight may still read what is in these places; the device works in order, so they have read it before it is
+/* Finds a place on the device for the keys and values of each slot's prompt, and starts to compute those that are
+ * missing. Runs in flight need not be waited for: the device works in order, so they have read a place before it is
  * overwritten. */
 static int place_slots(struct engine *engine, const struct frame_shape *shape, const int *slots, int count, int *places,
                        struct error *err) {

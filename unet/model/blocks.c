@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Appends a res block: two convolutions over the concatenation of x and skip (which may be no tensor), plus the
- * shortcut. */
+/* Appends a residual block: two convolutions and the shortcut. Its input is x, concatenated with skip if that is a
+ * tensor. */
 static struct tensor res_block(const struct unet_call *call, const struct unet_layer *layer, struct tensor x,
                                struct tensor skip) {
   const struct net *net = &call->net;
@@ -53,9 +53,9 @@ static struct tensor self_attention(const struct unet_call *call, const char *na
   return h;
 }
 
-/* Appends cross-attention and returns x + attention(norm(x), text). The text's keys and values were computed outside
- * (unet_texts); `channel` is the first of this attention's channels there. block: number of the transformer block in
- * the layer, whose attention to style pictures is added; -1: none is. */
+/* Appends cross-attention and returns x + attention(norm(x), text). The text's keys and values are computed elsewhere
+ * (unet_texts); `channel` is this attention's first channel in their tensor. block: number of the transformer block in
+ * the layer, whose attention to style pictures is added; -1: no such attention is added. */
 static struct tensor cross_attention(const struct unet_call *call, const char *name, struct tensor x,
                                      struct prologue norm, const struct unet_layer *layer, int channel, int block) {
   const struct net *net = &call->net;
@@ -99,7 +99,7 @@ static struct tensor transformer_block(const struct unet_call *call, const struc
   return x;
 }
 
-/* Appends a Transformer2DModel. */
+/* Appends a Transformer2DModel (diffusers): transformer blocks between two projections. */
 static struct tensor transformer(const struct unet_call *call, const struct unet_layer *layer, struct tensor x) {
   const struct net *net = &call->net;
   struct prologue norm = net_group_norm(net, "norm", x.c, call->config->norm_num_groups, 1e-6f, ACT_NONE);

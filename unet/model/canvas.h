@@ -1,5 +1,6 @@
-/* A canvas that follows the camera: the ops that a frame's plan has for it, in their order. Without a canvas
- * (size.lattice 0) the functions return what they are given. */
+/* Appends the ops for a canvas: an endless plane on which the scene stands still while the camera moves. The functions
+ * are declared in the order in which a frame's plan needs them. Without a canvas (size.lattice 0) they return their
+ * inputs. */
 #ifndef UNET_MODEL_CANVAS_H
 #define UNET_MODEL_CANVAS_H
 
@@ -7,21 +8,26 @@
 
 struct canvas {
   struct canvas_size size;
-  struct tensor place; /* state of OP_CANVAS_PLACE */
+  /* the state (a tensor that outlives a run) in which OP_CANVAS_PLACE stores where the frame lies on the canvas */
+  struct tensor place;
 };
 
-/* Returns the sizes of a canvas for frames of h x w pixels, which are multiples of model_size_multiple. The window's
- * sides are multiples of that and of the lattice, and as small as possible. */
+/* Returns the sizes of a canvas for frames of h x w pixels (multiples of model_size_multiple). The networks compute a
+ * window of the canvas. Its sides are the smallest multiples of model_size_multiple and of the lattice that have room
+ * for the frame wherever it lies. */
 struct canvas_size canvas_size_for(const struct model *model, int h, int w);
 
-/* Appends the frame's place. global: how the picture moved since the last frame (enum global_value). */
+/* Appends the op that computes where the frame lies on the canvas. global: the state with the motion of the whole
+ * picture since the last frame (enum global_value). */
 struct canvas canvas_begin(const struct canvas_size *size, struct plan *plan, struct tensor global);
-/* Draws a picture of the frame's size at its place; values of a mask, which are 0 or 1, stay so. */
+/* Appends the op that draws a picture of the frame's size into the canvas's window, at the frame's position there, and
+ * returns the window. A mask's values, 0 or 1, remain 0 or 1. */
 struct tensor canvas_draw(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor picture);
 struct tensor canvas_draw_mask(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor mask);
-/* Returns the frame's part of a picture that was made of the window. */
+/* Appends the op that cuts the frame's part out of `made`, a picture of the canvas's window, and returns it. */
 struct tensor canvas_cut_out(const struct canvas *canvas, struct plan *plan, struct tensor made);
-/* Returns the noise at the window's place, a state; no tensor stays no tensor. name: of the state. */
+/* Appends the op that moves noise with the canvas, and returns the window's noise, in a state (a tensor that outlives a
+ * run) with this name. If `noise` is no tensor, the result is none either. */
 struct tensor canvas_noise(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor noise);
 
 #endif

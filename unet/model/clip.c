@@ -3,8 +3,8 @@
 #include "unet/model/clip_layer.h"
 #include "unet/model/models.h"
 
-/* Appends x + attention of layer_norm1(x): each position attends to all positions, or if causal to those up to
- * itself. */
+/* Appends self-attention, and returns x + attention of layer_norm1(x). causal: true: each token attends to itself and
+ * those before it; false: to all. */
 static struct tensor self_attention(const struct clip_config *config, const struct net *net, struct tensor x,
                                     bool causal) {
   int c = config->hidden_size;
@@ -52,8 +52,8 @@ bool clip_has_final_norm(const struct text_encoder *encoder) {
 }
 
 int clip_end(const struct text_encoder *encoder, const int *tokens) {
-  /* Configs from before 2023 name token 2 as the end token, which is wrong: the true one has the highest number of
-   * all. */
+  /* Configs written before 2023 wrongly say that the end token is number 2. Then it is the token with the highest
+   * number. */
   int end = encoder->config.end_token, place = 0;
   for (int i = encoder->config.positions - 1; i >= 0; i--)
     if (end == 2 ? tokens[i] >= tokens[place] : tokens[i] == end)
@@ -64,7 +64,8 @@ int clip_end(const struct text_encoder *encoder, const int *tokens) {
 /* Appends the final norm and the projection of the end token's hidden state: the pooled text. */
 static struct tensor pool(const struct text_encoder *encoder, struct plan *plan, struct tensor x,
                           struct prologue norm) {
-  struct component whole = encoder->weights; /* a copy without prefix: the key of the projection has none */
+  /* The projection's key has no prefix, so a copy of the component with an empty prefix is used. */
+  struct component whole = encoder->weights;
   whole.prefix = "";
   struct net net = net_begin(plan, &whole);
   x = plan_end_token(plan, "end token", (struct op_end_token){.x = x});

@@ -31,9 +31,9 @@ void control_free(struct control *control) {
   *control = (struct control){0};
 }
 
-/* --- reading the map: once in each run --- */
+/* --- reading the map: ops that run once in each run --- */
 
-/* Appends a ControlNetConditioningEmbedding. */
+/* Appends a ControlNetConditioningEmbedding (diffusers), the convolutions by which a ControlNet reads its map. */
 static struct tensor read_hint(const struct net *net, const struct controlnet_config *config, struct tensor x) {
   char name[32];
   size_t mark = plan_enter(net->plan, "controlnet_cond_embedding");
@@ -49,8 +49,8 @@ static struct tensor read_hint(const struct net *net, const struct controlnet_co
   return x;
 }
 
-/* Copies x to a state of the plan, named by what and number, so that ops outside the map's region, and runs that skip
- * the region, can read it. */
+/* Copies x to a state of the plan and returns it. So x can be read by ops outside the region (ops that a run may skip)
+ * that makes it, and in runs that skip this region. `what` and `number` make the state's name. */
 static struct tensor keep(const struct control *control, struct plan *plan, const char *what, int number,
                           struct tensor x) {
   char name[48];
@@ -62,7 +62,7 @@ static struct tensor keep(const struct control *control, struct plan *plan, cons
   return state;
 }
 
-/* --- T2I-Adapters: FullAdapter, FullAdapterXL --- */
+/* --- T2I-Adapters: diffusers' FullAdapter and FullAdapterXL --- */
 
 static bool halves(const struct t2i_config *config, int level) {
   return config->xl ? level == 2 : level > 0;
@@ -88,7 +88,8 @@ static struct tensor adapter_level(const struct net *net, const struct t2i_confi
   return x;
 }
 
-/* Appends a T2I-Adapter. If it reads one channel, any of a grey map's three will do. */
+/* Appends a T2I-Adapter, which computes features from the map. An adapter that reads one channel gets the first one: a
+ * grey map has three equal channels. */
 static void read_levels(const struct control *control, const struct net *net, struct tensor map,
                         struct control_features *features) {
   const struct t2i_config *config = &control->network->t2i;
@@ -128,14 +129,14 @@ void control_queue(const struct control *control, struct plan *plan, int frames,
   }
 }
 
-/* --- adding to the U-Net's tensors: in each of its calls --- */
+/* --- adding results to the U-Net's tensors, in each of its calls --- */
 
 static void begin_region(const struct control *control, const struct control_place *place) {
   plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});
 }
 
-/* Repeats each latent's picture of x, so that there is one for each of the latent's rows in the call. Returns x if it
- * has as many pictures already. */
+/* Returns x with the picture of each latent repeated, once for each of its guidance rows (copies for several prompts)
+ * in this call. Returns x itself if it has as many pictures already. */
 static struct tensor for_rows(const struct control_place *place, struct tensor x) {
   int n = guidance_total(place->rows, place->latents);
   if (x.n == n)
@@ -154,8 +155,9 @@ static struct op_inject injection(const struct control *control, const struct co
   return op;
 }
 
-/* Returns the number of attention heads that the ControlNet's own attention has at the level with this many channels,
- * because devices support heads of that width; 1 if no level has. */
+/* Returns how many attention heads a ControlNet's blocks with this many channels have, or 1 if there are no such
+ * blocks. The attention that averages the map of a "shuffle" ControlNet has the same number, because devices have
+ * kernels for heads of that width. */
 static int heads_of(const struct unet_config *body, int channels) {
   for (int i = 0; i < body->levels; i++)
     if (body->channels[i] == channels)
@@ -163,7 +165,7 @@ static int heads_of(const struct unet_config *body, int channels) {
   return 1;
 }
 
-/* Returns the largest size, up to 64, of squares that divide a picture without rest. */
+/* Returns the largest size, up to 64 pixels, of squares into which the picture x can be divided without remainder. */
 static int square_of(struct tensor x) {
   int size = 64;
   while (x.h % size || x.w % size)
@@ -171,8 +173,8 @@ static int square_of(struct tensor x) {
   return size;
 }
 
-/* Returns a tensor with the shape of x, in which each pixel is the mean of the whole picture. It uses attention with so
- * small a scale that all keys have the same weight; the keys are the means of squares, so that there are few of
+/* Returns a tensor of x's shape in which each pixel is the mean of the whole picture. The mean is computed as attention
+ * with so small a scale that all keys have the same weight. The keys are means of squares, so that there are few of
  * them. */
 static struct tensor mean_of(const struct control *control, struct plan *plan, struct tensor x) {
   struct tensor squares = plan_blocks(plan, "mean", (struct op_blocks){.x = x, .size = square_of(x), .mean = true});
@@ -183,8 +185,8 @@ static struct tensor mean_of(const struct control *control, struct plan *plan, s
                         (struct op_attention){.q = x, .k = squares, .v = squares, .heads = heads, .scale = 1e-20f});
 }
 
-/* Appends the zero convolutions of a ControlNet's outputs (own, own_mid), and adds the result of each to the U-Net's
- * tensor at the same place (skips, mid). */
+/* Appends the zero convolutions, which read a ControlNet's outputs (own, own_mid), and adds their results to the
+ * U-Net's tensors at the same layers (skips, mid). */
 static void inject(const struct control *control, const struct control_place *place, const struct skips *own,
                    struct tensor own_mid, const struct skips *skips, struct tensor mid) {
   struct net net = net_begin(place->plan, &control->network->weights);
@@ -198,7 +200,8 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    /* with pooling all layers get the same weight: guess mode does not weaken the last index */
+    /* Outputs that are averaged over the picture all get the index of the last one, which guess mode does not
+     * weaken. */
     if (control_is_pooled(control)) {
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;
@@ -232,7 +235,7 @@ void control_inject(const struct control *control, const struct control_place *p
   plan_region_end(place->plan);
 }
 
-/* --- T2I-Adapters --- */
+/* --- adding the features of T2I-Adapters --- */
 
 void control_add_level(const struct control *control, const struct control_place *place,
                        const struct control_features *features, const struct unet_layer *layer, struct tensor x) {

@@ -1,8 +1,9 @@
-/* Controls in a frame plan. A control is a map made from the picture, and a network (ControlNet or T2I-Adapter) that
- * reads the map and adds its outputs to those of the U-Net's down and middle blocks. The map, and everything that
- * depends on it alone, is computed once a run, in a region that runs if run.control[].map is set, and is stored in
- * states. What is added in each call of the U-Net is in regions that run if the control's gain is not 0. A plan without
- * controls has no such ops. */
+/* Controls in a frame's plan. A control is a map made from the picture, and a network (ControlNet or T2I-Adapter) that
+ * reads the map and adds its outputs to those of the U-Net's down and middle blocks.
+ *
+ * The map, and everything that depends on it alone, is computed once a run and stored in states, by a region (ops that
+ * a run may skip) that runs if run.control[].map is set. The ops that add results in each call of the U-Net are in
+ * regions that run if the control's gain is not 0. A plan without controls has no such ops. */
 #ifndef UNET_MODEL_CONTROL_H
 #define UNET_MODEL_CONTROL_H
 
@@ -11,69 +12,75 @@
 #include "unet/model/models.h"
 #include "unet/text/prompt.h"
 
-/* A control of a model. The caller owns the network and must keep it open; NULL: no network reads the map. */
+/* A control of a model: a kind of map, and the network that reads the map. The caller owns the network and must keep it
+ * open; NULL: no network reads the map. */
 struct control {
-  bool there; /* false in a zeroed struct, true once control_init has succeeded */
-  int index;  /* index in run.control */
+  bool there; /* true: control_init has succeeded for this control; false in a zeroed struct */
+  int index;  /* index in run.control of the control's run parameters */
   enum map_kind map;
-  bool source; /* the map is made from the second source's frame instead of the input */
+  bool source; /* true: the map is made from a frame of the second source; false: from the input frame */
   const struct control_network *network;
-  struct unet body; /* ControlNet: the U-Net without up blocks whose layers it has */
-  /* ControlNet with attention to the text: the states of the prompts' keys and values, laid out as model.keys. */
+  struct unet body; /* ControlNet: its layers, those of a U-Net without up blocks */
+  /* ControlNet with attention to the text: keys[chunks - 1] is a state, shared by all plans, with the keys and values
+   * of prompts that have this many chunks; its layout is that of `keys` in struct model */
   struct tensor keys[PROMPT_CHUNKS_MAX];
 };
 
-/* Initialises a control. slots is the number of prompts whose keys and values are kept. */
+/* Initialises a control. slots: number of prompts whose keys and values the device stores for the network; positions:
+ * number of tokens in a chunk of a prompt. */
 int control_init(struct control *control, int index, enum map_kind map, const struct control_network *network,
                  int slots, int positions, struct resources *resources, struct error *err);
-void control_free(struct control *control); /* takes a zeroed control too */
+void control_free(struct control *control); /* frees the control's memory; accepts a zeroed control */
 
 bool control_is_controlnet(const struct control *control);
-/* True if the control is a ControlNet that adds the mean of each of its outputs over the picture in place of the
- * output, and only to the prompt's row. */
+/* Returns true if the control is a ControlNet whose outputs are averaged over the picture before they are added, and
+ * are added only to the prediction for the prompt (a "shuffle" ControlNet). */
 bool control_is_pooled(const struct control *control);
 
-/* The features that a control's network computes from a frame's map: a ControlNet makes one tensor, which is added to
- * the output of its own conv_in; a T2I-Adapter one tensor for each level. In a stream batch each tensor has a picture
- * for every frame. */
+/* The features that a control's network computes from a frame's map. A ControlNet has one tensor, which is added to the
+ * output of its own conv_in; a T2I-Adapter has one for each level. In a stream batch each tensor has a picture for
+ * every frame. */
 struct control_features {
   struct tensor list[LEVELS_MAX];
   int count;
 };
 
-/* Appends the ops that compute the features from map [1, H, W, 3] and store them in states of the plan. The caller has
- * begun the map's region and ends it. */
+/* Appends the ops that compute the features from map [1, H, W, 3] and store them in states of the plan. The caller
+ * begins the map's region (ops that a run may skip) before and ends it afterwards. */
 struct control_features control_read_map(const struct control *control, struct plan *plan, struct tensor map);
-/* Called after the map's region has ended, in a stream batch of `frames` frames: stores this run's features before
- * those of earlier frames, and replaces *features by all of them, newest first. */
+/* In a stream batch of `frames` frames, appends the ops that put this run's features before those of earlier frames,
+ * and replaces *features by all of them, newest first. Called after the map's region has ended. */
 void control_queue(const struct control *control, struct plan *plan, int frames, struct control_features *features);
 
-/* The call of the U-Net to whose tensors controls add. */
+/* The call of the U-Net to whose tensors controls add their features. */
 struct control_place {
   struct plan *plan;
-  int step; /* number of the call; in a loop that of the first iteration */
+  int step; /* number of the U-Net's call, from 0; in a loop, the number in its first iteration */
   bool loop;
-  int latents;               /* number of latents in the call; latent i is at step + i */
-  struct guidance_rows rows; /* rows of the first latent, and of each later one */
-  struct tensor x;           /* input of ControlNets: [rows of all latents, h, w, c] */
-  /* number of the U-Net's first op in the plan: a ControlNet's layers may run at the same time as the ops from it on */
+  int latents; /* number of latents that the call computes; latent i is at step + i */
+  /* numbers of guidance rows (copies of a latent, one for each prompt): of the call's first latent, and of each later
+   * one */
+  struct guidance_rows rows;
+  struct tensor x; /* input of the U-Net's call, which ControlNets read as well: [rows of all latents, h, w, c] */
+  /* number, in the plan, of the first op of this U-Net call: a device may run the ControlNet's layers at the same time
+   * as the ops from there on */
   int parallel_with;
 };
 
-/* Appends a ControlNet for this call and adds its outputs to the tensors of skips and to mid, in place. It does nothing
- * for other controls. moment has what depends on the call: times, the network's table of time projections, of which
- * rows [first, first + count) belong to the call; keys, the keys and values of all prompts; prompt, the op that chooses
- * those of the call. */
+/* Appends a ControlNet for one call of the U-Net, and adds its outputs to the tensors of skips and to mid, in place.
+ * Does nothing for other kinds of controls. moment: the inputs that differ from call to call. times is the table of the
+ * network's time projections, whose rows first to first + count - 1 belong to the call; keys has the keys and values of
+ * all prompts; prompt is the op that chooses those for the call. */
 struct control_moment {
   struct tensor times, keys;
   int first, count;
-  struct op_prompt prompt; /* fields rows, first and y.n are set; slots is not */
+  struct op_prompt prompt; /* op with the fields rows, first and y.n set; control_inject sets its field slots */
 };
 void control_inject(const struct control *control, const struct control_place *place,
                     const struct control_features *features, const struct control_moment *moment,
                     const struct skips *skips, struct tensor mid);
-/* Adds a T2I-Adapter's feature of the layer's level, if the layer has one, to the layer's output x in place. It does
- * nothing for other controls. */
+/* Adds the feature that a T2I-Adapter has for this layer, if it has one, to the layer's output x, in place. Does
+ * nothing for other kinds of controls. */
 void control_add_level(const struct control *control, const struct control_place *place,
                        const struct control_features *features, const struct unet_layer *layer, struct tensor x);
 

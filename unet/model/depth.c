@@ -32,7 +32,7 @@ void depth_close(struct depth **depth) {
 
 /* --- DINOv2 --- */
 
-/* The network while its ops are appended. */
+/* The depth network and the plan to which its ops are appended. */
 struct depth_net {
   struct net net;
   const struct depth *depth;
@@ -49,7 +49,7 @@ static struct tensor linear(const struct depth_net *d, const char *name, struct 
   return plan_linear(d->net.plan, name, op);
 }
 
-/* Returns the checkpoint's key for a name in layer number index. */
+/* Writes the checkpoint's key for `name` in layer `index` to out, and returns out. */
 static const char *layer_key(char out[128], int index, const char *name) {
   snprintf(out, 128, "backbone.encoder.layer.%d.%s", index, name);
   return out;
@@ -73,7 +73,8 @@ static struct tensor embed(const struct depth_net *d, struct tensor picture, flo
   return linear(d, "embeddings", weights, (struct op_linear){.x = patches, .residual = tensor_joined(positions)});
 }
 
-/* Appends x + scale * attention of norm1(x) to itself. Keys may be those of version 4 or 5 of transformers. */
+/* Appends self-attention, and returns x + scale * attention of norm1(x). The names of the file's tensors may be those
+ * of version 4 or 5 of transformers. */
 static struct tensor attention(const struct depth_net *d, struct tensor x, int index) {
   const struct net *net = &d->net;
   int c = d->config->hidden_size;
@@ -113,8 +114,8 @@ static struct tensor mlp(const struct depth_net *d, struct tensor x, int index) 
                 (struct op_linear){.x = h, .residual = x});
 }
 
-/* Appends the backbone and stores the tokens after the layers that the neck reads. The readers of the features apply
- * *norm to them. */
+/* Appends the backbone, and stores in features the tokens after each layer whose output the neck reads. The neck
+ * applies *norm to them first. */
 static void backbone(const struct depth_net *d, struct tensor picture, float scale, float bias,
                      struct tensor features[DEPTH_FEATURES], struct prologue *norm) {
   const struct depth_config *config = d->config;
@@ -137,7 +138,8 @@ static void backbone(const struct depth_net *d, struct tensor picture, float sca
 
 /* --- DPT --- */
 
-/* Turns tokens into a picture at 4, 2, 1 or 1/2 of the patches' resolution. The class token is left out. */
+/* Turns tokens into a picture with 4, 2, 1 or 1/2 times as many pixels along each axis as there are patches. The class
+ * token is left out. */
 static struct tensor reassemble(const struct depth_net *d, int index, struct tensor tokens, struct prologue norm) {
   static const int strides[DEPTH_FEATURES] = {4, 2, 1, 1};
   struct plan *plan = d->net.plan;
@@ -178,9 +180,9 @@ static struct tensor resize(const struct depth_net *d, struct tensor x, int h, i
   return plan_resize(d->net.plan, "resize", (struct op_resize){.x = x, .residual = added, .y = {.h = h, .w = w}});
 }
 
-/* Fuses the features, beginning with the coarsest. The projection that follows the resizing is applied before it, where
- * there are a quarter of the pixels. Both are linear, and the resizing's weights sum to 1, so that the bias needs no
- * change. */
+/* Fuses the features of several layers, from the coarsest to the finest. The projection that follows a resizing is
+ * applied before it, where there are a quarter of the pixels. Both are linear, and the weights of the resizing sum to
+ * 1, so that the bias needs no change. */
 static struct tensor fuse(const struct depth_net *d, const struct tensor features[DEPTH_FEATURES]) {
   struct plan *plan = d->net.plan;
   struct tensor x = {0};
@@ -208,7 +210,7 @@ static struct tensor head(const struct depth_net *d, struct tensor x) {
   return x;
 }
 
-/* --- the whole network --- */
+/* --- the whole network, from pixels to depth --- */
 
 struct depth_grid depth_grid(const struct depth *depth, int width, int height) {
   const struct depth_config *config = &depth->files.config;

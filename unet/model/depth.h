@@ -9,31 +9,34 @@
 
 struct depth_values;
 
-/* An open model. Resources made from it refer to its files and its memory: it must stay open until the devices that
- * have loaded them are closed. Threads: one at a time appends to plans. */
+/* A depth model whose files are open. The weights of plans made from it refer to its files and its memory: it must stay
+ * open until the devices that have loaded them are closed. Threads: one at a time appends to plans. */
 struct depth {
   struct depth_files files;
-  struct depth_values **values; /* weights that are computed from several tensors of the file */
+  /* weights that were computed from several tensors of the file (depth_weights.h) */
+  struct depth_values **values;
 };
 
 int depth_open(struct depth **depth, const char *folder, struct error *err);
-void depth_close(struct depth **depth); /* stores NULL; takes NULL */
+void depth_close(struct depth **depth); /* closes the model; *depth becomes NULL; does nothing if it is NULL */
 
-/* The number of patches in each direction. The picture's shorter side is resized to the model's own size (518 pixels,
- * 37 patches), the longer side in proportion, rounded to whole patches and at most four times as long. */
+/* The picture's size for the network, in patches along each side. A picture is resized before the network reads it: its
+ * shorter side to the model's own size (518 pixels, 37 patches), its longer side in proportion, rounded to whole
+ * patches and limited to four times that size. */
 struct depth_grid {
   int rows, columns;
 };
 struct depth_grid depth_grid(const struct depth *depth, int width, int height);
 
-/* Appends the network. Returns the relative inverse depth, at least 0, of a picture [1, H, W, 3] for which x * scale +
- * bias is in 0..1: [1, patch * rows, patch * columns, 1]. */
+/* Appends the depth network for a picture [1, H, W, 3] whose value x * scale + bias is in 0..1. Returns the relative
+ * inverse depth, at least 0 and larger for what is nearer, as [1, patch * rows, patch * columns, 1]. */
 struct tensor depth_predict(const struct depth *depth, struct plan *plan, struct tensor picture, float scale,
                             float bias);
 
-/* Appends the depth map [1, H, W, 3] in 0..1 of a picture as depth_predict takes it, and returns it; y, if given, is
- * the state that it is written to. The depths that become 0 and 1 follow the scene slowly: they are in the plan's state
- * "control NUMBER range" (counted from 1), and run.control[control].param[0] is their speed. */
+/* Appends the depth map [1, H, W, 3] in 0..1 of a picture as depth_predict takes it, and returns it. y: the state that
+ * it is written to; no tensor: a temporary. The depths that are shown as 0 and as 1 follow the scene slowly. They are
+ * stored in the plan's state "control NUMBER range" (counted from 1); run.control[control].param[0] is the speed at
+ * which they change. */
 struct tensor depth_map(const struct depth *depth, struct plan *plan, struct tensor picture, float scale, float bias,
                         int control, struct tensor y);
 

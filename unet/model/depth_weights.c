@@ -7,7 +7,7 @@
 
 enum { KEY_MAX = 256, NAME_LENGTH = KEY_MAX + 64 };
 
-/* A weight that was computed from tensors of the file. struct depth owns it, and depth_close frees it. */
+/* A weight that was computed from tensors of the file. It belongs to struct depth, and depth_close frees it. */
 struct depth_values {
   struct depth_values *next;
   char name[KEY_MAX];
@@ -22,9 +22,9 @@ void depth_values_free(struct depth_values *values) {
   }
 }
 
-/* --- finding weights that were computed before, and adding new ones --- */
+/* --- weights that were computed before, and adding new ones --- */
 
-/* Writes the resource's name. */
+/* Writes the name of a computed weight's resource, NAME followed by SUFFIX, to out. */
 static void name_of(char out[NAME_LENGTH], const char *name, const char *suffix) {
   snprintf(out, NAME_LENGTH, "depth/%s%s", name, suffix);
 }
@@ -35,7 +35,8 @@ static bool is_known(const struct net *net, const char *name, const char *suffix
   return resources_find(net->plan->resources, full) >= 0;
 }
 
-/* Allocates the values of a weight; the depth model owns them. Returns NULL after making the plan fail. */
+/* Allocates the values of a weight, which the depth model owns. If memory runs out, the plan fails and NULL is
+ * returned. */
 static struct depth_values *reserve(const struct depth *depth, const struct net *net, const char *name,
                                     const char *suffix, size_t count) {
   struct error err;
@@ -51,8 +52,8 @@ static struct depth_values *reserve(const struct depth *depth, const struct net 
   return own;
 }
 
-/* Adds the values as a resource of n rows, or as a vector. own is NULL if the resource exists already, or if the plan
- * has failed. */
+/* Adds a resource, a matrix of n rows or a vector, and returns its tensor. own: its values; NULL: the resource exists
+ * already, or the plan has failed. */
 static struct tensor add(const struct net *net, const char *name, const char *suffix, int n, int c,
                          const struct depth_values *own) {
   char full[NAME_LENGTH];
@@ -71,8 +72,8 @@ static struct tensor add(const struct net *net, const char *name, const char *su
   return t;
 }
 
-/* Reads a tensor of the file, which the caller frees. Returns NULL after making the plan fail. The tensor's size is
- * checked before memory is allocated. */
+/* Reads a tensor of the file into memory that the caller frees. On failure the plan fails and NULL is returned. The
+ * tensor's size is checked before memory is allocated. */
 static float *read_new(const struct depth *depth, const struct net *net, const char *key, int rank,
                        const int64_t *shape) {
   const struct component *from = &depth->files.weights;
@@ -93,7 +94,7 @@ static float *read_new(const struct depth *depth, const struct net *net, const c
   return NULL;
 }
 
-/* --- the weights --- */
+/* --- computing each kind of weight --- */
 
 static void scale_rows(const float *from, const float *scale, size_t rows, size_t columns, float *to) {
   for (size_t r = 0; r < rows; r++)
@@ -101,7 +102,7 @@ static void scale_rows(const float *from, const float *scale, size_t rows, size_
       to[r * columns + c] = from[r * columns + c] * scale[r];
 }
 
-/* Returns weights [out][in], or a bias [out], multiplied by the scale. */
+/* Returns weights [out][in], or a bias [out], with each output's row multiplied by its entry of the vector `scale`. */
 static struct tensor scaled(const struct depth *depth, const struct net *net, const char *name, const char *suffix,
                             const float *scale, int in, int out) {
   char key[KEY_MAX];
@@ -165,7 +166,7 @@ struct depth_linear depth_patches(const struct depth *depth, const struct net *n
   return linear;
 }
 
-/* Resizes a table of side x side rows of c values. */
+/* Resizes a table of side x side vectors with c values each to the grid's numbers of rows and columns. */
 static void resize_table(const float *table, int side, int c, struct depth_grid grid, float *out) {
   for (int i = 0; i < grid.rows; i++)
     for (int j = 0; j < grid.columns; j++) {
@@ -212,7 +213,7 @@ struct tensor depth_positions(const struct depth *depth, const struct net *net, 
   return add(net, name, "", rows, c, own);
 }
 
-/* Reorders [in][out][stride][stride] to [stride][stride][out][in]. */
+/* Reorders a transposed convolution's weights from [in][out][stride][stride] to [stride][stride][out][in]. */
 static void turn_transposed(const float *from, int channels, int stride, float *to) {
   size_t c = (size_t)channels, taps = (size_t)stride * (size_t)stride;
   for (size_t i = 0; i < c; i++)

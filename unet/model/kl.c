@@ -5,21 +5,21 @@
 /* AutoencoderKL works on pictures with values -1..1. Its latent here is the posterior's mean; diffusers samples the
  * posterior, which adds noise that differs from frame to frame.
  *
- * Range: the residual stream in SDXL's autoencoder exceeds FP16's range, so diffusers computes all of it in FP32
- * (force_upcast). Here the stream is stored multiplied by 2^STREAM. Its readers are norms and linear layers. A norm
+ * Number range: the residual stream in SDXL's autoencoder exceeds FP16's range, so diffusers computes all of it in FP32
+ * (force_upcast). Here the stream is stored multiplied by 2^STREAM. It is read by norms and linear layers. A norm
  * cancels any factor if its epsilon is multiplied by the factor's square; a linear layer preserves the factor. A layer
- * that writes the stream from other tensors therefore has its weights and biases multiplied by 2^STREAM
- * (weights_scaled), and a layer that writes it from itself only its biases (bias_scaled). The inner value of a res
- * block is stored in the same way. A power of two changes no rounding as long as no value becomes subnormal, which is
- * why it is not larger. */
+ * that computes the stream from other tensors therefore has its weights and biases multiplied by 2^STREAM
+ * (weights_scaled). A layer that computes it from the stream itself has only its biases multiplied (bias_scaled). The
+ * tensor between the two convolutions of a residual block is stored in the same way. A power of two changes no rounding
+ * as long as no value becomes subnormal, which is why STREAM is not larger. */
 enum { STREAM = -5 };
 static const float norm_eps = 1e-6f;
 
-/* Data that the layers of the encoder or the decoder share. */
+/* All that the layers need while the encoder, or the decoder, is appended to a plan. */
 struct half {
   struct net net;
   const struct kl_config *config;
-  int stream; /* the residual stream is stored multiplied by 2 to the power of this */
+  int stream; /* exponent: the residual stream is stored multiplied by 2 to this power */
 };
 
 static struct half begin(const struct autoencoder *autoencoder, struct plan *plan) {
@@ -54,7 +54,7 @@ static struct tensor res_block(const struct half *half, struct tensor x, int out
   return net_conv(&scaled, "conv2", conv2, out, WITH_BIAS);
 }
 
-/* Appends x + attention of norm(x) to itself, with one head. */
+/* Appends self-attention with one head, and returns x + attention of norm(x). */
 static struct tensor attention(const struct half *half, struct tensor x) {
   const struct net *net = &half->net;
   struct net scaled = weights_scaled(half);
@@ -73,7 +73,7 @@ static struct tensor attention(const struct half *half, struct tensor x) {
   return net_linear(&scaled, "to_out.0", (struct op_linear){.x = h, .residual = x}, c, WITH_BIAS);
 }
 
-/* Appends `count` layers of a block: resnets.FIRST and those after it. out: channels of their outputs. */
+/* Appends `count` residual blocks, numbered from `first` (resnets.FIRST). out: number of channels of their outputs. */
 static struct tensor res_blocks(const struct half *half, struct tensor x, int first, int count, int out) {
   for (int i = first; i < first + count; i++) {
     size_t mark = plan_enter(half->net.plan, "resnets.%d", i);
@@ -97,13 +97,14 @@ static struct tensor mid_block(const struct half *half, struct tensor x) {
   return x;
 }
 
-/* Appends the first layer, whose result is the residual stream. */
+/* Appends the first convolution, whose result begins the residual stream. */
 static struct tensor conv_in(const struct half *half, struct tensor x, int out) {
   struct net scaled = weights_scaled(half);
   return net_conv(&scaled, "conv_in", (struct op_conv){.x = x}, out, WITH_BIAS);
 }
 
-/* Appends the last layer. rows: rows of the file's tensors, if the layer takes only the first of them; 0: all. */
+/* Appends the last convolution. rows: how many rows of the file's tensors the layer uses, from the first one; 0:
+ * all. */
 static struct tensor conv_out(const struct half *half, struct tensor x, int out, int rows) {
   struct net net = half->net;
   net.rows = rows;
@@ -124,7 +125,8 @@ static struct tensor down_block(const struct half *half, struct tensor x, int le
   return x;
 }
 
-/* Appends the encoder without the variance: the mean is the first half of the channels. */
+/* Appends the encoder and returns the mean of the latent, the first half of its output's channels. The second half, the
+ * variance, is not computed. */
 static struct tensor encode(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture) {
   const struct kl_config *config = &autoencoder->kl;
   struct half half = begin(autoencoder, plan);

@@ -1,12 +1,13 @@
-/* Appends to a plan the ops that make a map. */
+/* Appends to a plan the op that makes a map (edges, colours, ...) of a picture, for control networks. */
 #ifndef UNET_MODEL_MAPS_H
 #define UNET_MODEL_MAPS_H
 
 #include "unet/plan/plan.h"
 
-/* Appends the map of a picture [1, H, W, 3], for which x * scale + bias is in 0..1, and returns it: [1, H, W, 3] in
- * 0..1. Its parameters are those of run.control[control]. kind is any but MAP_DEPTH, which a network computes. y is the
- * destination, such as a state; without one a temporary is made. */
+/* Appends the op that makes a map [1, H, W, 3] with values 0..1 from a picture [1, H, W, 3] whose value x * scale +
+ * bias is in 0..1, and returns the map. kind: any but MAP_DEPTH, which a network computes; control: number of the
+ * control with the map's parameters (run.control[control]); y: the tensor that the map is written to, such as a state;
+ * no tensor: a new temporary. */
 struct tensor map_of(struct plan *plan, enum map_kind kind, int control, struct tensor picture, float scale, float bias,
                      struct tensor y);
 

@@ -13,7 +13,8 @@ void net_end(const struct net *net) {
   plan_leave(net->plan, net->mark);
 }
 
-/* Returns the plan's scope as a name in the checkpoint ("down_blocks.0.resnets.1"); "" at the root. */
+/* Returns the plan's scope (the prefix of ops' names) as a path in the checkpoint ("down_blocks.0.resnets.1"); "" for
+ * the network itself. */
 static const char *scope_path(const struct net *net) {
   const char *path = net->plan->scope + net->root;
   return *path == '.' ? path + 1 : path;
@@ -26,14 +27,15 @@ void net_fail(const struct net *net, const struct error *err) {
   net->plan->error = *err;
 }
 
-/* Returns the checkpoint's key of a weight in the scope: path.name.suffix. */
+/* Writes the checkpoint's key of a weight in the plan's scope (the prefix of ops' names), path.name.suffix, to out, and
+ * returns out. */
 static const char *key(const struct net *net, char out[KEY_MAX], const char *name, const char *suffix) {
   const char *path = scope_path(net);
   snprintf(out, KEY_MAX, "%s%s%s.%s", path, *path ? "." : "", name, suffix);
   return out;
 }
 
-/* Returns t; if the weight was not found, so that t is no tensor, the plan fails with err. */
+/* Returns t. If it is no tensor, because the weight was not found, the plan fails with the error err. */
 static struct tensor found(const struct net *net, struct tensor t, const struct error *err) {
   if (!tensor_exists(t))
     net_fail(net, err);
@@ -85,7 +87,7 @@ struct tensor net_linear(const struct net *net, const char *name, struct op_line
   return plan_linear(net->plan, name, op);
 }
 
-/* Stacks the parts' tensors with this suffix ("weight", "bias") into one resource. */
+/* Stacks the tensors of all parts (layers of the checkpoint) with this suffix ("weight", "bias") into one resource. */
 static struct tensor stack(const struct net *net, const char *name, const char *suffix, const char *const parts[],
                            const int outs[], int part_count, int columns) {
   char names[PARTS_MAX][KEY_MAX], fused[KEY_MAX];

@@ -12,7 +12,7 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
   return plan_finish(plan, err);
 }
 
-/* Builds the plan from all texts to the keys and values of a network's attention. */
+/* Builds the plan that computes, from all encoded texts, the keys and values of a network's attention. */
 static int plan_keys(const struct model *model, const struct unet *unet, struct tensor slots, struct plan *plan,
                      struct error *err) {
   plan_init(plan, model->resources);
@@ -44,7 +44,7 @@ int plans_control_keys(const struct model *model, int control, int chunks, struc
 
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err) {
   float width = (float)shape->width, height = (float)shape->height;
-  /* The picture is described as made at this size, without a crop. */
+  /* the sizes that SDXL reads say that the picture was made at this size and not cropped */
   struct unet_moments of = {
       .steps = shape->steps, .rows = frame_time_rows(model, shape), .sizes = {height, width, 0, 0, height, width}};
   plan_init(plan, model->resources);

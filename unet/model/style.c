@@ -8,10 +8,10 @@
 #include "unet/model/models.h"
 #include "unet/model/vision.h"
 
-/* --- the order of an IP-Adapter's keys and values --- */
+/* --- the order in which IP-Adapters number the layers --- */
 
-/* IP-Adapters number the U-Net's attentions to the text: down blocks first, then up blocks, then the middle block.
- * Returns the number of a layer's first attention in this order. */
+/* Returns the number of a layer's first attention to the text in the order in which IP-Adapters number them: first
+ * those of the down blocks, then of the up blocks, then of the middle block. */
 static int first_number(const struct walk *walk, const struct unet_layer *layer) {
   static const int order[] = {[UNET_DOWN] = 0, [UNET_UP] = 1, [UNET_MID] = 2};
   int number = 0;
@@ -51,9 +51,9 @@ int style_init(struct style *style, const struct ip_adapter *adapter, const char
   return tensor_exists(style->slots) ? 0 : -1;
 }
 
-/* --- projections to tokens --- */
+/* --- from the image encoder's output to tokens --- */
 
-/* Projects each token of the encoder's output to one token. */
+/* Appends the projection that maps each token of the image encoder's output to one token. */
 static struct tensor project_each(const struct net *net, const struct ip_config *c, struct tensor x) {
   x = net_linear(net, "image_proj.proj.0", (struct op_linear){.x = x, .act = ACT_GELU}, c->picture_width, WITH_BIAS);
   x = net_linear(net, "image_proj.proj.2", (struct op_linear){.x = x}, c->text_width, WITH_BIAS);
@@ -62,7 +62,7 @@ static struct tensor project_each(const struct net *net, const struct ip_config 
       (struct op_norm){.x = x, .prologue = net_layer_norm(net, "image_proj.proj.3", c->text_width, 1e-5f)});
 }
 
-/* Projects the picture's embedding to several tokens. */
+/* Appends the projection that maps the picture's embedding to several tokens. */
 static struct tensor project_embedding(const struct net *net, const struct ip_config *c, struct tensor x) {
   x = net_linear(net, "image_proj.proj", (struct op_linear){.x = x}, c->tokens * c->text_width, WITH_BIAS);
   x.w = c->tokens;
@@ -71,7 +71,8 @@ static struct tensor project_embedding(const struct net *net, const struct ip_co
                    (struct op_norm){.x = x, .prologue = net_layer_norm(net, "image_proj.norm", c->text_width, 1e-5f)});
 }
 
-/* Appends latents + attention of norm2(latents) to norm1(x) ++ norm2(latents). */
+/* Appends one attention of IP-Adapter Plus's resampler, and returns latents + attention. Queries are norm2(latents),
+ * keys and values norm1(x) and norm2(latents), concatenated. */
 static struct tensor perceive(const struct net *net, const struct ip_config *c, struct tensor x,
                               struct tensor latents) {
   size_t mark = plan_enter(net->plan, "0");
@@ -104,7 +105,7 @@ static struct tensor feed_forward(const struct net *net, const struct ip_config 
   return h;
 }
 
-/* Returns the learned queries (latents), which become the tokens of the picture. */
+/* Returns the learned vectors (queries, also called latents) from which a resampler computes the picture's tokens. */
 static struct tensor queries(const struct net *net, const struct ip_config *c) {
   struct error err = {0};
   if (net->plan->failed)
@@ -147,9 +148,9 @@ static struct tensor project(const struct net *net, const struct ip_config *c, s
   return x;
 }
 
-/* --- keys and values --- */
+/* --- from tokens to keys and values --- */
 
-/* Stacks the weights of all attentions as one matrix, in the walk's order. */
+/* Returns the key and value weights of all attentions, stacked as one matrix in the order of the U-Net's layers. */
 static struct tensor keys_weight(const struct net *net, const struct walk *walk, const struct ip_config *c) {
   struct key {
     char text[64];
@@ -190,7 +191,7 @@ void style_keys(const struct style *style, const struct unet *unet, struct plan 
                 bool none) {
   const struct ip_adapter *a = style->adapter;
   bool linear = !style_none_reads_patches(style);
-  /* Nothing writes this state, so it stays 0. */
+  /* No op writes this state, so its values stay 0, as the adapter's authors use for "no picture". */
   struct tensor said = none && linear
                            ? plan_state(plan, "no embedding", 1, 1, 1, a->config.picture_width, ELEMENT_DEVICE)
                            : vision_encode(&a->encoder, &a->vision, plan, patches, linear);

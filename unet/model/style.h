@@ -1,5 +1,6 @@
-/* Style pictures: a CLIP vision network, an IP-Adapter's projection of its output to tokens, and the tokens' keys and
- * values for all attention to the text. The U-Net attends to them in addition to the text: OP_STYLE. */
+/* Style pictures (pictures whose look a frame takes), by an IP-Adapter: a CLIP vision network, the adapter's projection
+ * of its output to tokens, and the tokens' keys and values for all attention to the text. The U-Net attends to the
+ * pictures in addition to the text (OP_STYLE). */
 #ifndef UNET_MODEL_STYLE_H
 #define UNET_MODEL_STYLE_H
 
@@ -9,42 +10,48 @@
 
 struct unet;
 
-/* Places in the state of style pictures. Each of the STYLES_MAX pictures has two, so that its successor can be computed
- * while frames read the current one. The last place, STYLE_NONE, is for no picture, which rows of negative guidance
- * read. */
+/* Slots on the device that store the keys and values of style pictures from run to run. Each of the STYLES_MAX pictures
+ * has two, so that new keys and values can be computed while frames read the current ones. The last slot, STYLE_NONE,
+ * stands for no picture; it is read for the negative prompt. */
 enum { STYLE_PLACES = 2 * STYLES_MAX, STYLE_NONE = STYLE_PLACES, STYLE_SLOTS };
 
 struct style {
-  const struct ip_adapter *adapter; /* borrowed; NULL: there is none */
-  struct tensor slots;              /* state [STYLE_SLOTS, 1, tokens, walk.style_channels] */
+  const struct ip_adapter *adapter; /* the IP-Adapter, borrowed; NULL: there is none */
+  /* keys and values of the style pictures: a state [STYLE_SLOTS, 1, tokens, walk.style_channels] */
+  struct tensor slots;
 };
 
-/* Refuses an adapter that does not fit the model, whose name is used in the message. */
+/* Initialises *style. Refuses an adapter that does not fit the model; `model` is the model's name, for the message. */
 int style_init(struct style *style, const struct ip_adapter *adapter, const char *model, const struct unet *unet,
                struct resources *resources, struct error *err);
 
-/* Makes a state of the plan that the caller fills with a picture's patches, in the vision network's layout: [1, 1,
- * patches, values], each patch [3 channels][rows][columns]. */
+/* Makes a state of the plan (a tensor that outlives a run) for a picture's patches, which the caller fills before a
+ * run: [1, 1, patches, values], each patch as [3 channels][rows][columns], as the vision network reads them. */
 struct tensor style_input(const struct style *style, struct plan *plan);
-/* True if the plan for no picture reads patches, which must then be zeros. */
+/* Returns true if the plan that computes the keys and values of "no picture" reads patches; the caller must then fill
+ * them with zeros. */
 bool style_none_reads_patches(const struct style *style);
-/* Computes tokens, keys and values from patches, and stores them in slot run.slot. none: computes those for no picture;
- * only adapters that read more of the encoder's output than its embedding then read patches. */
+/* Appends the ops that compute tokens, keys and values from patches, and store them in slot run.slot. none: true: they
+ * are for "no picture"; only adapters that read more of the image encoder's output than its embedding then read
+ * patches. */
 void style_keys(const struct style *style, const struct unet *unet, struct plan *plan, struct tensor patches,
                 bool none);
 
-/* Returns the part to which a transformer layer belongs. SDXL: composition is the last attention of the down blocks,
- * and the look is the middle one of the innermost level of the up blocks (Wang et al., InstantStyle, 2024). SD 1:
- * composition is the last attention of the down blocks, and the look is every attention of the up blocks except at the
+/* Returns the aspect of a picture that a transformer layer decides. SDXL: composition is the last attention of the down
+ * blocks, the look the middle one of the innermost level of the up blocks (Wang et al., InstantStyle, 2024). SD 1:
+ * composition is the last attention of the down blocks, the look every attention of the up blocks except at the
  * innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
-/* Appends the attention to the style pictures, whose result is added to the layer's attention to the text in place;
- * op.q holds the layer's queries. It appends nothing if style->slots is no tensor. */
+/* What attention to the style pictures needs to know of a call of the U-Net. */
 struct unet_style {
-  struct tensor slots;
-  struct guidance_rows rows; /* rows of the call's latents; 0: it has one latent */
+  struct tensor slots; /* keys and values of the style pictures (struct style); no tensor: there are no pictures */
+  /* numbers of guidance rows (copies of a latent, one for each prompt): of the call's first latent, and of each later
+   * one; both 0: all rows of the call belong to one latent */
+  struct guidance_rows rows;
 };
+/* Appends attention to the style pictures, and adds its result to the layer's attention to the text, in place. op.q has
+ * the layer's queries. Appends nothing if style->slots is no tensor. */
 void style_attend(const struct unet_style *style, struct plan *plan, const struct unet_config *config,
                   const struct unet_layer *layer, int block, struct op_style op);
 

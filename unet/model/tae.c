@@ -1,10 +1,10 @@
 #include "unet/model/models.h"
 
-/* AutoencoderTiny works on pictures with values 0..1. The class in diffusers converts from -1..1 first and back at the
- * end; both conversions are omitted here. */
+/* AutoencoderTiny works on pictures with values 0..1. Its class in diffusers converts from -1..1 first and back at the
+ * end; both conversions are left out here. */
 
-/* Appends x + a function of each pixel. Some blocks of FLUX.2's autoencoder (taef2) have it, and its config does not
- * mention it. */
+/* Appends x + f(x), where f is two 1x1 convolutions with a group norm between them. Some blocks of FLUX.2's autoencoder
+ * (taef2) have it, although its config does not mention it. */
 static struct tensor pool(const struct net *net, struct tensor x) {
   enum { WIDER = 4, GROUPS = 4 };
   int inner = WIDER * x.c;
@@ -13,7 +13,7 @@ static struct tensor pool(const struct net *net, struct tensor x) {
   return net_linear(net, "pool.3", (struct op_linear){.x = h, .prologue = norm, .residual = x}, x.c, NO_BIAS);
 }
 
-/* Appends relu(x + three convolutions). */
+/* Appends relu(x + f(x)), where f is three convolutions with ReLU between them. */
 static struct tensor tiny_block(const struct net *net, int layer, struct tensor x) {
   size_t mark = plan_enter(net->plan, "%d", layer);
   if (net_has(net, "pool.0"))
@@ -25,7 +25,7 @@ static struct tensor tiny_block(const struct net *net, int layer, struct tensor 
   return h;
 }
 
-/* Appends a convolution whose name is its number in the sequence. */
+/* Appends the convolution that is number `layer` in the file's sequence of layers; this number is its name. */
 static struct tensor numbered_conv(const struct net *net, int layer, struct op_conv op, int out, enum bias bias) {
   char name[16];
   snprintf(name, sizeof name, "%d", layer);
@@ -55,15 +55,15 @@ static struct tensor decode(const struct autoencoder *autoencoder, struct plan *
   const struct tae_config *config = &autoencoder->tae;
   struct net net = net_begin(plan, &autoencoder->weights);
   plan_enter(plan, "decoder.layers");
-  /* The clamp is a separate op, so that no convolution has to read the sampler's precise latents. */
+  /* The clamp, 3 tanh(x / 3), is an op of its own, so that no convolution has to read the sampler's latents in FP32. */
   struct tensor x = plan_norm(plan, "clamp", (struct op_norm){.x = latent, .prologue = {.act = ACT_TANH3}});
   int layer = 0, c = config->decoder_channels;
   x = numbered_conv(&net, layer, (struct op_conv){.x = x, .act = ACT_RELU}, c, WITH_BIAS);
-  layer += 2; /* the activation has a number too */
+  layer += 2; /* the file numbers the activation as a layer, too */
   for (int level = 0; level < config->levels - 1; level++) {
     for (int i = 0; i < config->decoder_blocks[level]; i++)
       x = tiny_block(&net, layer++, x);
-    layer++; /* the upsampling has a number too */
+    layer++; /* the file numbers the upsampling as a layer, too */
     x = numbered_conv(&net, layer++, (struct op_conv){.x = x, .upsample = true}, c, NO_BIAS);
   }
   for (int i = 0; i < config->decoder_blocks[config->levels - 1]; i++)

@@ -26,9 +26,9 @@ void unet_free(struct unet *unet) {
   walk_free(&unet->walk);
 }
 
-/* --- projections that are stacked: of the time embedding, and of the text to keys and values --- */
+/* --- projections of all layers, stacked into one: of the time embedding, and of the text to keys and values --- */
 
-/* Names of the checkpoint's tensors that are stacked into one weight, in the order of their rows. */
+/* A list of tensors in the checkpoint that are stacked, row after row, into one weight. */
 struct stack {
   struct key {
     char text[160];
@@ -46,14 +46,14 @@ PRINTF_LIKE(3, 4) static void stack_add(struct stack *stack, int rows, const cha
   stack->parts[stack->count++] = (struct stack_part){.name = text, .rows = rows};
 }
 
-/* Lists the weights or the biases of all res blocks' time projections. */
+/* Lists the weights, or the biases, of the time projections of all residual blocks. */
 static void stack_times(struct stack *stack, const struct walk *walk, const char *suffix) {
   for (int i = 0; i < walk->count; i++)
     if (walk->layers[i].kind == LAYER_RES)
       stack_add(stack, walk->layers[i].out, "%s.time_emb_proj.%s", walk->layers[i].name, suffix);
 }
 
-/* Lists the keys and values of all attention to the text. */
+/* Lists the weights that compute the keys and values of all attention to the text. */
 static void stack_texts(struct stack *stack, const struct walk *walk, const char *suffix) {
   for (int i = 0; i < walk->count; i++) {
     const struct unet_layer *layer = &walk->layers[i];
@@ -73,7 +73,7 @@ static int stack_capacity(const struct walk *walk) {
   return count;
 }
 
-/* Returns the resource name.suffix, stacked from the tensors that fill lists. */
+/* Returns the resource name.suffix, stacked from the tensors that the function `fill` lists. */
 static struct tensor bind_stack(const struct net *net, const struct walk *walk, const char *name, const char *suffix,
                                 void (*fill)(struct stack *, const struct walk *, const char *), int columns) {
   size_t capacity = (size_t)stack_capacity(walk);
@@ -102,7 +102,7 @@ static struct tensor sinusoids(const struct net *net, const struct unet_config *
   return plan_timestep(net->plan, name, op);
 }
 
-/* Appends the timesteps' embedding, followed by act. */
+/* Appends the timesteps' embedding, followed by the activation `act`. */
 static struct tensor embed_times(const struct net *net, const struct unet_config *config, const struct unet_moments *of,
                                  enum activation act) {
   struct plan *plan = net->plan;
@@ -121,7 +121,7 @@ static struct tensor embed_times(const struct net *net, const struct unet_config
   return h;
 }
 
-/* Returns h + the embedding of pooled text and sizes. */
+/* Appends the embedding of the pooled text and the picture's sizes (SDXL), and returns h + this embedding. */
 static struct tensor add_embedding(const struct net *net, const struct unet_config *config,
                                    const struct unet_moments *of, struct tensor h) {
   struct op_timestep op = {.y = {.n = guidance_total(of->rows, of->steps), .c = SIZES * config->added_size_dim},
@@ -140,7 +140,7 @@ struct tensor unet_times(const struct unet *unet, struct plan *plan, const struc
   const struct unet_config *config = unet->config;
   struct net net = net_begin(plan, unet->weights);
   bool added = config->added_text_dim;
-  /* Every res block applies SiLU to the embedding before its projection. This is done once, here. */
+  /* SiLU is applied to the embedding once here: each residual block would apply it before its time projection. */
   struct tensor h = embed_times(&net, config, of, added ? ACT_NONE : ACT_SILU);
   struct prologue before = {.act = added ? ACT_SILU : ACT_NONE};
   if (added)
@@ -175,7 +175,7 @@ int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX]
   return 0;
 }
 
-/* --- one call --- */
+/* --- one call of the U-Net --- */
 
 struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop) {
   return loop ? plan_time_row(plan, "time", (struct op_time_row){.step = first / rows, .table = table, .y.n = rows})

@@ -1,5 +1,5 @@
-/* Finds weights that no plan reads. They belong to another network than the configs describe, and would have no effect,
- * without any message. */
+/* Finds weights in the files that no plan reads. They would have no effect, and nothing would say so; they show that
+ * the files belong to another network than the configs describe. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "unet/checkpoint/original.h"
 #include "unet/model/plans.h"
 
-/* Appends every network of the model once to a plan, with a control's network if one is given; fills *resources with
- * the weights that they read. */
+/* Appends every network of the model once to a plan, and the network of a control if `control` network is given, so
+ * that *resources gets all weights that the networks read. */
 static int plan_all(const struct checkpoint *checkpoint, const struct control_network *network,
                     struct resources *resources, struct error *err) {
   struct model model;
@@ -46,8 +46,8 @@ static bool is_read(const struct resources *resources, const struct safetensor *
   return false;
 }
 
-/* True for tensors that published text encoders contain and nothing reads: numbers that are no weights, the projection
- * for CLIP's other uses, and layers after the last one that is used, with the final norm. */
+/* Returns true for tensors that published text encoders contain although nothing reads them: numbers that are no
+ * weights, the projection for CLIP's other uses, and the final norm and layers after the last one that is used. */
 static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   static const char *const buffers[] = {"position_ids", "logit_scale", "text_projection.weight", "text_projection"};
   static const char layers[] = "encoder.layers.";
@@ -62,8 +62,8 @@ static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   return false;
 }
 
-/* True for tensors that image encoders contain and nothing reads: numbers that are no weights, and everything after the
- * layer that an adapter reads. */
+/* Returns true for tensors that published image encoders contain although nothing reads them: numbers that are no
+ * weights, and everything after the layer that the adapter reads. */
 static bool is_harmless_vision(const struct ip_adapter *a, const char *name) {
   char last[64];
   snprintf(last, sizeof last, "encoder.layers.%d.", a->vision.layers - 1);
@@ -84,8 +84,9 @@ static bool may_carry(const struct carrier *of, const char *name) {
                       : original_is_harmless(name);
 }
 
-/* Fails if a component has tensors that no plan reads. `of` has the encoder or the adapter whose harmless tensors are
- * allowed, because published files contain them. */
+/* Fails if a component of the checkpoint has tensors that no plan reads. Allowed are those that published files often
+ * contain: is_harmless knows them for the encoder in `of`, is_harmless_vision for the adapter's image encoder in `of`,
+ * and original_is_harmless for all other components. */
 static int check_component(const struct component *component, const struct carrier *of,
                            const struct resources *resources, struct error *err) {
   const struct safetensor *first = NULL;

@@ -21,7 +21,8 @@ static struct tensor embed(const struct net *net, const struct vision_config *co
 /* Appends the projection of the class token's hidden state. */
 static struct tensor project(const struct component *weights, const struct vision_config *config, struct plan *plan,
                              struct tensor x, struct prologue norm) {
-  struct component whole = *weights; /* a copy without prefix: the key of the projection has none */
+  /* The projection's key has no prefix, so a copy of the component with an empty prefix is used. */
+  struct component whole = *weights;
   whole.prefix = "";
   struct net net = net_begin(plan, &whole);
   x = plan_end_token(plan, "class token", (struct op_end_token){.x = x});
@@ -41,7 +42,7 @@ struct tensor vision_encode(const struct component *weights, const struct vision
   struct net net = net_begin(plan, weights);
   struct tensor x = embed(&net, config, patches);
   struct op_norm norm = {.x = x};
-  /* the key is spelled like this */
+  /* "layrnorm" is how the checkpoints spell this key */
   norm.prologue = net_layer_norm(&net, "pre_layrnorm", config->hidden_size, config->layer_norm_eps);
   x = plan_norm(plan, "pre_layrnorm", norm);
   for (int i = 0; i < config->layers - !embedding; i++)

@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The state while the list of a U-Net's layers (struct walk) is made. */
+/* The variables of walk_init while it lists a U-Net's layers. */
 struct walker {
   struct walk *walk;
   const struct unet_config *config;
   enum unet_part part;
-  char block[32]; /* "down_blocks.0" */
-  int channels;   /* channels of the last layer's output */
+  char block[32]; /* name of the present block: "down_blocks.0" */
+  int channels;   /* number of channels of the output of the layer that was listed last */
   int halvings;
   int skips[SKIPS_MAX], skip_count;
 };
 
-/* Appends a layer with the name BLOCK.WHAT.INDEX. Its output has as many channels as its input; the caller may change
- * that. */
+/* Appends a layer named BLOCK.WHAT.INDEX to the list. Its output has as many channels as its input; the caller may
+ * change that. */
 static struct unet_layer *add(struct walker *w, enum unet_layer_kind kind, const char *what, int index) {
   struct unet_layer *layer = &w->walk->layers[w->walk->count++];
   *layer = (struct unet_layer){
@@ -37,7 +37,7 @@ static void add_transformer(struct walker *w, int index, int level, int depth) {
   struct unet_layer *layer = add(w, LAYER_TRANSFORMER, "attentions", index);
   layer->heads = w->config->heads[level];
   layer->depth = depth;
-  /* The middle block has self-attention whatever mid_block_only_cross_attention says, as in diffusers. */
+  /* As in diffusers, the middle block has self-attention whatever mid_block_only_cross_attention says. */
   layer->only_cross_attention = w->part != UNET_MID && w->config->only_cross_attention[level];
   layer->text = w->walk->text_channels;
   layer->style = w->walk->style_channels;
@@ -45,19 +45,21 @@ static void add_transformer(struct walker *w, int index, int level, int depth) {
   w->walk->text_channels += walk_texts(layer) * 2 * layer->out;
 }
 
-/* Marks the last layer's output as a skip connection for the up blocks. */
+/* Records that the output of the layer listed last is a skip connection, which the up blocks read. */
 static void keep(struct walker *w) {
   w->walk->layers[w->walk->count - 1].kept = true;
   w->skips[w->skip_count++] = w->channels;
 }
 
-/* Marks the last layer: the T2I-Adapter's feature of this level (from 0) is added to its output. */
+/* Records that a T2I-Adapter's feature of this level (0 is the outermost) is added to the output of the layer listed
+ * last. */
 static void take_map(struct walker *w, int level) {
   w->walk->layers[w->walk->count - 1].level = 1 + level;
 }
 
-/* Lists a CrossAttnDownBlock2D or a DownBlock2D; level 0 is the outermost. As in diffusers, an adapter's feature is
- * added before the downsampler of a CrossAttnDownBlock2D, and after that of a DownBlock2D. */
+/* Lists the layers of a CrossAttnDownBlock2D or a DownBlock2D; level 0 is the outermost. As in diffusers, a
+ * T2I-Adapter's feature is added before the downsampler of a CrossAttnDownBlock2D, and after the downsampler of a
+ * DownBlock2D. */
 static void walk_down(struct walker *w, int level) {
   const struct unet_config *config = w->config;
   snprintf(w->block, sizeof w->block, "down_blocks.%d", level);
@@ -77,7 +79,7 @@ static void walk_down(struct walker *w, int level) {
     take_map(w, level);
 }
 
-/* Lists a UNetMidBlock2DCrossAttn, or a UNetMidBlock2D with one res block. */
+/* Lists the layers of a UNetMidBlock2DCrossAttn, or of a UNetMidBlock2D with one residual block. */
 static void walk_mid(struct walker *w) {
   snprintf(w->block, sizeof w->block, "mid_block");
   add_res(w, 0, w->channels);
@@ -88,7 +90,7 @@ static void walk_mid(struct walker *w) {
   take_map(w, w->config->levels);
 }
 
-/* Lists an UpBlock2D or CrossAttnUpBlock2D. */
+/* Lists the layers of an UpBlock2D or a CrossAttnUpBlock2D. */
 static void walk_up(struct walker *w, int level) {
   const struct unet_config *config = w->config;
   snprintf(w->block, sizeof w->block, "up_blocks.%d", config->levels - 1 - level);
@@ -101,7 +103,7 @@ static void walk_up(struct walker *w, int level) {
     add(w, LAYER_UPSAMPLE, "upsamplers", 0);
 }
 
-/* Returns an upper bound of the number of layers. */
+/* Returns an upper bound of the number of layers, for which memory is allocated. */
 static int layers_at_most(const struct unet_config *config) {
   int count = 3;
   for (int level = 0; level < config->levels; level++)

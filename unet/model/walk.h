@@ -1,6 +1,6 @@
-/* The walk over a U-Net's blocks: a list of its layers in the order in which they run, with names and channels. All
- * code that goes through the blocks, or computes data that each layer has (time projections, keys and values of the
- * text), uses this list. */
+/* The walk: a list of a U-Net's layers in the order in which they run, with their names and numbers of channels. All
+ * code that goes through a U-Net's blocks, or computes data that each layer has (time projections, keys and values of
+ * the text), goes through this list. */
 #ifndef UNET_MODEL_WALK_H
 #define UNET_MODEL_WALK_H
 
@@ -12,42 +12,49 @@ enum unet_layer_kind { LAYER_RES, LAYER_TRANSFORMER, LAYER_DOWNSAMPLE, LAYER_UPS
 struct unet_layer {
   enum unet_layer_kind kind;
   enum unet_part part;
-  char name[64]; /* name in the checkpoint: "down_blocks.0.resnets.1" */
-  int in;        /* channels of its input */
-  int skip; /* channels of the skip connection that a res block of the up blocks concatenates to its input; 0: none */
-  int out;  /* channels of its output */
-  int halvings; /* how often the latent's sides were halved before the layer */
-  bool kept;    /* the output is a skip connection for the up blocks */
-  int level;    /* 1 + index of the T2I-Adapter's feature that is added to the output; 0: none */
-  int time;     /* res blocks: its first channel in the time projections of all res blocks */
-  /* The following fields are for transformers. */
-  /* depth: number of transformer blocks */
+  char name[64]; /* the layer's name in the checkpoint: "down_blocks.0.resnets.1" */
+  int in;        /* number of channels of the layer's input */
+  /* number of channels of the skip connection that a residual block of the up blocks concatenates to its input; 0:
+   * there is none */
+  int skip;
+  int out;      /* number of channels of the layer's output */
+  int halvings; /* how many times the latent's width and height were halved before this layer */
+  /* true: the layer's output is a skip connection, which the up blocks read; false: only the next layer reads it */
+  bool kept;
+  int level; /* 1 + the number of the T2I-Adapter's feature that is added to the output; 0: none is added */
+  int time;  /* in residual blocks: number of the layer's first channel in the time projections of all layers */
+  /* The fields heads to style are only for transformer layers. */
+  /* heads: number of attention heads; depth: number of transformer blocks in the layer */
   int heads, depth;
-  bool only_cross_attention; /* attn1 attends to the text, like attn2 */
-  int text;                  /* the layer's first channel in the keys and values of all transformers */
-  int style;                 /* the layer's first channel in the styles' keys and values of all transformers */
+  bool only_cross_attention; /* true: attn1 attends to the text, as attn2 does; false: attn1 is self-attention */
+  int text;                  /* number of the layer's first channel in the text's keys and values for all layers */
+  /* number of the layer's first channel in the style pictures' keys and values for all layers */
+  int style;
 };
 
-/* The layers between conv_in, whose output is the first skip connection, and conv_norm_out. */
+/* The list of the layers between conv_in, whose output is the first skip connection, and conv_norm_out. */
 struct walk {
   struct unet_layer *layers;
   int count;
-  /* sums over all layers */
+  /* sums over all layers of their channels in the time projections, in the keys and values of the text, and in those of
+   * style pictures */
   int time_channels, text_channels, style_channels;
 };
 
-/* Upper bound of the number of skip connections. */
+/* Upper bound of the number of skip connections: conv_in's output, and those of all layers and downsamplers in down
+ * blocks. */
 enum { SKIPS_MAX = 1 + LEVELS_MAX * (LAYERS_MAX + 1) };
 
-/* Lists the layers up to the end of the part `last`; a ControlNet ends with the middle block. walk_free must be called.
- * Returns -1 if memory runs out. */
+/* Lists a U-Net's layers, up to the end of the part `last`: a ControlNet's list ends with the middle block. walk_free
+ * must be called, even after a failure. Returns -1 if memory runs out. */
 int walk_init(struct walk *walk, const struct unet_config *config, enum unet_part last);
-void walk_free(struct walk *walk); /* takes a zeroed walk too */
+void walk_free(struct walk *walk); /* frees the list; accepts a zeroed walk */
 
-/* A transformer layer's attentions to the text, in all of its blocks. walk_texts_per_block returns how many each block
- * has (1: attn2; 2: attn1 and attn2), walk_texts how many the layer has, walk_text_name the checkpoint's name of one,
- * and walk_text_channel the first channel of its keys in unet_texts. It has as many channels of keys as the layer has
- * channels, followed by as many of values. Layers that are no transformers have no attentions. */
+/* Functions for the attentions to the text in a transformer layer; layers of other kinds have none.
+ * walk_texts_per_block returns how many each block has (1: attn2; 2: attn1 and attn2), walk_texts how many the layer
+ * has. walk_text_name writes the checkpoint's name of one, and walk_text_channel returns the number of its first
+ * channel in the result of unet_texts. Each has as many channels of keys as the layer has channels, followed by as many
+ * of values. */
 int walk_texts_per_block(const struct unet_layer *layer);
 int walk_texts(const struct unet_layer *layer);
 void walk_text_name(const struct unet_layer *layer, int index, char *name, size_t size);

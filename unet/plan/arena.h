@@ -1,12 +1,13 @@
-/* Working memory that all programs of a device use in turn, one run after another. It is as large as the largest
- * program needs, and always begins at the same address, because programs keep addresses into it. A range of addresses
- * is reserved once; memory is mapped at its beginning as it grows, and unmapped at its end when the largest program is
- * released.
+/* An arena is working memory that all programs (prepared plans) of a device use in turn, one run after another. It is
+ * as large as the largest program needs. It always begins at the same address, because programs store addresses that
+ * lie in it.
  *
- * A program that must not share the memory gets its own allocation, and so does every program if the device cannot
- * reserve addresses.
+ * A range of addresses is reserved once; memory is mapped at its beginning as it grows, and unmapped at its end when
+ * the largest program is released. A program that must not share the memory gets an allocation of its own, and so does
+ * every program if the device cannot reserve addresses.
  *
- * Threads: one thread at a time calls arena_take and arena_give; others may use memory that was taken meanwhile. */
+ * Threads: one thread at a time calls arena_take and arena_give; other threads may meanwhile use memory that was taken
+ * before. */
 #ifndef UNET_PLAN_ARENA_H
 #define UNET_PLAN_ARENA_H
 
@@ -17,33 +18,40 @@
 
 struct arena;
 
-/* The functions that a device provides for its arenas. Those that can fail return -1 or NULL with err set. */
+/* The functions that a device provides for its arena (working memory). Those that can fail return -1 or NULL with err
+ * set. */
 struct arena_impl {
-  /* Maps memory until the first `bytes` of the range are usable, or unmaps what lies after them as far as it can, and
-   * sets arena->mapped. If growing fails, nothing has changed. */
+  /* Makes the first `bytes` of the reserved range usable: maps more memory, or unmaps as much as it can of the memory
+   * behind them. Sets arena->mapped. On failure nothing changes. */
   int (*resize)(struct arena *arena, size_t bytes, struct error *err);
-  void *(*alloc)(struct arena *arena, size_t bytes, struct error *err); /* a separate allocation */
+  /* allocates memory outside the reserved range, for a program that must not share its memory */
+  void *(*alloc)(struct arena *arena, size_t bytes, struct error *err);
   void (*free)(struct arena *arena, void *data, size_t bytes);
 };
 
-/* The memory that one program takes: the first `bytes` of the range, or an allocation. Zeroed: none. */
+/* The memory that one program takes from an arena: the first `bytes` of the reserved range, or an allocation of its
+ * own. Zeroed: no memory. */
 struct arena_share {
   struct arena_share *next;
   void *data;
   size_t bytes;
-  bool own; /* the memory is a separate allocation, outside the range */
+  bool own; /* true: the memory is a separate allocation, outside the reserved range */
 };
 
 struct arena {
   const struct arena_impl *impl;
-  void *opaque; /* passed through for the device's functions; not used here */
-  void *base;   /* start of the reserved range; NULL: no addresses are reserved */
+  void *opaque; /* pointer that the device's functions use; arena.c does not */
+  void *base;   /* start of the reserved range of addresses; NULL: none is reserved */
   size_t reserved, mapped;
-  struct arena_share *shares; /* list of the shares that lie in the range, all from its beginning on */
+  /* list of the programs' shares of the reserved range, all of which begin at its start */
+  struct arena_share *shares;
 };
 
-/* Gives a zeroed share its memory. own: the share gets an allocation that no other program uses. */
+/* Gives `bytes` of memory to a share that has none (*share is zeroed). own: true: an allocation that no other program
+ * uses; false: the beginning of the shared range, or such an allocation if the range is too small or there is none.
+ * Returns -1 with err set on failure. */
 int arena_take(struct arena *arena, struct arena_share *share, size_t bytes, bool own, struct error *err);
-void arena_give(struct arena *arena, struct arena_share *share); /* Takes a share without memory too, and zeroes it. */
+/* Ends a program's use of its memory, and zeroes the share. Accepts a share without memory. */
+void arena_give(struct arena *arena, struct arena_share *share);
 
 #endif

@@ -71,7 +71,8 @@ static void kronecker_row(const struct blend_term *t, const struct blend *blend,
       *out++ = left[i / n] * right[i % n];
 }
 
-/* Computes one row of D into out; `other` has room for one row. */
+/* Computes row number `row` of the term's matrix D (its formula is in blend.h) into out. `other` is scratch for one
+ * row. */
 static void term_row(const struct blend_term *t, const struct blend *blend, size_t row, float *out, float *other) {
   size_t columns = columns_of(blend);
   switch (t->kind) {
@@ -90,8 +91,8 @@ static void term_row(const struct blend_term *t, const struct blend *blend, size
   }
 }
 
-/* Changes a row of D into what the term adds before it is multiplied by the term's weight: (gain - 1) * base + gain *
- * scale * D. */
+/* Replaces a row d of the term's matrix D (blend.h) by (gain - 1) * base + gain * scale * D: the term's part of the
+ * weight before it is multiplied by the adapter's weight. */
 static void scale_row(const struct blend_term *t, const struct blend *blend, size_t row, const float *base, float *d) {
   size_t columns = columns_of(blend), channels = (size_t)blend->channels;
   const float *gain = t->factors + t->gain;

@@ -1,12 +1,9 @@
-/* A weight as a sum: its values in the checkpoint (base), and what each adapter (LoRA and its kin) adds. A term is one
- * adapter's part:
- *
+/* A weight as a sum: its values in the checkpoint (base), and for each adapter (LoRA and its kin) a term:
  *   W = base + sum over terms of weight * ((gain - 1) * base + gain * scale * D)
- *
- * weight is the user's weight of the adapter, and gain is 1 in terms that have none. D is computed from the adapter's
- * factors, FP32 matrices that lie one after another in one vector for each adapter. Rows are the weight's output
- * channels; columns are [taps, input channels], where taps are the kernel's places (1 for a matrix). A term whose
- * weight is 0 adds nothing, so that the result equals base to the bit. */
+ * Here weight is the user's weight of the adapter, and gain is 1 in terms without gains. D is computed from the
+ * adapter's factors, which are FP32 matrices, one after another in one vector for each adapter. Rows are the weight's
+ * output channels. Columns are [taps, input channels], where taps are the positions in a convolution's kernel (1 for a
+ * linear layer). A term whose weight is 0 adds nothing, so that the result equals base to the bit. */
 #ifndef UNET_PLAN_BLEND_H
 #define UNET_PLAN_BLEND_H
 
@@ -14,13 +11,15 @@
 #include <stddef.h>
 
 enum blend_kind {
-  BLEND_PRODUCT,   /* D = left @ right, an ordinary LoRA: left [rows, rank], right [rank, columns] */
+  /* D = left @ right, the matrix product of an ordinary LoRA: left [rows, rank], right [rank, columns] */
+  BLEND_PRODUCT,
   BLEND_HADAMARD,  /* D = (left @ right) * (left2 @ right2) element by element (LoHa); the second product has rank2 */
   BLEND_KRONECKER, /* D[o m + p, t, i n + q] = left[o, i] * right[p, t, q] (LoKr); right is [m, taps, n] */
   BLEND_DENSE,     /* D = left, which has the weight's own shape [rows, columns] */
 };
 
-enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS }; /* gain: 1; one for each row; one for each input channel */
+/* how many gains a term has: none, one for each row, or one for each input channel */
+enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS };
 
 enum { BLEND_RANK_MAX = 1 << 16 };
 
@@ -28,16 +27,18 @@ struct blend_term {
   enum blend_kind kind;
   float weight, scale;
   int rank, rank2;
-  int block_rows, block_channels; /* BLEND_KRONECKER: m and n, the rows and input channels of `right` */
-  /* elements of the adapter's vector at which the factors begin; those that the kind does not have are not read */
+  /* BLEND_KRONECKER: m and n in its formula above, the numbers of rows and of input channels of `right` */
+  int block_rows, block_channels;
+  /* indices, in the adapter's vector, of the first values of the factors; factors that the kind does not have are not
+   * read */
   size_t left, right, left2, right2;
   enum blend_gain axis;
-  size_t gain;          /* element at which the gains begin, unless axis is GAIN_NONE */
-  int store;            /* index of the adapter's vector in resources.list */
-  const float *factors; /* the same vector in the host's memory; borrowed from the adapter */
+  size_t gain;          /* index, in the adapter's vector, of the first gain; not read if axis is GAIN_NONE */
+  int store;            /* index in resources.list of the vector that has the adapter's factors */
+  const float *factors; /* the vector with the adapter's factors in the host's memory; borrowed from the adapter */
 };
 
-/* The terms that are added to a range of a weight's rows, all to the same rows. */
+/* The terms (parts of W, one for each adapter) that are added to a range of one weight's rows. */
 struct blend {
   const struct blend_term *terms;
   int count;
@@ -45,12 +46,13 @@ struct blend {
   int taps, channels;
 };
 
-/* True if all of a term's factors and gains lie within a vector of this many elements, and the factors' shapes fit the
- * rows and columns of the blend. */
+/* Returns true if a term can be added to these rows of a weight: its factors and gains lie within a vector of
+ * `elements` values, and the factors' shapes fit the rows and columns of the blend. */
 bool blend_term_fits(const struct blend_term *term, const struct blend *blend, size_t elements);
 
-/* Computes rows [first, first + rows) of the blend on the calling thread; every device's result is compared with this.
- * base and out begin with row `first` and may be the same memory; scratch has room for three rows. */
+/* Computes rows first to first + rows - 1 of a weight with the adapters' terms added, on the calling thread. Every
+ * device's result is compared with this function's. base and out begin with row `first` and may be the same memory;
+ * scratch has room for three rows. */
 void blend_rows(const struct blend *blend, size_t first, size_t rows, const float *base, float *out, float *scratch);
 
 #endif

@@ -1,10 +1,10 @@
-/* Where a frame lies on the canvas, in whole numbers: the functions that the definition (cpu_canvas.c) and the CUDA
- * kernels (canvas.cu) share, so that both compute the same places to the bit.
+/* Where a frame lies on the canvas, an endless plane on which the scene stands still while the camera moves. The
+ * functions compute in whole numbers and are shared by the plain definition of the ops (cpu_canvas.c) and the CUDA
+ * kernels (canvas.cu), so that both compute the same positions to the bit.
  *
- * The canvas is an endless plane on which the scene stands still while the camera moves. A place is a similarity that
- * maps the pixels of the frame to the canvas: the frame's centre goes to a point, and around it the frame is turned and
- * scaled by the matrix [a -b; b a]. The networks draw a window of the canvas whose corner lies on the lattice, at
- * multiples of canvas_size.lattice pixels. */
+ * A "place" is the similarity (shift, turn and zoom) that maps the pixels of the frame to the canvas: the frame's
+ * centre goes to a point, and around this point the frame is turned and scaled by the matrix [a -b; b a]. The networks
+ * draw a window of the canvas. The window's corner lies at multiples of canvas_size.lattice pixels of the canvas. */
 #ifndef UNET_PLAN_CANVAS_PLACE_H
 #define UNET_PLAN_CANVAS_PLACE_H
 
@@ -17,46 +17,58 @@
 #define CANVAS_FUNCTION static inline
 #endif
 
-/* The values of a place. All zeros are the identity at the canvas's origin. */
+/* Indices of the values that say where the frame lies on the canvas (a "place"). All zeros: the frame is at the
+ * canvas's origin, neither turned nor scaled. */
 enum place_value {
-  PLACE_A, /* a - 1 and b, in 1 / 2^24 */
+  /* a - 1, where a is from the matrix [a -b; b a] that maps the frame to the canvas, in 1 / 2^24; PLACE_B is b */
+  PLACE_A,
   PLACE_B,
-  PLACE_Y, /* row and column of the canvas at which the frame begins, in whole pixels, modulo the canvas's period */
+  /* row of the canvas at which the frame begins, in whole pixels, modulo the height of the window; PLACE_X is the
+   * column, modulo the window's width */
+  PLACE_Y,
   PLACE_X,
-  PLACE_REST_Y, /* how far the frame is from there, in 1/256 pixel */
+  /* distance from row PLACE_Y to where the frame really begins, in 1/256 pixel; PLACE_REST_X for the column */
+  PLACE_REST_Y,
   PLACE_REST_X,
-  /* 1: the frame is resampled; 0: it is shifted by whole pixels alone, and a, b and the rest have no effect */
+  /* 1: the frame is resampled with the matrix; 0: it is only shifted by whole pixels, and PLACE_A, PLACE_B and the two
+   * rests have no effect */
   PLACE_WARPED,
   PLACE_VALUES
 };
 
-/* Motion of the whole picture since the last frame, the values of the tensor `global`: a pixel at p from the picture's
- * centre was at [a -b; b a] p + (x, y). */
+/* The numbers that stand for 1 in a matrix, and for one pixel in a distance. */
 enum { CANVAS_ONE = 1 << 24, CANVAS_PIXEL = 256 };
+
+/* How the whole picture moved since the last frame, as OP_FLOW found it (its operand `global`): a pixel that is now at
+ * p, counted from the picture's centre, was at [a -b; b a] p + (x, y) in the last frame. */
 struct canvas_motion {
-  bool cut;     /* nothing of the last frame is known */
-  int32_t a, b; /* in 1 / 2^24 */
-  int32_t y, x; /* in 1/256 pixel */
+  bool cut;     /* true: this frame shows another scene than the last one, so it is put at the canvas's origin again */
+  int32_t a, b; /* the matrix [a -b; b a], in units of 1 / 2^24 */
+  int32_t y, x; /* shift in 1/256 pixel */
 };
 
-/* The sizes of a frame and of the window in which it is drawn, in pixels. */
+/* Sizes, in pixels, of a frame and of the window of the canvas into which it is drawn. */
 struct canvas_size {
-  int32_t h, w;               /* of the frame */
-  int32_t window_h, window_w; /* of the window, which is also the canvas's period; multiples of lattice */
+  int32_t h, w; /* size of the frame */
+  /* size of the window, by which positions on the canvas are wrapped; multiples of lattice */
+  int32_t window_h, window_w;
   int32_t lattice;
 };
 
-/* How the matrix is kept near the identity. Its strain is its distance from the identity, the length of (a - 1, b),
- * which never exceeds STRAIN_MOST. Growth of the strain is taken whole up to STRAIN_FREE, and less above it. Each frame
- * of a pan takes a part of 1 / STRAIN_EASED from it; nothing changes in a picture that stands still. A pan is measured
- * with a strain of up to PAN_STRAIN, which would add up. */
+/* Limits of the strain, which is the distance of the place's matrix from the identity: the length of (a - 1, b). It
+ * never exceeds STRAIN_MOST. Up to STRAIN_FREE it follows the measured motion; above that it grows more slowly. Each
+ * frame of a pan reduces it by the fraction 1 / STRAIN_EASED; while the picture stands still it stays. PAN_STRAIN is
+ * the largest strain that the motion measured in a pure pan may have; it is measurement error, which would otherwise
+ * add up. */
 enum { PAN_STRAIN = CANVAS_ONE / 1024 };
 enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_EASED = 64 };
-/* The frame moves by a whole pixel once it is this far from where it is drawn, which is more than half a pixel, so that
- * a motion to and fro does not move it each time. */
+/* Largest distance, in 1/256 pixel, between the whole pixel at which the frame is drawn and its true position; beyond
+ * it the frame is drawn a pixel further. It is more than half a pixel, so that a motion to and fro does not move the
+ * frame each time. */
 enum { REST_MOST = 160 };
-/* A frame is resampled from the moment that its corner would be a pixel from its place if it were only shifted, until
- * that distance is a quarter of a pixel. */
+/* Distances, in 1/256 pixel, by which the frame's corner would be misplaced if the frame were only shifted by whole
+ * pixels. Above CORNER_WARPS (one pixel) the frame is resampled instead; below CORNER_RESTS (a quarter) it is only
+ * shifted again. */
 enum { CORNER_WARPS = CANVAS_PIXEL, CORNER_RESTS = CANVAS_PIXEL / 4 };
 
 /* Returns value / 2^bits, rounded to nearest. */
@@ -73,7 +85,7 @@ CANVAS_FUNCTION int64_t canvas_root(int64_t value) {
   return root;
 }
 
-/* Returns `value` modulo `period`, from 0 to below the period. */
+/* Returns `value` modulo `period`: a number from 0 to period - 1, also if `value` is negative. */
 CANVAS_FUNCTION int32_t canvas_wrapped(int64_t value, int32_t period) {
   int64_t rest = value % period;
   return (int32_t)(rest < 0 ? rest + period : rest);
@@ -83,7 +95,8 @@ CANVAS_FUNCTION int64_t canvas_strain(int64_t a, int64_t b) {
   return canvas_root(a * a + b * b);
 }
 
-/* Moves one coordinate of a place by `by` (1/256 pixel). */
+/* Adds `by` (1/256 pixel) to one coordinate of the frame's position on the canvas: *at in whole pixels, modulo
+ * `period`, plus *rest in 1/256 pixel. */
 CANVAS_FUNCTION void canvas_step(int32_t *at, int32_t *rest, int64_t by, int32_t period) {
   int64_t sum = *rest + by, whole = 0;
   if (sum > REST_MOST || sum < -REST_MOST)
@@ -92,12 +105,14 @@ CANVAS_FUNCTION void canvas_step(int32_t *at, int32_t *rest, int64_t by, int32_t
   *at = canvas_wrapped(*at + whole, period);
 }
 
-/* Returns a matrix element of a motion, clamped to -2..2, a range that camera motions do not leave. */
+/* Returns an element of a motion's matrix, clamped to -2..2, in 1 / 2^24, so that products do not overflow. The motions
+ * of a camera stay within that range. */
 CANVAS_FUNCTION int64_t canvas_clamped(int32_t element) {
   return element > 2 * CANVAS_ONE ? 2 * CANVAS_ONE : element < -2 * CANVAS_ONE ? -2 * CANVAS_ONE : element;
 }
 
-/* True if the picture is shifted by a pixel or more, and turned or zoomed by less than can be measured then. */
+/* Returns true if the motion is a pure pan: the picture is shifted by a pixel or more, and turned or zoomed by less
+ * than the measurement can tell. */
 CANVAS_FUNCTION bool canvas_is_pan(const struct canvas_motion *motion) {
   bool moved = motion->x >= CANVAS_PIXEL || motion->x <= -CANVAS_PIXEL || motion->y >= CANVAS_PIXEL ||
                motion->y <= -CANVAS_PIXEL;
@@ -105,7 +120,8 @@ CANVAS_FUNCTION bool canvas_is_pan(const struct canvas_motion *motion) {
   return moved && canvas_strain(a, b) <= PAN_STRAIN;
 }
 
-/* Multiplies the place's matrix by the motion's, and keeps it near the identity. */
+/* Multiplies the place's matrix (the turn and zoom from the frame to the canvas) by that of the motion since the last
+ * frame, and limits its distance from the identity. */
 CANVAS_FUNCTION void canvas_turn(int32_t place[PLACE_VALUES], const struct canvas_motion *motion) {
   int64_t a = place[PLACE_A], b = place[PLACE_B], strain = canvas_strain(a, b);
   int64_t by_a = canvas_clamped(motion->a), by_b = canvas_clamped(motion->b);
@@ -128,7 +144,8 @@ CANVAS_FUNCTION void canvas_turn(int32_t place[PLACE_VALUES], const struct canva
   place[PLACE_B] = (int32_t)next_b;
 }
 
-/* Decides if the frame is resampled, and makes the matrix the identity when that ends. */
+/* Decides whether the frame is resampled or only shifted by whole pixels (PLACE_WARPED). When a resampled frame is to
+ * be only shifted again, its matrix becomes the identity. */
 CANVAS_FUNCTION void canvas_settle(int32_t place[PLACE_VALUES], const struct canvas_size *size) {
   int64_t diagonal = canvas_root((int64_t)size->w * size->w + (int64_t)size->h * size->h);
   int64_t corner = canvas_strain(place[PLACE_A], place[PLACE_B]) * diagonal / 2 * CANVAS_PIXEL / CANVAS_ONE;
@@ -140,16 +157,16 @@ CANVAS_FUNCTION void canvas_settle(int32_t place[PLACE_VALUES], const struct can
   place[PLACE_A] = place[PLACE_B] = 0;
 }
 
-/* Returns a coordinate of a motion (1/256 pixel), rounded to whole pixels if it is nearly that. Measured motion is not
- * more exact, and texture that moves by one pixel more in one frame than in the next flickers. Motion below half a
- * pixel is returned as it is, so that a slow pan is followed. */
+/* Returns a coordinate of a motion (1/256 pixel), rounded to whole pixels if it is nearly that: the measurement is not
+ * more exact, and texture flickers if it moves a pixel further in one frame than in the next. Motion below half a pixel
+ * is returned as it is, so that a slow pan has an effect. */
 CANVAS_FUNCTION int64_t canvas_rounded(int32_t by) {
   int64_t whole = canvas_shift(by, 8) * CANVAS_PIXEL, off = by < whole ? whole - by : by - whole;
   int64_t size = by < 0 ? -(int64_t)by : by;
   return whole && off <= CANVAS_PIXEL / 16 + size / 16 ? whole : by;
 }
 
-/* Moves a place from the last frame to this one. */
+/* Moves a place (where the frame lies on the canvas) by the picture's motion since the last frame. */
 CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canvas_motion *motion,
                                  const struct canvas_size *size) {
   if (motion->cut) {
@@ -158,7 +175,8 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
     return;
   }
   bool still = motion->a == CANVAS_ONE && motion->b == 0 && motion->y == 0 && motion->x == 0;
-  bool none = motion->a == 0 && motion->b == 0; /* a state that no run has written */
+  /* true: OP_FLOW has not written the motion yet, so that all its values are 0 */
+  bool none = motion->a == 0 && motion->b == 0;
   if (still || none)
     return;
   int64_t a = CANVAS_ONE + place[PLACE_A], b = place[PLACE_B];
@@ -170,14 +188,16 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
   canvas_settle(place, size);
 }
 
-/* How pixels of the frame and of the window correspond. */
+/* How pixels of the frame correspond to pixels of the canvas's window: the frame's place, prepared for canvas_to_frame
+ * and canvas_to_window. */
 struct canvas_view {
   bool warped;
-  /* row and column of the window at which the frame begins; if warped, rest_y and rest_x are added */
+  /* row and column of the window at which the frame begins; a resampled (warped) frame begins rest_y and rest_x, in
+   * 1/256 pixel, further */
   int32_t top, left;
   int32_t rest_y, rest_x;
-  int64_t a, b;           /* matrix from the frame to the window, in 1 / 2^24 */
-  int64_t back_a, back_b; /* matrix from the window to the frame */
+  int64_t a, b;           /* the matrix [a -b; b a] from the frame to the window, in 1 / 2^24 */
+  int64_t back_a, back_b; /* the inverse of [a -b; b a], from the window to the frame, in 1 / 2^24 */
   int32_t cell_y, cell_x; /* row and column of the canvas at which the window begins, in pixels */
 };
 
@@ -199,13 +219,14 @@ CANVAS_FUNCTION struct canvas_view canvas_view_of(const int32_t place[PLACE_VALU
   return v;
 }
 
-/* A point of a picture, in 1/256 pixel from the centre of its first pixel. */
+/* A point of a picture: its distance, in 1/256 pixel, from the centre of the picture's first pixel. */
 struct canvas_point {
   int32_t y, x;
 };
 
-/* canvas_to_frame returns the point of the frame that a pixel of the window shows, canvas_to_window the point of the
- * window that a pixel of the frame shows. Both also hold for views that are not warped. */
+/* canvas_to_frame returns the point of the frame that is drawn at a pixel of the window, canvas_to_window the point of
+ * the window that is drawn at a pixel of the frame. Both serve for resampled frames and for frames that are only
+ * shifted. */
 CANVAS_FUNCTION struct canvas_point canvas_to_frame(const struct canvas_view *v, const struct canvas_size *size, int y,
                                                     int x) {
   struct canvas_point p = {(y - v->top) * CANVAS_PIXEL, (x - v->left) * CANVAS_PIXEL};
@@ -230,8 +251,8 @@ CANVAS_FUNCTION struct canvas_point canvas_to_window(const struct canvas_view *v
   return p;
 }
 
-/* Returns the pixel that stands for number i of a row of `size`, which is continued beyond its ends by its mirror
- * image. */
+/* Returns the index of the pixel that is read in place of index i of a row of `size` pixels. Outside the row, where i
+ * may lie, the row is continued by its mirror image. */
 CANVAS_FUNCTION int canvas_mirrored(int i, int size) {
   if (i >= 0 && i < size)
     return i;
@@ -241,8 +262,8 @@ CANVAS_FUNCTION int canvas_mirrored(int i, int size) {
   return at < size ? at : period - at;
 }
 
-/* Stores the weights of the four pixels around a point, by Keys' cubic kernel with a = -0.75. The point lies `part`
- * (1/256 pixel) after the second of them. */
+/* Stores the weights of four successive pixels for a point between the second and the third, by Keys' cubic kernel with
+ * a = -0.75. part: distance of the point from the second pixel, in 1/256 pixel. */
 CANVAS_FUNCTION void canvas_weights(int part, float weight[4]) {
   float t = (float)part / CANVAS_PIXEL;
   weight[0] = ((-0.75f * t + 1.5f) * t - 0.75f) * t;

@@ -1,8 +1,10 @@
-/* Copies of weights in the layouts that a device's kernels want (packed, padded, transformed): one table for each
- * device, with the resource and the form as key. A copy keeps its address as long as the table exists, so that captured
- * graphs may contain it. A copy is out of date if its version is not that of its resource.
+/* A table of the copies of weights that a device makes in the layouts its kernels read (packed, padded, transformed).
+ * Each device has one such table.
  *
- * Ownership: the device allocates and frees the copies' data; the table owns the list and the details. */
+ * A copy is found by its resource (the weight) and its layout. It has the same address for as long as the table exists,
+ * so that captured graphs may contain the address. A copy is out of date if its version is not that of its resource.
+ *
+ * Ownership: the device allocates and frees the copies' data; the table owns the list of copies and their details. */
 #ifndef UNET_PLAN_DERIVED_H
 #define UNET_PLAN_DERIVED_H
 
@@ -16,12 +18,15 @@
 struct device;
 struct derived;
 
-/* A layout. If copies in it may differ (in a tile size, for example), a struct with these details is part of the
- * key. */
+/* A layout in which weights are copied, and the function that makes such a copy. If the layout has variants (tile
+ * sizes, for example), a struct that the device defines describes it; copies of different variants are different
+ * copies. */
 struct form {
-  size_t detail_bytes;                        /* size of that struct; 0: there is none */
-  bool (*same)(const void *a, const void *b); /* true if two such structs are equal; NULL: there are none */
-  /* Fills copy->data anew from the resource's current values. Returns -1 with err set on failure. */
+  /* size in bytes of the struct that describes the variant (details); 0: the layout has no variants */
+  size_t detail_bytes;
+  /* returns true if two descriptions of variants are equal; NULL: the layout has no variants */
+  bool (*same)(const void *a, const void *b);
+  /* Computes copy->data again from the resource's current values. Returns -1 with err set on failure. */
   int (*make)(struct device *device, const struct derived *copy, struct error *err);
 };
 
@@ -39,13 +44,14 @@ struct derived_table {
   int count, capacity;
 };
 
-/* Returns the copy of this resource in this form with equal details, or NULL. The pointer is valid until the next
+/* Returns the copy of this resource in this layout and variant, or NULL. The pointer is valid until the next
  * derived_add. */
 struct derived *derived_find(const struct derived_table *table, int resource, const struct form *form,
                              const void *detail);
-/* Adds a copy, whose data the caller has made; the details are copied. */
+/* Adds a copy, whose data the caller has made, to the table. The description of the variant (details) is copied.
+ * Returns -1 with err set if memory runs out. */
 int derived_add(struct derived_table *table, const struct derived *copy, struct error *err);
-/* Makes every copy again that is out of date. After a failure the next call makes the remaining ones. */
+/* Makes all copies again that are out of date. After a failure the next call makes those that are still out of date. */
 int derived_refresh(struct derived_table *table, struct device *device, const struct resources *resources,
                     struct error *err);
 void derived_free(struct derived_table *table);

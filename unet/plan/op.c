@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- the lists of operands --- */
+/* --- the lists of each op's operands, as offsets into its struct --- */
 
 struct place {
   const char *name;
-  unsigned short at; /* offset in the op's struct, in bytes */
+  unsigned short at; /* offset of the operand in the op's struct, in bytes */
   unsigned short roles;
 };
 

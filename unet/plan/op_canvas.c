@@ -4,7 +4,7 @@ static bool is_place(struct tensor t) {
   return t.n == 1 && t.h == 1 && t.w == 1 && t.c == PLACE_VALUES;
 }
 
-/* Returns the fault of these sizes, or NULL. */
+/* Returns what is wrong with these sizes of frame and window, or NULL. */
 static const char *misfit(const struct canvas_size *size) {
   if (size->lattice < 1 || size->h < 1 || size->w < 1)
     return "there is no such canvas";

@@ -1,15 +1,17 @@
-/* The ops of a canvas that follows the camera (op.h): where the frame lies on it, the frame drawn there, the picture
- * cut out again, and the noise at this place. canvas_place.h has the arithmetic, which is on whole numbers. */
+/* The ops of a canvas: an endless plane on which the scene stands still while the camera moves. The network draws a
+ * window of it instead of the frame. The ops compute where the frame lies on the canvas, draw the frame into the
+ * window, cut the picture out again, and make the window's noise. canvas_place.h has the arithmetic, in whole numbers;
+ * op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_CANVAS_H
 #define UNET_PLAN_OP_CANVAS_H
 
 #include "unet/plan/canvas_place.h"
 #include "unet/plan/op_motion.h"
 
-/* place = the place of this frame, from that of the last frame and the motion between them (canvas_move). After a cut
- * it is the identity.
- *   global  whole [1, 1, 1, GLOBAL_VALUES]
- *   place   whole [1, 1, 1, PLACE_VALUES] */
+/* place = where this frame lies on the canvas, computed from the last frame's place and the motion between the two
+ * frames (canvas_move). After a cut the frame lies at the canvas's origin, neither turned nor scaled.
+ *   global  int32 [1, 1, 1, GLOBAL_VALUES]: the motion, from OP_FLOW
+ *   place   int32 [1, 1, 1, PLACE_VALUES] */
 #define OPERANDS_CANVAS_PLACE(T, P)                                                                                    \
   T(global, OPERAND_READ | OPERAND_WHOLE)                                                                              \
   T(place, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE | OPERAND_WHOLE)
@@ -18,13 +20,13 @@ struct op_canvas_place {
   struct canvas_size size;
 };
 
-/* y = the frame x, drawn at its place into a window of the canvas; with `back`, the frame's part of the window x. In a
- * place that is not warped, pixels are copied. Else pixel p of y is read at canvas_to_frame(p), with `back` at
- * canvas_to_window(p): by bicubic interpolation (canvas_weights, in FP32), or with `nearest` from the nearest pixel.
- * Beyond its border x is continued by its mirror image.
- *   x      [1, h, w, c]: the frame, or the window; c is at most 3
- *   place  the state that OP_CANVAS_PLACE writes
- *   y      [1, H, W, c]: the window, or the frame; it may be a state */
+/* y = a window of the canvas with the frame x drawn into it; with `back`, y is the frame that is cut out of the window
+ * x. If the frame is only shifted on the canvas (PLACE_WARPED 0), pixels are copied. Else the value of y at pixel p
+ * is that of x at canvas_to_frame(p), or with `back` at canvas_to_window(p): by bicubic interpolation (canvas_weights,
+ * in FP32), or with `nearest` that of the nearest pixel. Beyond its border x is continued by its mirror image.
+ *   x      [1, h, w, c]: the frame, or with `back` the window; c is at most 3
+ *   place  int32 [1, 1, 1, PLACE_VALUES]: where the frame lies, from OP_CANVAS_PLACE
+ *   y      [1, H, W, c]: the window, or with `back` the frame; may be a state */
 #define OPERANDS_CANVAS_DRAW(T, P)                                                                                     \
   T(x, OPERAND_READ)                                                                                                   \
   T(place, OPERAND_READ | OPERAND_STATE | OPERAND_WHOLE)                                                               \
@@ -35,11 +37,11 @@ struct op_canvas_draw {
   bool back, nearest;
 };
 
-/* y = the noise of the window at its place on the canvas: y[i][j] = noise[(i + row) % h][(j + column) % w], where row
- * and column are those of the canvas at which the window begins, in cells of `cell` pixels.
- *   noise  precise [n, h, w, c]
- *   place  the state that OP_CANVAS_PLACE writes
- *   y      precise, a state of noise's shape */
+/* y = the noise for the window of the canvas, which moves with the canvas: y[i][j] = noise[(i + row) % h][(j + column)
+ * % w], where row and column say where the window begins on the canvas, in cells of `cell` pixels.
+ *   noise  FP32 [n, h, w, c]: one cell for each cell of the window
+ *   place  int32 [1, 1, 1, PLACE_VALUES]: where the frame lies, from OP_CANVAS_PLACE
+ *   y      FP32, a state of noise's shape */
 #define OPERANDS_CANVAS_NOISE(T, P)                                                                                    \
   T(noise, OPERAND_READ | OPERAND_STATE)                                                                               \
   T(place, OPERAND_READ | OPERAND_STATE | OPERAND_WHOLE)                                                               \

@@ -1,19 +1,23 @@
-/* The ops of noise that moves with the picture (op.h). texture.h has the arithmetic, which is on whole numbers. */
+/* The ops of noise that moves with the picture, so that its grain does not stand still while things move. Each cell of
+ * the latent has a place in an endless texture of noise; the texture's cells are entries (cells) of two tables of
+ * noise. texture.h explains this and has the arithmetic, in whole numbers; op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_CARRY_H
 #define UNET_PLAN_OP_CARRY_H
 
 #include "unet/plan/operands.h"
 #include "unet/plan/texture.h"
 
-/* Moves the field of places by one frame, and finds the entry that each cell shows: y = [place of the cell before a
- * renewal | entry | 1 if the texture is renewed in this run, else 0]. In a run without a past, and after a cut, the
- * field becomes the identity, and each cell of the texture the entry of its own number, of the first table (texture.h).
- *   flow     whole [1, h, w, 2]: displacement of each cell to its position in the last frame, in 1/256 pixel
- *   visible  whole [1, h, w, 1]: not 0 if the cell was seen in the last frame
- *   global   whole [1, 1, 1, values], of which the first one is not 0 if nothing is known of the last frame
- *   places   whole [1, h, w, 2]: the field (struct texture_field)
- *   entries  whole [1, h, w, 1]: the texture, the entry of each of its cells
- *   y        whole [1, h, w, ADVECTED_VALUES] */
+/* Moves the field (each cell's place in the texture of noise) along the motion since the last frame, and finds the
+ * entry of the noise tables that each cell shows. y holds for each cell: its place (2 values), the entry, and 1 if this
+ * run starts the texture anew (renews it) because it is too distorted, else 0. The place is the one before such a
+ * renewal. If run.restart is set, and after a cut, the field becomes the identity, and cell i of the texture gets entry
+ * i of the first table.
+ *   flow     int32 [1, h, w, 2]: displacement of each cell to its position in the last frame, in 1/256 pixel
+ *   visible  int32 [1, h, w, 1]: not 0 if the cell was seen in the last frame
+ *   global   int32 [1, 1, 1, values]: from OP_FLOW; the first value is not 0 after a cut
+ *   places   int32 [1, h, w, 2]: the field, as row and column in 1/256 pixel (struct texture_field)
+ *   entries  int32 [1, h, w, 1]: the texture: number of the entry that each of its cells stands for
+ *   y        int32 [1, h, w, ADVECTED_VALUES] */
 enum advected_value { ADVECTED_Y, ADVECTED_X, ADVECTED_ENTRY, ADVECTED_RENEWED, ADVECTED_VALUES };
 #define OPERANDS_ADVECT(T, P)                                                                                          \
   T(flow, OPERAND_READ | OPERAND_WHOLE)                                                                                \
@@ -24,16 +28,16 @@ enum advected_value { ADVECTED_Y, ADVECTED_X, ADVECTED_ENTRY, ADVECTED_RENEWED, 
   T(y, OPERAND_WRITE | OPERAND_WHOLE)
 struct op_advect {
   OPERANDS(ADVECT)
-  int cell; /* pixels of a cell's side */
+  int cell; /* width of a cell in pixels */
 };
 
-/* y = the noise that moves with the picture if run.carried is true, else the noise as it is. Pixel p of sample i of y
- * is read at advected[p].entry: from sample i of the first table, noise, or from the second table at
- * texture_second(entry, first + i).
- *   advected  whole [1, h, w, ADVECTED_VALUES]
- *   noise     precise [samples, h, w, c]
- *   second    precise [1, h, w, c]
- *   y         precise, a state of noise's shape */
+/* y = the noise that moves with the picture if run.carried is true, else `noise` unchanged. Cell p of sample i of y is
+ * the entry of the tables that OP_ADVECT found for p: cell `entry` of sample i of `noise` (the first table) if entry is
+ * less than the number of cells, else cell texture_second(entry - cells, first + i) of `second` (the second table).
+ *   advected  int32 [1, h, w, ADVECTED_VALUES], from OP_ADVECT
+ *   noise     FP32 [samples, h, w, c]
+ *   second    FP32 [1, h, w, c]: shared by all samples
+ *   y         FP32, a state of noise's shape */
 #define OPERANDS_CARRIED_NOISE(T, P)                                                                                   \
   T(advected, OPERAND_READ | OPERAND_STATE | OPERAND_WHOLE)                                                            \
   T(noise, OPERAND_READ | OPERAND_STATE)                                                                               \
@@ -41,7 +45,9 @@ struct op_advect {
   T(y, OPERAND_WRITE)
 struct op_carried_noise {
   OPERANDS(CARRIED_NOISE)
-  int first; /* number of noise's first sample among all that share `second` */
+  /* number of the first sample of `noise`, from 0, among all samples that share `second`: by it each sample reads
+   * `second` from another cell on */
+  int first;
 };
 
 #endif

@@ -1,7 +1,7 @@
-/* The rules of ops, one function op_check_<field> for each row of OP_TABLE: it checks the shapes of an op's operands
- * and fills *y with the shape of the result; it returns the fault or NULL, as op_check does. The rules are in
- * op_canvas.c, op_carry.c, op_layers.c, op_memory.c, op_pixels.c, op_prompts.c and op_steps.c, where the header of the
- * same name has the op's struct. The inline functions below are shared by several rules. */
+/* Declares the functions that check ops, op_check_<field> for each row of OP_TABLE. Each checks the shapes of an op's
+ * operands, and fills *y with the shape of the result. It returns NULL, or what is wrong, as op_check does. The
+ * functions are in op_canvas.c, op_carry.c, op_layers.c, op_memory.c, op_motion.c, op_pixels.c, op_prompts.c and
+ * op_steps.c, each beside the header with the op's struct. The inline functions below are shared by several of them. */
 #ifndef UNET_PLAN_OP_CHECKS_H
 #define UNET_PLAN_OP_CHECKS_H
 
@@ -23,14 +23,15 @@ static inline struct op_result shape_of(struct tensor x) {
   return (struct op_result){.n = x.n, .h = x.h, .w = x.w, .c = x.c};
 }
 
-/* True if n rows are the first latent's rows followed by those of zero or more whole later latents. */
+/* Returns true if n is a complete number of guidance rows (copies of a latent, one for each prompt): those of the first
+ * latent plus those of zero or more later latents. */
 static inline bool has_rows(struct guidance_rows rows, int n) {
   return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
          n >= rows.first && (n - rows.first) % rows.each == 0;
 }
 
-/* True if an op whose first execution is for call number `step` of the U-Net, and which is executed `runs` times for
- * successive calls, stays within CALLS_MAX. */
+/* Returns true if the U-Net calls `step` to step + runs - 1, in which an op in a loop is executed, have numbers from 0
+ * to CALLS_MAX - 1. */
 static inline bool has_steps(int step, int runs) {
   return step >= 0 && step < CALLS_MAX && step + runs <= CALLS_MAX;
 }
@@ -39,7 +40,7 @@ static inline bool is_same(struct tensor a, struct tensor b) {
   return tensor_exists(a) && a.space == b.space && a.index == b.index;
 }
 
-/* True if the optional operand t was left out, or has the shape of other. */
+/* Returns true if the optional operand t was left out, or has the shape of `other`. */
 static inline bool fits_latents(struct tensor t, struct tensor other) {
   return !tensor_exists(t) || (has_size(t, other) && t.c == other.c);
 }

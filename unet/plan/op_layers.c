@@ -15,7 +15,7 @@ static const char *check_input(struct tensor x, struct tensor x2, const struct p
   return p->act == ACT_GEGLU ? "GEGLU cannot be applied to an input" : NULL;
 }
 
-/* True if time is one row for all pictures or one for each. */
+/* Returns true if the operand `time` was left out, or has one row for all pictures or one row for each picture. */
 static bool has_time_rows(const struct op_conv *o) {
   struct tensor one = o->time;
   one.n = o->time.n == o->x.n ? 1 : o->time.n;
@@ -122,7 +122,7 @@ const char *op_check_inject(const struct op *op, int runs, struct op_result *y) 
   return has_steps(o->step, runs + guidance_index(rows, o->y.n - 1)) ? NULL : "no such step";
 }
 
-/* Returns the fault of the second segment, or NULL. */
+/* Returns what is wrong with k2 and v2, the keys and values of earlier frames, or NULL. */
 static const char *check_second(const struct op_attention *o) {
   if (tensor_exists(o->k2) != tensor_exists(o->v2) || tensor_exists(o->k2) != tensor_exists(o->bank))
     return "the second segment lacks keys, values or the bank's state";

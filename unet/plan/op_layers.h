@@ -1,20 +1,22 @@
 /* The ops that are layers of networks: convolutions, linear layers, attention and others. op.h says how ops are
- * declared. */
+ * declared. In the formulas, x ++ x2 is x with the channels of x2 appended, and prologue() is a norm and an
+ * activation. */
 #ifndef UNET_PLAN_OP_LAYERS_H
 #define UNET_PLAN_OP_LAYERS_H
 
 #include "unet/base/controls.h"
 #include "unet/plan/operands.h"
 
-/* y = act(conv(upsample(prologue(x ++ x2))) + bias + time + residual). Zero padding is applied after the prologue.
- * Output size: (up * h + 2 pad - k) / stride + 1. With pad_end_only, which the KL autoencoder's downsampling uses, one
- * row and one column of zeros are added at the end and none at the start; pad must be 0, and the output size is (h + 1
- * - k) / stride + 1.
- *   x2        concatenated after x along c; same n, h, w
+/* A convolution with all that a U-Net has around it: y = act(conv(upsample(prologue(x ++ x2))) + bias + time +
+ * residual). Zeros are padded after the prologue. The output has (up * h + 2 pad - k) / stride + 1 rows, where up is 2
+ * with `upsample`, else 1, and columns by the same formula. With pad_end_only, which the KL autoencoder's downsampling
+ * uses, one row and one column of zeros are added at the end and none at the start; pad must be 0, and the output has
+ * (h + 1 - k) / stride + 1 rows.
+ *   x2        same n, h, w as x
  *   weight    [c_out, k, k, c_in]; k is 1 or 3
  *   bias      [c_out]
- *   time      [1, 1, 1, c_out]: added to every pixel of all pictures; or [n, 1, 1, c_out]: one row for each picture,
- *             and act must be ACT_NONE
+ *   time      the time embedding's bias. [1, 1, 1, c_out]: added to every pixel of all pictures; [n, 1, 1, c_out]: one
+ *             row for each picture, and act must be ACT_NONE
  *   residual  shape of y */
 #define OPERANDS_CONV(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
@@ -27,20 +29,21 @@
   T(y, OPERAND_WRITE)
 struct op_conv {
   OPERANDS(CONV)
-  bool upsample; /* nearest 2x, between prologue and convolution */
+  bool upsample; /* true: x is enlarged to twice the size by repeating pixels, between prologue and convolution */
   int stride;    /* 1 or 2 */
   int pad;
   bool pad_end_only;
   enum activation act;
 };
 
-/* y = act(prologue(x ++ x2) W^T + bias) + residual, over rows of channels. The residual is added after act.
- *   x2        concatenated after x along c
- *   weight    [N, 1, 1, K]
+/* A linear layer over the channels of each pixel or token: y = act(prologue(x ++ x2) W^T + bias) + residual. The
+ * residual is added after act.
+ *   x2        same n, h, w as x
+ *   weight    [N, 1, 1, K]: W
  *   bias      [N]
  *   residual  shape of y
- *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (for time projections), which then gets the
- *             result */
+ *   y         has N channels, or N / 2 with ACT_GEGLU; the caller may name a state as y (for time projections), which
+ *             then gets the result */
 #define OPERANDS_LINEAR(T, P)                                                                                          \
   T(x, OPERAND_READ)                                                                                                   \
   T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
@@ -54,12 +57,11 @@ struct op_linear {
   enum activation act;
 };
 
-/* y += g * (x W^T + bias), over rows of channels, in place: a control network adds its result to a U-Net's tensor. Each
- * picture of y has its own g: run.control[control].gain[step + i] for all rows of latent i. With
- * run.control[control].guess this is multiplied by 10^(-1 + index / (count - 1)) for the latent's first row and by 0
- * for its other rows.
- *   x       [n, h, w, c]; without a weight n may be 1, and this picture is added to all of y
- *   weight  [c_out, 1, 1, c]; without it x itself is multiplied by g
+/* Adds a control network's result to a tensor of the U-Net, in place: y += g * (x W^T + bias) for each pixel. The
+ * factor g is run.control[control].gain[step + i] in all pictures of latent i. With run.control[control].guess (guess
+ * mode) it is multiplied by 10^(-1 + index / (count - 1)) in the latent's first picture, and by 0 in its others.
+ *   x       [n, h, w, c]; without a weight n may be 1: this picture is added to all of y
+ *   weight  [c_out, 1, 1, c]: W; without it y += g * x
  *   bias    [c_out]
  *   y       [n, h, w, c_out]: a temporary or a state */
 #define OPERANDS_INJECT(T, P)                                                                                          \
@@ -69,18 +71,20 @@ struct op_linear {
   T(y, OPERAND_READ | OPERAND_WRITE)
 struct op_inject {
   OPERANDS(INJECT)
-  /* step: number of the U-Net's call; in a loop that of the first iteration, and one more in each later one */
+  /* step: number of the U-Net's call, from 0; in a loop the number in its first iteration, to which each later one adds
+   * 1 */
   int control, step;
-  int index, count; /* this is injection number `index` (from 0) of the control's `count` in one call of the U-Net */
-  /* the first `first` pictures of y belong to the first latent, the next `rows` to each later one; rows 0 means all
-   * pictures of y, first 0 means `rows` */
+  /* the control network adds `count` tensors in one call of the U-Net; this op adds number `index` of them, from 0 */
+  int index, count;
+  /* The first `first` pictures of y belong to the first latent, and `rows` pictures to each later one (guidance rows,
+   * operands.h). rows 0: all pictures of y belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
-/* Returns 10^(-1 + index / (count - 1)): the factor of g for a latent's first row with run.control[control].guess. */
+/* Returns 10^(-1 + index / (count - 1)), the factor of guess mode in the formula above. */
 float inject_guess(const struct op_inject *op);
 
-/* y = prologue(x): a norm or activation as an op of its own, where the op that reads the result cannot apply it to its
- * input. */
+/* y = prologue(x): a norm and an activation as an op of its own, for the case that the ops which read y cannot apply
+ * them to their input. */
 #define OPERANDS_NORM(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
   P(prologue)                                                                                                          \
@@ -89,9 +93,9 @@ struct op_norm {
   OPERANDS(NORM)
 };
 
-/* y = scale * x + bias for each value; scale and bias are fields of the op.
+/* y = scale * x + bias for each value, with two numbers.
  *   x  may be a view of some of a tensor's pictures
- *   y  ELEMENT_PRECISE if the op's field `precise` is set */
+ *   y  FP32 if the op's field `precise` is set */
 #define OPERANDS_AFFINE(T, P)                                                                                          \
   T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
@@ -101,11 +105,11 @@ struct op_affine {
   bool precise;
 };
 
-/* Each block of size x size pixels of x becomes one pixel of y. Its channels are all values of the block: channel (k
- * size + row) size + column of y is channel k of the block's pixel (row, column). With mean, channel k of y is the mean
- * of the block's channel k.
+/* Each block of size x size pixels of x becomes one pixel of y (space to depth). Channel (k size + row) size + column
+ * of y is channel k of the block's pixel (row, column). With `mean`, channel k of y is instead the mean of the block's
+ * channel k.
  *   x  [n, size h, size w, c]
- *   y  [n, h, w, c size^2], or with mean [n, h, w, c] */
+ *   y  [n, h, w, c size^2], or with `mean` [n, h, w, c] */
 #define OPERANDS_BLOCKS(T, P)                                                                                          \
   T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
@@ -115,13 +119,14 @@ struct op_blocks {
   bool mean;
 };
 
-/* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D). Sums
- * and the softmax are FP32. With k2 and v2, their first F rows of keys and values are appended to k and v for each n,
- * where F is the first value of bank (BANK_COUNT), clamped to 0..k2.h, and 0 if run.bank.frames is 0. The other rows
- * are not read. If F is 0, y equals that of the op without k2 and v2, to the bit.
- *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 are used for all n of q
- *   k2, v2   [k.n, frames there is room for, tokens of a frame, k.c]: slices of a ring (op_memory.h); not with causal
- *   bank     [1, 1, 1, BANK_VALUES]; a plan with it has regions of REGION_BANK
+/* Attention: y = softmax(scale * q k^T) v for each n and head. The h * w pixels of a picture are its tokens; head i has
+ * channels i D to (i + 1) D - 1. Sums and the softmax are FP32. With k2 and v2, queries also attend to earlier frames
+ * (the bank, op_memory.h): the keys and values of the first F frames in them follow those of k and v, for each n. F is
+ * the first value of `bank` (BANK_COUNT), clamped to 0..k2.h, and 0 if run.bank.frames is 0. The other frames of k2 and
+ * v2 are not read. If F is 0, y equals that of the op without k2 and v2, to the bit.
+ *   q, k, v  may be views of fused projections or of the prompt's keys and values; k and v with n == 1 serve all n of q
+ *   k2, v2   [k.n, frames there is room for, tokens of a frame, k.c]; not together with causal
+ *   bank     int32 [1, 1, 1, BANK_VALUES]: how many frames k2 and v2 hold; a plan with it has regions of REGION_BANK
  *   y        [n, h, w, q.c] */
 #define OPERANDS_ATTENTION(T, P)                                                                                       \
   T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
@@ -133,16 +138,18 @@ struct op_blocks {
   T(y, OPERAND_WRITE)
 struct op_attention {
   OPERANDS(ATTENTION)
-  int heads;   /* head_dim = q.c / heads */
-  float scale; /* usually 1 / sqrt(head_dim) */
-  bool causal; /* row i attends to columns 0..i */
+  int heads;   /* number of attention heads; each has q.c / heads channels */
+  float scale; /* factor of the scores, usually 1 / sqrt(channels of a head) */
+  bool causal; /* true: token i attends only to tokens 0..i; false: to all */
 };
 
-/* y += sum over s of run.style[s].weight * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head, in
- * place, where k and v are made of style picture s, and each picture has its own softmax. The first row of a latent
- * uses the k and v in slot run.style[s].slot. Its other rows are for the negative prompt and use those in the last
- * slot, which stand for no picture. Styles whose weight is 0 are not read.
- *   k, v  [slots, 1, tokens, c]: slices of one state
+/* Adds the attention to style pictures (IP-Adapter) to y, in place: y += sum over s of run.style[s].weight *
+ * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head. Here k and v are the keys and values of style
+ * picture s, so that each picture has its own softmax. They are read from slot run.style[s].slot for the first picture
+ * of a latent in y. The latent's other pictures are for the negative prompt and use the last slot, which stands for no
+ * style picture. Style pictures with weight 0 are not read.
+ *   q     [n, h, w, c]: tokens as in OP_ATTENTION
+ *   k, v  [slots, 1, tokens, c]: views of one state
  *   y     [n, h, w, q.c] */
 #define OPERANDS_STYLE(T, P)                                                                                           \
   T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
@@ -154,12 +161,12 @@ struct op_style {
   int heads;
   float scale;
   enum style_part part;
-  /* the first `first` pictures of y belong to the first latent, the next `rows` to each later one; rows 0 means all
-   * pictures of y, first 0 means `rows` */
+  /* The first `first` pictures of y belong to the first latent, and `rows` pictures to each later one (guidance rows,
+   * operands.h). rows 0: all pictures of y belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
 
-/* y = the tokens of x, followed by those of x2, + position.
+/* y = the tokens of x, followed by those of x2; then `position` is added, a row for each token.
  *   x, x2     [1, 1, tokens, c]; may be weights
  *   position  [tokens of both, 1, 1, c]
  *   y         [1, 1, tokens of both, c] */

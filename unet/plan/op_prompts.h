@@ -1,12 +1,12 @@
-/* The ops that turn timesteps, prompts and guidance into a network's inputs. op.h says how ops are declared. */
+/* The ops that turn timesteps, prompts and guidance scales into a network's inputs. op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_PROMPTS_H
 #define UNET_PLAN_OP_PROMPTS_H
 
 #include "unet/plan/operands.h"
 
-/* y[0, 0, i] = token[run.tokens[i]] + position[i].
- *   token     [vocabulary, 1, 1, c]
- *   position  [positions, 1, 1, c]
+/* y = the embeddings of a text's tokens, a row for each: row i = token[run.tokens[i]] + position[i].
+ *   token     [vocabulary, 1, 1, c]: the table of token embeddings
+ *   position  [positions, 1, 1, c]: the table of position embeddings
  *   y         [1, 1, positions, c] */
 #define OPERANDS_EMBED(T, P)                                                                                           \
   T(token, OPERAND_READ | OPERAND_MATRIX)                                                                              \
@@ -16,48 +16,51 @@ struct op_embed {
   OPERANDS(EMBED)
 };
 
-/* y = the sinusoidal embedding of timesteps: row i is that of t = run.step[i].timestep, a real number. With half = c /
- * 2 and f_k = exp(-ln(10000) k / (half - shift)), a row is [cos | sin] of t f_k with cos_first (diffusers'
- * flip_sin_to_cos), else [sin | cos]. It is computed in FP32 or better. With `rows`, that many successive rows belong
- * to the same step, and `first` of them to the first step. With `values`, a row is the concatenated embeddings of these
- * values instead of a timestep's, with half = c / (2 values).
- *   y  [rows, 1, 1, c]; rows and c are given as y.n and y.c */
+/* y = the sinusoidal embeddings of timesteps: row i is that of t = run.step[i].timestep, a real number. With half = c /
+ * 2 and f_k = exp(-ln(10000) k / (half - shift)), a row is [cos | sin] of t f_k if cos_first is true (diffusers'
+ * flip_sin_to_cos), else [sin | cos]. It is computed in FP32 or better. With the field `rows`, that many successive
+ * rows belong to the same step, and `first` of them to the first step. If `values` is not 0, all rows are instead the
+ * embeddings of the numbers value[0] to value[values - 1], one after another, with half = c / (2 values).
+ *   y  [rows, 1, 1, c]; the caller gives the number of rows and c as y.n and y.c */
 #define OPERANDS_TIMESTEP(T, P) T(y, OPERAND_WRITE)
 struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
-  float shift; /* freq_shift in diffusers */
-  /* the first `first` rows of y belong to the first step, the next `rows` to each later one; rows 0 means 1, first 0
-   * means `rows` */
+  float shift; /* the number `shift` in the formula above, diffusers' freq_shift */
+  /* the first `first` rows of y belong to the first step, and `rows` rows to each later one; rows 0 means 1, first 0
+   * the same as rows */
   int rows, first;
   int values;
   float value[SIZES];
 };
 
-/* y = the guidance embedding of full LCM models, the same in each row: w = (run.guidance - 1) * 1000, f_k =
- * exp(-ln(10000) k / (half - 1)), [sin | cos] of w f_k.
- *   y  [rows, 1, 1, time_cond_proj_dim]; rows and c are given */
+/* y = the embedding of the guidance scale, which full LCM models take as an input; all rows are equal: w =
+ * (run.guidance - 1) * 1000, f_k = exp(-ln(10000) k / (half - 1)) with half = c / 2, a row is [sin | cos] of w f_k.
+ *   y  [rows, 1, 1, c]; the caller gives the number of rows and c (time_cond_proj_dim) as y.n and y.c */
 #define OPERANDS_GUIDANCE_EMBED(T, P) T(y, OPERAND_WRITE)
 struct op_guidance_embed {
   OPERANDS(GUIDANCE_EMBED)
 };
 
-/* y = the rows of the table that belong to call number `step` of the U-Net: the time projections of all its res blocks.
- * In a loop the call is that of the iteration; outside a loop tensor_rows_of gives the same rows without an op.
+/* y = those rows of a table that belong to call number `step` of the U-Net. The table holds the time projections of all
+ * the U-Net's residual blocks for all calls. The op is for loops, in which each iteration is another call; outside a
+ * loop tensor_rows_of gives the same rows without an op.
  *   table  [calls * rows, 1, 1, c]: a state
- *   y      [rows, 1, 1, c]; the rows are given as y.n, where 0 means 1 */
+ *   y      [rows, 1, 1, c]; the caller gives the number of rows as y.n, where 0 means 1 */
 #define OPERANDS_TIME_ROW(T, P)                                                                                        \
   T(table, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
   T(y, OPERAND_WRITE)
 struct op_time_row {
   OPERANDS(TIME_ROW)
-  /* number of the U-Net's call; in a loop (plan.h) that of the first iteration, and one more in each later one */
+  /* number of the U-Net's call, from 0; in a loop (plan.h) the number in its first iteration, to which each later one
+   * adds 1 */
   int step;
 };
 
-/* slots[run.slot] = x. It is the last op of the plans that encode a prompt. With ring, slots[run.turn % n] = x.
+/* Stores x in a slot: slots[run.slot] = x. Plans that encode a prompt or a style picture end with this op. If `ring` is
+ * true, the slots are written in turn: slots[run.turn % n] = x.
  *   x      [1, h, w, c]
- *   slots  [n, h, w, c] */
+ *   slots  [n, h, w, c]: a state */
 #define OPERANDS_STORE_SLOT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
   T(slots, OPERAND_WRITE | OPERAND_STATE)
@@ -66,8 +69,8 @@ struct op_store_slot {
   bool ring;
 };
 
-/* Moves a queue on by `by` rows: from the last row to the first, rows[i] = rows[i - by]; then rows[0 .. by) = x.
- * Without x the first rows keep their values.
+/* Moves a queue of rows on by `by` rows: from the last row down, rows[i] = rows[i - by]; then rows[0 .. by) = x.
+ * Without x the first rows keep their values. (A stream batch moves its latents to their next step this way.)
  *   x     [by, h, w, c]
  *   rows  [a multiple of by, h, w, c] */
 #define OPERANDS_SHIFT(T, P)                                                                                           \
@@ -78,20 +81,23 @@ struct op_shift {
   int by; /* number of rows by which the queue moves; 0 means 1 */
 };
 
-/* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]]. For the first `first` rows p is r;
- * after them p is the row's number modulo `rows`. The sum ends at the first weight of 0, and later slots are not read.
- *   y  [n, 1, tokens, c]; n is given: first plus a multiple of rows */
+/* y = the prompts that each guidance row reads, blended: row r of y = sum over i of run.prompt[p].weight[i] *
+ * slots[run.prompt[p].slot[i]]. For the first `first` rows p is r; after them p is (r - first) modulo `rows`. The sum
+ * ends at the first weight of 0, and later slots are not read.
+ *   slots  [slots, 1, tokens, c]: encoded prompts
+ *   y      [n, 1, tokens, c]; the caller gives n as y.n: first plus a multiple of rows */
 #define OPERANDS_PROMPT(T, P)                                                                                          \
   T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
   T(y, OPERAND_WRITE)
 struct op_prompt {
   OPERANDS(PROMPT)
-  /* the first `first` rows of y belong to the first latent, the next `rows` to each later one; rows 0 means all rows of
-   * y, first 0 means `rows` */
+  /* The first `first` rows of y belong to the first latent, and `rows` rows to each later one (guidance rows,
+   * operands.h). rows 0: all rows of y belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
 
-/* y = token run.end of x. That token's hidden state represents the whole text.
+/* y = the row of x for the text's end token, whose position is run.end. CLIP takes this token's hidden state as the
+ * embedding of the whole text.
  *   x  [1, 1, tokens, c]
  *   y  [1, 1, 1, c] */
 #define OPERANDS_END_TOKEN(T, P)                                                                                       \
@@ -101,10 +107,11 @@ struct op_end_token {
   OPERANDS(END_TOKEN)
 };
 
-/* y = f w x, where w = 1 + run.emphasis[t] for each token t. The factor f = mean(x) / mean(w x) restores the mean over
- * tokens and channels that x had. It is clamped to -EMPHASIS_MAX..EMPHASIS_MAX, and is 1 where the quotient is no
- * number. Without emphasis y equals x to the bit.
- *   x  [1, 1, tokens, c] */
+/* Applies the weights that the prompt's syntax gives to tokens: y = f w x, where w = 1 + run.emphasis[t] for each token
+ * t. The factor f = mean(x) / mean(w x) restores the mean over tokens and channels that x had. f is clamped to
+ * -EMPHASIS_MAX..EMPHASIS_MAX, and is 1 where the quotient is no number. If all w are 1, y equals x to the bit.
+ *   x  [1, 1, tokens, c]
+ *   y  shape of x */
 #define OPERANDS_EMPHASIS(T, P)                                                                                        \
   T(x, OPERAND_READ)                                                                                                   \
   T(y, OPERAND_WRITE)

@@ -1,6 +1,6 @@
-/* A plan: a list of ops in order, over tensors whose shapes are known. Models append ops; a finished plan never
- * changes; devices run it. The functions that append ops return no errors: the first error is kept and plan_finish
- * reports it, so that model code reads like the paper.
+/* A plan: a list of ops (operations, op.h) in order, over tensors whose shapes are known. Models append ops, and
+ * devices run the finished plan, which never changes. The functions that append ops return no errors, so that model
+ * code reads like the paper: the plan stores the first error, and plan_finish reports it.
  *
  * Ownership: the plan owns its ops, names, temporaries and states; it borrows the resources, which outlive it. */
 #ifndef UNET_PLAN_PLAN_H
@@ -13,31 +13,35 @@
 struct temporary {
   int n, h, w, c;
   enum demand demand;
-  /* first and last op between which the temporary holds values that are needed: as a rule its first writer and its last
-   * reader; set by plan_finish */
+  /* numbers of the first and the last op between which the temporary's values are needed: usually its first writer and
+   * its last reader; set by plan_finish */
   int first, last;
 };
 
-/* A state of the plan: what one run leaves to later ones. Each program of the plan has its own memory for it. */
+/* A state: a tensor of the plan whose values one run leaves to later runs. Each program (a plan that a device has
+ * prepared) has its own memory for it. */
 struct declared_state {
   char *name;
   int n, h, w, c;
   enum demand demand;
 };
 
-/* Ops [first, end) are executed `iterations` times in succession, all others once. Zeroed: no loop. */
+/* The plan's loop: a run executes ops first to end - 1 `iterations` times in succession, and all other ops once.
+ * Zeroed: there is no loop. */
 struct plan_loop {
   int first, end, iterations;
 };
 
-/* The run parameter (run.h) that decides if a region is entered: the region runs unless that parameter is 0. */
+/* Which run parameter (run.h) decides whether a run executes a region (a group of ops that may be skipped): it does
+ * unless the parameter is 0 or false. */
 enum region_kind {
-  /* run.control[index].gain[step]; with several latents, one of them with a gain other than 0 is enough */
+  /* run.control[index].gain[step]; if the call has several latents, the region runs if one of them has a gain other
+   * than 0 */
   REGION_CONTROL,
   REGION_MAP,    /* run.control[index].map: the run computes this control's map */
-  REGION_STYLE,  /* run.style[index].weight */
-  REGION_MOTION, /* run.motion; index is 0 */
-  REGION_BANK,   /* run.bank.frames; index is 0 */
+  REGION_STYLE,  /* run.style[index].weight: the region serves this style picture */
+  REGION_MOTION, /* run.motion: the run measures motion; index is 0 */
+  REGION_BANK,   /* run.bank.frames: the run uses earlier frames' keys and values; index is 0 */
   REGION_KINDS
 };
 struct region_when {
@@ -48,102 +52,110 @@ struct region_when {
   int latents;
 };
 
-/* A region: ops [first, end) of the plan, counted from 0. They run if `when` holds. Otherwise they are skipped, and the
- * tensors that they would write keep their values. */
+/* A region, a group of ops that a run may skip: ops first to end - 1 of the plan, counted from 0. A run executes them
+ * if the condition `when` holds. Otherwise the tensors that they would write keep their values. */
 struct plan_region {
   int first, end;
   struct region_when when;
-  /* A device may run ops [first, parallel_end) of the region at the same time as ops [parallel_with, first), which
-   * stand before the region. parallel_end 0: it may run no op of the region at the same time as ops outside it. */
+  /* Two groups of ops that a device may run at the same time: ops first to parallel_end - 1 of the region, and ops
+   * parallel_with to first - 1, which precede the region. parallel_end 0: no op of the region may run at the same time
+   * as ops outside it. */
   int parallel_with, parallel_end;
 };
 
 struct plan {
   struct resources *resources;
 
-  /* The ops, and the order in which they run. */
+  /* The following fields hold the ops in their order, the loop, and the regions (ops that a run may skip). */
   struct op *ops;
   int op_count, op_capacity;
-  /* numbers of the ops that read run parameters (op_is_told), in order; set by plan_finish */
+  /* numbers of the ops that must be looked at in every run (op_is_told), ascending; set by plan_finish */
   int *told, told_count;
   struct plan_loop loop;
-  struct plan_region *regions; /* regions in the order of their ops */
+  struct plan_region *regions; /* the regions (ops that a run may skip), in the order of their ops */
   int region_count, region_capacity;
 
-  /* The tensors that belong to the plan: tensor.index counts in these lists. */
+  /* The following fields list the tensors that belong to the plan; tensor.index is an index into one of these lists. */
   struct temporary *temporaries;
   int temporary_count, temporary_capacity;
   struct declared_state *states;
   int state_count, state_capacity;
 
-  /* Used while ops are appended. */
-  char scope[256]; /* prefix of the names of ops that are being appended: see plan_enter */
+  /* The following fields are used only while ops are appended. */
+  char scope[256]; /* prefix for the names of the ops that are appended (plan_enter) */
   struct error error;
   bool failed, finished;
 };
 
 void plan_init(struct plan *plan, struct resources *resources);
-void plan_free(struct plan *plan); /* A zeroed plan may be given, too. */
+void plan_free(struct plan *plan); /* Frees the plan's memory; accepts a zeroed plan. */
 
-/* After plan_enter("down_blocks.0") the names of appended ops begin with that text, after the prefixes entered before.
- * It returns the length of the prefix so far, to which plan_leave shortens it again. */
+/* After plan_enter("down_blocks.0") the names of appended ops begin with that text, which is itself appended to the
+ * texts entered before. plan_enter returns the old length of this prefix, to which plan_leave shortens it again. */
 PRINTF_LIKE(2, 3) size_t plan_enter(struct plan *plan, const char *format, ...);
 void plan_leave(struct plan *plan, size_t mark);
 
-/* Records an error of model code ("expected 320 channels") unless there was one before; the plan stays failed. */
+/* Records an error of model code ("expected 320 channels"). Later errors are ignored: the plan keeps the first one, and
+ * no more ops are appended. */
 PRINTF_LIKE(2, 3) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* plan_conv, plan_linear, ...: each appends one op of OP_TABLE (op.h) to the plan and checks its operands and shapes.
- * name: the op's name after the prefix (plan_enter). Each returns the op's result y, which is a new temporary, or the
- * state that op.y names. Where the comment on an op says that sizes of y are given, the caller sets them in op.y. Ops
- * without a y return no tensor. */
+/* plan_conv, plan_linear and so on: for each row of OP_TABLE (op.h) a function that checks an op's operands and shapes
+ * and appends the op to the plan. name: the op's name after the prefix (plan_enter). Each returns the op's result y,
+ * which is a new temporary, or the state that the caller has named in op.y. Where an op's comment says that the caller
+ * gives sizes of y, they are set in op.y. Functions for ops without a y return TENSOR_NONE, and so does each after a
+ * failure. */
 #define PLAN_CONSTRUCTOR(TYPE, field, ...)                                                                             \
   struct tensor plan_##field(struct plan *plan, const char *name, struct op_##field op);
 OP_TABLE(PLAN_CONSTRUCTOR)
 #undef PLAN_CONSTRUCTOR
 
-/* The ops that are appended between these two calls are the plan's loop. A plan has at most one, and the loop's last op
- * is an OP_STEP. An iteration gives the next one the x of this op and its earlier predictions, and nothing else. */
+/* plan_loop_begin and plan_loop_end enclose the ops of the plan's loop: ops that are appended between these calls are
+ * repeated. A plan has at most one loop, whose last op is an OP_STEP. Only two tensors carry values from one iteration
+ * to the next: this op's x and its earlier predictions. */
 void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
-/* The ops that are appended between these two calls are a region. A region is not within another one, and is either
- * inside the loop or outside it. Temporaries that it makes are read by its own ops alone; tensors that it changes in
- * place, and states, may be read by others, who find the old values if the region was skipped. */
+/* plan_region_begin and plan_region_end enclose a region: runs may skip the ops that are appended between these calls.
+ * Regions do not contain each other, and each is wholly inside the loop or outside it. A temporary that is made in a
+ * region is read by the region's own ops alone. Tensors that the region changes in place, and states, may be read by
+ * other ops; after a run that skips the region these find the old values. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
-/* Declares that the ops of the open region so far share no data with the ops from number parallel_with up to the
- * region's first, so that a device may run both groups at the same time. Later ops of the region wait for both groups.
- * Op parallel_with is in no region, and is inside the loop if and only if the region is. */
+/* Declares that the ops appended so far to the open region share no data with the ops from number parallel_with up to
+ * the region's first, so that a device may run both groups at the same time. Ops of the region that are appended later
+ * wait for both groups. Op parallel_with must be in no region, and inside the loop if and only if the region is. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
-/* True if op number `op` is one of those at the start of a region that may run at the same time as earlier ops. */
+/* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops before
+ * the region. */
 bool plan_is_parallel(const struct plan *plan, int op);
-/* Returns the region that contains an op, or NULL. */
+/* Returns the region (ops that a run may skip) that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
-/* True if every run of the plan runs each op exactly once. */
+/* Returns true if every run of the plan runs each op exactly once: it has no loop and no regions. */
 static inline bool plan_is_straight(const struct plan *plan) {
   return !plan->loop.iterations && !plan->region_count;
 }
-/* Returns the highest version of the weights that the plan reads. States that a run has written are out of date if this
- * has grown since that run. */
+/* Returns the highest version of the weights that the plan reads. If it has grown since a run, the values that this run
+ * has stored in states are out of date. */
 uint64_t plan_weights_version(const struct plan *plan);
-/* Returns the number of times that one run of the plan runs an op, if no region is skipped. */
+/* Returns how often one run of the plan executes an op: the loop's number of iterations, or 1 outside the loop. Regions
+ * are taken as not skipped. */
 int plan_op_runs(const struct plan *plan, int op);
 
-/* Makes a temporary that no op of this plan writes, except in place. Loops keep values in it from one iteration to the
- * next, and tests write a device's input to it (device_write). It lives for the whole plan, and so does every temporary
- * that no op reads, so that tests can read results. */
+/* Makes an input: a temporary that no op of this plan writes, except in place. Loops keep values in it from one
+ * iteration to the next, and tests write a device's input to it (device_write). It shares its memory with no other
+ * temporary; nor do temporaries that no op reads, so that tests can read results from them. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
 
-/* Makes a state, which one run writes and the next run reads: latents, a flow field, a ring of keys and values. A state
- * is zero when a program is prepared and belongs to the program. Ops use it like any tensor; device_write and
- * device_read reach it too. The same name returns the same tensor; shapes must agree. A program that is prepared with
- * an owner (struct program_options) shares the states of equal names with it. */
+/* Makes a state, which one run writes and the next run reads: latents, a flow field, a ring buffer of keys and values.
+ * It is all zeros when a device prepares the plan as a program, and belongs to the program. Ops use it like any tensor;
+ * device_write and device_read accept it, too. A second call with the same name returns the same tensor; shapes must
+ * agree. A program that is prepared with an owner (struct program_options) uses the owner's states of the same
+ * names. */
 struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int w, int c, enum demand demand);
-/* Returns the index of the state with this name, or -1. */
+/* Returns the index of the plan's state (a tensor that outlives a run) with this name, or -1. */
 int plan_find_state(const struct plan *plan, const char *name);
 
-/* Devices keep lists with an entry for each temporary, followed by one for each state. plan_places returns the length
- * of such a list, plan_place a tensor's index in it, and plan_demand the precision that the tensor of an entry
+/* For lists that have an entry for each temporary of a plan, followed by one for each state: plan_places returns the
+ * length of such a list, plan_place a tensor's index in it, and plan_demand the precision that the tensor at an index
  * needs. */
 static inline int plan_places(const struct plan *plan) {
   return plan->temporary_count + plan->state_count;
@@ -156,7 +168,8 @@ static inline enum demand plan_demand(const struct plan *plan, int place) {
                                        : plan->states[place - plan->temporary_count].demand;
 }
 
-/* Computes the lifetimes of temporaries and checks the regions. Returns -1 with the plan's first error. */
+/* Completes the plan: computes the lifetimes of temporaries and checks the regions. Returns -1 with err set to the
+ * plan's first error, if there was one. */
 int plan_finish(struct plan *plan, struct error *err);
 
 /* Lays out the memory of a finished plan's temporaries: offset[i] gets the byte at which temporary i begins, with

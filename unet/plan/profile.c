@@ -8,7 +8,7 @@
 #include "unet/base/frame.h"
 #include "unet/plan/plan.h"
 
-static const double rgba_bytes = 4; /* bytes of a pixel */
+static const double rgba_bytes = 4; /* bytes of a pixel of an output picture, which is taken to be RGBA */
 
 int profile_init(struct profile *profile, int count) {
   *profile = (struct profile){.rows = calloc((size_t)count + 1, sizeof *profile->rows), .count = count};
@@ -27,8 +27,8 @@ static bool reads_whole(const struct op *op) {
          op->type == OP_ATTENTION;
 }
 
-/* Returns how many elements of t an op reads. Of a table, of prompt slots or of noise samples it reads as many as its
- * result has. */
+/* Returns how many elements of t an op reads. From a table, from prompt slots or from noise samples it reads as many
+ * elements as its result has. */
 static double elements_read(const struct op *op, struct tensor t, struct tensor y) {
   size_t elements = tensor_elements(t);
   if (t.space != TENSOR_TEMPORARY && !reads_whole(op) && tensor_elements(y) < elements)
@@ -58,7 +58,9 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
     double size = resource ? element : (double)element_size(elements[plan_place(plan, writes[i])]);
     *activations += elements_written(op, writes[i]) * size;
   }
-  if (op->type == OP_PIXELS_IN) /* an estimate, used while no frame is known */
+  /* The bytes that OP_PIXELS_IN reads depend on the frame; this is an estimate, which profile_describe_source
+   * corrects. */
+  if (op->type == OP_PIXELS_IN)
     *activations += rgba_bytes * (double)tensor_rows(op->pixels_in.y);
   if (op->type == OP_PIXELS_OUT)
     *activations += rgba_bytes * op->pixels_out.x.n * pixels_out_w(&op->pixels_out) * pixels_out_h(&op->pixels_out);

@@ -15,10 +15,11 @@ static struct tensor resource_tensor(const struct resource *r, int index) {
   return (struct tensor){TENSOR_RESOURCE, index, r->n, r->h, r->w, r->c, 0, r->c};
 }
 
-/* Returns an empty resource after the last one. resources->count does not include it yet. */
+/* Returns an empty resource with this name, in the list's entry after the last one. Other threads do not see it until
+ * count() adds it to resources->count. */
 static struct resource *append(struct resources *resources, const char *name, struct error *err) {
   if (!resources->list)
-    /* the system provides the pages when they are used */
+    /* The system gives memory only to entries that are written, so this large array costs little. */
     resources->list = calloc(RESOURCES_MAX, sizeof *resources->list);
   if (!resources->list || resources->count == RESOURCES_MAX) {
     error_set(err, STATUS_FAILED, "%s: %s", name, resources->list ? "too many tensors" : "out of memory");
@@ -32,13 +33,13 @@ static struct resource *append(struct resources *resources, const char *name, st
   return r->name ? r : NULL;
 }
 
-/* Publishes the resource that was appended, now that it is complete: other threads may see it. */
+/* Adds 1 to resources->count for the appended resource, which must be complete: from then on other threads see it. */
 static void count(struct resources *resources) {
   __atomic_store_n(&resources->count, resources->count + 1, __ATOMIC_RELEASE);
 }
 
-/* Returns the resource with this name, or a new one of this shape, which the caller must count when it is complete.
- * *fresh tells which of the two it is. */
+/* Returns the resource with this name, or a new one of this shape, for which the caller must call count() when it is
+ * complete. *fresh: true if the resource is new. */
 static struct resource *find_or_append(struct resources *resources, const char *name, const int shape[4], bool *fresh,
                                        struct error *err) {
   int index = resources_find(resources, name);
@@ -121,9 +122,9 @@ size_t resource_row_elements(const struct resource *r) {
   return resource_elements(r) / resource_rows(r);
 }
 
-/* Buffers for some rows of a weight: as they are stored in the file, and converted to FP32. */
+/* Buffers for some rows of a weight: the values as they are stored in the file, and the values as FP32. */
 struct piece {
-  size_t rows, row; /* number of rows for which there is room, and elements of a row */
+  size_t rows, row; /* rows: number of rows for which there is memory; row: number of elements in one row */
   void *stored;
   float *values;
 };
@@ -151,17 +152,18 @@ static void times_power(float *values, size_t count, int exponent) {
     values[i] *= factor;
 }
 
-/* Reorders `count` rows of `row` elements from the order in the file, [in][kh][kw], to that on the device,
- * [kh][kw][in]. */
+/* Reorders `count` rows of a convolution's weight, each of `row` elements, from [in][kh][kw], as in the file, to
+ * [kh][kw][in], as on the device. */
 static void turn_rows(const struct resource *r, const float *rows, size_t count, size_t row, float *out) {
   size_t taps = (size_t)r->h * (size_t)r->w, channels = row / taps;
   for (size_t o = 0; o < count; o++)
-    for (size_t tap = 0; tap < taps; tap++) /* OIHW to OHWI */
+    for (size_t tap = 0; tap < taps; tap++) /* copies from the order [out][in][kh][kw] to [out][kh][kw][in] */
       for (size_t i = 0; i < channels; i++)
         *out++ = rows[o * row + i * taps + tap];
 }
 
-/* Reads rows [first, end) of a part. If out is NULL the values are only checked. */
+/* Reads rows first to end - 1 of a part (a tensor of the file). If out is NULL the values are only checked, not
+ * stored. */
 static int read_part(const struct resource *r, const struct weight_part *part, size_t first, size_t end,
                      struct piece *piece, bool f16, float *out, struct error *err) {
   bool turned = r->h * r->w > 1;
@@ -186,7 +188,7 @@ static size_t clamp(size_t row, size_t first, size_t rows) {
   return row < first ? 0 : row - first < rows ? row - first : rows;
 }
 
-/* Reads rows [first, end) of the resource. */
+/* Reads rows first to end - 1 of a weight, which may lie in several parts (tensors of the file). */
 static int read_rows(const struct resource *r, size_t first, size_t end, bool f16, float *out, struct error *err) {
   struct piece piece;
   int result = piece_open(&piece, r, err);

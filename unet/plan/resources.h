@@ -1,6 +1,6 @@
-/* Tensors that outlive a plan: weights, which are read once from the checkpoint, and states such as prompt slots, which
- * one plan writes and others read. Plans for other sizes or step counts name the same resources, so a device uploads
- * each one once.
+/* Tensors that outlive a plan: weights, which are read once from the checkpoint, and states such as slots for encoded
+ * prompts, which one plan writes and others read. Plans for other sizes or step counts name the same resources, so a
+ * device uploads each resource once.
  *
  * Ownership: struct resources owns names, shapes and lists of parts. The weights' values are in the checkpoint's files,
  * which must stay open until the device has loaded them (the engine keeps them open as long as it lives). */
@@ -15,32 +15,38 @@
 
 enum resource_kind {
   RESOURCE_WEIGHT,
-  RESOURCE_STATE, /* zero at first; written by ops or by device_write, and shared by all programs of the device */
+  /* a state: a tensor that ops or device_write write, zero at first, and that all programs of the device share */
+  RESOURCE_STATE,
 };
 
 struct resource {
   char *name;
   enum resource_kind kind;
-  /* shape on the device: convolution [out, kh, kw, in]; matrix [out, 1, 1, in]; vector [1, 1, 1, length] */
+  /* shape on the device: [out, kh, kw, in] for a convolution, [out, 1, 1, in] for a matrix, [1, 1, 1, length] for a
+   * vector; n is the first of these numbers */
   int n, h, w, c;
   enum demand demand;
   struct weight_part *parts;
-  int part_count;   /* number of parts (tensors of the file), which are stacked along n (matrices) or c (vectors) */
-  uint64_t version; /* a weight's version: 0 while it has the checkpoint's values; device_update and merges raise it */
-  bool adapted;     /* adapters may change it: a device with two sets keeps it twice (device_info.two_sets) */
+  /* number of tensors in the file (parts) that together are the weight; they are stacked along n (matrices) or c
+   * (vectors) */
+  int part_count;
+  /* version of a weight: 0 while it has the checkpoint's values; device_update and changes by adapters raise it */
+  uint64_t version;
+  /* true: adapters may change the weight; a device with two sets of weights (device_info.two_sets) stores it twice */
+  bool adapted;
 };
 
 enum { RESOURCES_MAX = 1 << 14 };
 
 struct resources {
   struct resource *list; /* array with room for RESOURCES_MAX entries, so that no entry ever moves */
-  int count;             /* changed atomically, because another thread may append: read it by resources_count */
-  uint64_t version;      /* highest version of all resources */
+  int count;             /* number of resources; another thread may append while it is read, so use resources_count */
+  uint64_t version;      /* the highest of all resources' versions */
 };
 
-/* Return the tensor of the weight or the state with this name, which is added if there is none yet; if there is one it
- * must have the same shape. The list of parts is copied, not the values. A vector is given as n = h = w = 1. On failure
- * the returned tensor is TENSOR_NONE and err is set. */
+/* resources_weight and resources_state return the tensor of the weight or the state with this name, and add it if there
+ * is none yet. An existing one must have the same shape. The list of parts is copied, not the values. A vector is given
+ * as n = h = w = 1. On failure the returned tensor is TENSOR_NONE and err is set. */
 struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
                                const struct weight_part *parts, int part_count, struct error *err);
 struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
@@ -54,15 +60,16 @@ int resources_find(const struct resources *resources, const char *name);
 void resources_free(struct resources *resources);
 
 size_t resource_elements(const struct resource *resource);
-/* A weight as rows in the order of the checkpoint's tensors: resource_rows returns their number (a vector has a row for
- * each element), resource_row_elements the elements of one row. */
+/* Updates of a weight name the rows that change. A row is all values of one output channel; in a vector, one element.
+ * Rows are numbered from 0, through the weight's parts in their order. resource_rows returns the number of rows of a
+ * weight, resource_row_elements the number of elements in a row. */
 size_t resource_rows(const struct resource *resource);
 size_t resource_row_elements(const struct resource *resource);
 
 /* Reads a weight as FP32 in the order of struct resource's shape: a convolution, [out][in][kh][kw] in the file, becomes
  * [out][kh][kw][in]. out holds n*h*w*c values. */
 int resource_read_f32(const struct resource *resource, float *out, struct error *err);
-/* Reads rows [first, first + rows) of a weight as FP32, each in the same order. */
+/* Reads rows first to first + rows - 1 of a weight as FP32; the values are in the order of struct resource's shape. */
 int resource_read_rows_f32(const struct resource *resource, size_t first, size_t rows, float *out, struct error *err);
 /* Fails (STATUS_MODEL) if some value of a weight is not finite in FP16. States are always accepted. */
 int resource_check_f16(const struct resource *resource, struct error *err);

@@ -1,17 +1,19 @@
-/* A texture that moves with the picture, in whole numbers: the functions that the definition (cpu_carry.c) and the CUDA
- * kernels (advect.cu) share, so that both compute the same field to the bit.
+/* A texture of noise that moves with the picture, so that the grain of the output does not stand still on moving
+ * things. The functions compute in whole numbers and are shared by the plain definition of the ops (cpu_carry.c) and
+ * the CUDA kernels (advect.cu), so that both compute the same to the bit.
  *
- * The field gives each cell of the latent a place of the texture: row and column, in 1/256 of a picture's pixel. From
- * one frame to the next it is moved along the flow (texture advection: Neyret, Advected Textures, SCA 2003). It is
- * smooth where the motion is, and jumps where parts of the picture move against each other. The texture repeats after
- * as many cells as the latent has; places are wrapped after TEXTURE_PERIODS of these repetitions.
+ * The field gives each cell of the latent a place in the texture: row and column, in 1/256 of a picture's pixel. From
+ * one frame to the next the field is moved along the flow (texture advection: Neyret, Advected Textures, SCA 2003). The
+ * field is smooth where the motion is, and jumps where parts of the picture move against each other. The texture
+ * repeats after as many cells as the latent has; places are wrapped after TEXTURE_PERIODS of these repetitions.
  *
- * Each place stands for an entry of one of two tables of noise (op_carry.h), each of which has an entry, the noise of
- * one cell, for every cell of the latent: entry i of the first table is number i, entry i of the second one number
- * cells + i. At first the texture's cell i is entry i. A zoom or shear changes how far apart the places of two
- * neighbours are. Once these distances differ too much from one cell in too many places (TEXTURE_STRAINED), the
- * texture is renewed: the entries that the cells show become the texture, and the field the identity. No cell shows
- * another entry because of that. */
+ * The noise itself is in two tables (op_carry.h). Each has an entry, the noise of one cell, for every cell of the
+ * latent. Entries are numbered: those of the first table from 0, those of the second table from `cells`, the number of
+ * the latent's cells. Each cell of the texture stands for one entry; at first cell i stands for entry i.
+ *
+ * A zoom or shear changes how far apart the places of two neighbouring cells are. If these distances differ too much
+ * from one cell in too many places (TEXTURE_STRAINED), the texture is renewed: the entries that the cells show at that
+ * moment become the texture, and the field becomes the identity. So each cell goes on showing the same entry. */
 #ifndef UNET_PLAN_TEXTURE_H
 #define UNET_PLAN_TEXTURE_H
 
@@ -27,36 +29,42 @@
 
 enum {
   TEXTURE_PERIODS = 16,
-  /* side of the blocks of a zoomed texture, in cells: within a block neighbours show neighbouring entries */
+  /* side, in cells, of the blocks into which the texture is divided where the picture is zoomed; within a block,
+   * neighbouring cells of the latent read neighbouring cells of the texture */
   TEXTURE_BLOCK = 16,
-  TEXTURE_REACH = 4, /* how many cells around one are looked at to see how it is scaled */
-  /* Strains are in 1/256. Above TEXTURE_ZOOMED a cell reads the texture by blocks (texture_reads). A texture is renewed
-   * if more than one in TEXTURE_PART cells is strained by more than TEXTURE_STRAINED. */
+  TEXTURE_REACH = 4, /* distance, in cells, up to which other cells are used to measure the field's scale at a cell */
+  /* The strain of a cell says how far a zoom or shear has changed distances there, in 1/256. A cell with more strain
+   * than TEXTURE_ZOOMED reads the texture by blocks (texture_reads). The texture is renewed if more than one in
+   * TEXTURE_PART cells has more strain than TEXTURE_STRAINED. */
   TEXTURE_ZOOMED = 8,
   TEXTURE_STRAINED = 64,
   TEXTURE_PART = 16,
-  /* Cells with no more strain than this keep their position between two entries when the texture is renewed. */
+  /* When the texture is renewed, a cell of the latent with at most this strain keeps the distance of its place from the
+   * nearest middle of a texture's cell. A cell with more strain gets the middle itself as its place. */
   TEXTURE_CALM = 16
 };
 
-/* A place of the texture, or the difference of two. */
+/* A position in the texture, or the difference between two positions: row and column, in 1/256 of a picture's pixel. */
 struct texture_place {
   int32_t y, x;
 };
 
-/* The field of h x w cells. unit: a cell's side in the unit of places, 256 times its pixels. */
+/* The field: for each of the latent's h x w cells its place in the texture. unit: width of a cell in 1/256 pixel, the
+ * unit of places. */
 struct texture_field {
   int32_t h, w, unit;
-  const int32_t *places; /* row and column of each cell's place */
-  int32_t pitch;         /* values from one cell to the next */
+  const int32_t *places; /* place of each cell in the texture: row and column */
+  int32_t pitch;         /* number of values in `places` from one cell to the next */
 };
 
-/* The motion of the picture since the last frame (op_motion.h). */
+/* The motion of the picture since the last frame, from OP_FLOW. */
 struct texture_motion {
-  const int32_t *flow, *visible; /* [h][w][2], [h][w] */
+  /* flow: displacement of each cell to its position in the last frame, [h][w][2], in 1/256 pixel; visible: not 0 if the
+   * cell was seen in the last frame, [h][w] */
+  const int32_t *flow, *visible;
 };
 
-/* --- places and their differences --- */
+/* --- positions in the texture, which wrap around, and their differences --- */
 
 TEXTURE_FUNCTION int64_t texture_floor(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
@@ -79,7 +87,7 @@ TEXTURE_FUNCTION struct texture_place texture_at(const struct texture_field *f, 
   return q;
 }
 
-/* Returns the difference that is equal to this one modulo the period and has the least absolute value. */
+/* Returns the shortest way around: the number nearest to 0 that equals `difference` modulo the period. */
 TEXTURE_FUNCTION int32_t texture_shortest(int64_t difference, int32_t period) {
   int32_t v = texture_wrap(difference, period);
   return v >= period - v ? v - period : v;
@@ -96,7 +104,7 @@ TEXTURE_FUNCTION int64_t texture_square(struct texture_place d) {
   return (int64_t)d.y * d.y + (int64_t)d.x * d.x;
 }
 
-/* Returns the whole part of the square root. */
+/* Returns the square root of `square`, rounded down. */
 TEXTURE_FUNCTION int64_t texture_root(int64_t square) {
   int64_t r = (int64_t)sqrt((double)square);
   while (r * r > square)
@@ -106,13 +114,14 @@ TEXTURE_FUNCTION int64_t texture_root(int64_t square) {
   return r;
 }
 
-/* True if the distance d of two neighbours' places is between half a cell and two cells. */
+/* Returns true if d is between half a cell and two cells long. d is the difference between the places of two
+ * neighbouring cells; a longer or shorter one means that the field jumps between them. */
 TEXTURE_FUNCTION bool texture_is_usual(const struct texture_field *f, struct texture_place d) {
   int64_t square = texture_square(d), one = (int64_t)f->unit * f->unit;
   return 4 * square >= one && square <= 4 * one;
 }
 
-/* Returns d with the length of one cell: a step of slope one. */
+/* Returns the vector in the direction of d whose length is one cell. */
 TEXTURE_FUNCTION struct texture_place texture_step(const struct texture_field *f, struct texture_place d) {
   int64_t length = texture_root(texture_square(d));
   struct texture_place s = {(int32_t)texture_floor((int64_t)d.y * f->unit, length ? length : 1),
@@ -120,20 +129,20 @@ TEXTURE_FUNCTION struct texture_place texture_step(const struct texture_field *f
   return s;
 }
 
-/* The place of a cell, and the differences from it to the places of the cell at its right, below, and below that at its
- * right. */
+/* The places (positions in the texture) of 2x2 neighbouring cells, a quad: the place of the first cell, and the
+ * differences from it to the places of the cells at its right, below it, and below at its right. */
 struct texture_quad {
   struct texture_place at, right, below, both;
 };
 
-/* Returns the number of the row or column at which the quad of cell `at` begins: the last cell uses that of the one
- * before. */
+/* Returns the row or column of the first cell of the quad (2x2 cells) that is used for cell `at`: `at` itself, or the
+ * one before if `at` is the last of `count`. */
 TEXTURE_FUNCTION int32_t texture_first(int32_t at, int32_t count) {
   return count > 1 && at > count - 2 ? count - 2 : at;
 }
 
-/* Returns the quad whose first cell is (y, x). In a field of one row or column, the missing cells are those of the
- * identity. */
+/* Returns the quad (2x2 neighbouring cells) whose first cell is (y, x). Where the field ends, the missing cells have
+ * the places that they would have if the field went on like the identity. */
 TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field *f, int32_t y, int32_t x) {
   bool right = x + 1 < f->w, below = y + 1 < f->h;
   struct texture_quad q = {texture_at(f, y, x), {0, f->unit}, {f->unit, 0}, {f->unit, f->unit}};
@@ -148,13 +157,14 @@ TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field 
   return q;
 }
 
-/* Returns the area that the quad covers in the texture. */
+/* Returns the signed area, in the texture, between the places of a quad's cells; it is negative if they are
+ * mirrored. */
 TEXTURE_FUNCTION int64_t texture_area(const struct texture_quad *q) {
   return (int64_t)q->right.x * q->below.y - (int64_t)q->right.y * q->below.x;
 }
 
-/* True if the field does not jump within the quad: the quad is nearly a parallelogram of usual size, and not
- * mirrored. */
+/* Returns true if the field does not jump within the quad (2x2 neighbouring cells), so that places in it may be
+ * interpolated: the four places form nearly a parallelogram of usual size, which is not mirrored. */
 TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const struct texture_quad *q) {
   int64_t y = (int64_t)q->both.y - q->right.y - q->below.y, x = (int64_t)q->both.x - q->right.x - q->below.x;
   return y <= f->unit / 4 && y >= -f->unit / 4 && x <= f->unit / 4 && x >= -f->unit / 4 &&
@@ -162,9 +172,11 @@ TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const str
          4 * texture_area(q) >= (int64_t)f->unit * f->unit;
 }
 
-/* --- the motion of the field --- */
+/* --- how the field moves along the flow from one frame to the next --- */
 
-/* Returns one coordinate of the place within a quad, (ty, tx) units from its first cell, by bilinear interpolation. */
+/* Returns one coordinate of a position within a quad (2x2 neighbouring cells), relative to the quad's first cell, by
+ * bilinear interpolation. (ty, tx): where in the quad, from the first cell's middle; unit: width of a cell in the same
+ * unit. */
 TEXTURE_FUNCTION int32_t texture_between(int64_t right, int64_t below, int64_t both, int64_t ty, int64_t tx,
                                          int64_t unit) {
   int64_t v = right * tx * (unit - ty) + below * ty * (unit - tx) + both * tx * ty;
@@ -175,8 +187,10 @@ TEXTURE_FUNCTION int32_t texture_clamp(int32_t v, int32_t most) {
   return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns the place that the field has at (py, px) units from the middle of its first cell. Where the field jumps, the
- * nearest cell's place is continued with slope one, and so is the field beyond its border. */
+/* Returns the texture's position that the field gives to the point (py, px) of the picture, counted in 1/256 pixel from
+ * the middle of the first cell. Where the field jumps, this is the place of the nearest cell plus the distance from
+ * that cell. Beyond the border it is the place of the nearest point of the border plus the distance from there, in the
+ * field's directions at that point. */
 TEXTURE_FUNCTION struct texture_place texture_look_up(const struct texture_field *f, int32_t py, int32_t px) {
   int32_t unit = f->unit, iy = texture_clamp(py, (f->h - 1) * unit), ix = texture_clamp(px, (f->w - 1) * unit);
   int32_t y = texture_first(iy / unit, f->h), x = texture_first(ix / unit, f->w), ty = iy - y * unit,
@@ -204,16 +218,18 @@ TEXTURE_FUNCTION bool texture_is_seen(const struct texture_field *f, const struc
   return y >= 0 && x >= 0 && y < f->h && x < f->w && m->visible[y * f->w + x];
 }
 
-/* Returns the place of a cell that was seen in the last frame: the one that it had there. f is the last field. */
+/* Returns the new place of a cell that was seen in the last frame: the place which the last field f has at the position
+ * where the cell was then. */
 TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field *f, const struct texture_motion *m,
                                                      int32_t y, int32_t x) {
   const int32_t *flow = m->flow + 2 * (y * f->w + x);
   return texture_look_up(f, y * f->unit + flow[0], x * f->unit + flow[1]);
 }
 
-/* Returns the place of the cell at (y, x) - count * (dy, dx), extrapolated from cell (y, x), which was seen in the last
- * frame: from cell to cell the place changes by the length of one cell, in the direction from the place of cell
- * (y + dy, x + dx). If that cell was not seen, or the field jumps there, the direction is that of the identity. */
+/* Returns the new place of a cell that was not seen in the last frame: cell (y, x) - count * (dy, dx). It is
+ * extrapolated from cell (y, x), which was seen. With each cell the place changes by the length of one cell, in the
+ * direction from the place of cell (y + dy, x + dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or
+ * the field jumps there, the direction is that of the identity. */
 TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_field *f, const struct texture_motion *m,
                                                        int32_t y, int32_t x, int32_t dy, int32_t dx, int32_t count) {
   struct texture_place at = texture_follow(f, m, y, x), step = {-dy * f->unit, -dx * f->unit};
@@ -226,8 +242,9 @@ TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_fiel
   return at;
 }
 
-/* Returns the place of cell (y, x) in this frame. A cell that was not seen in the last frame continues the nearest one
- * in its row or column that was, or without such a cell has the identity's place. */
+/* Returns the place of cell (y, x) in this frame. If the cell was not seen in the last frame, its place is extrapolated
+ * from the nearest cell in its row or column that was seen. If there is no such cell, it gets its place in the
+ * identity. */
 TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f, const struct texture_motion *m,
                                                    int32_t y, int32_t x) {
   struct texture_place identity = {y * f->unit, x * f->unit};
@@ -235,7 +252,8 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
     return texture_wrapped(f, texture_follow(f, m, y, x));
   for (int32_t k = 1; k < f->h || k < f->w; k++)
     for (int32_t way = 0; way < 4; way++) {
-      int32_t dy = way < 2 ? 0 : 2 * way - 5, dx = way < 2 ? 2 * way - 1 : 0; /* left, right, up, down */
+      /* (dy, dx) is one of four directions: left, right, up, down */
+      int32_t dy = way < 2 ? 0 : 2 * way - 5, dx = way < 2 ? 2 * way - 1 : 0;
       if (texture_is_seen(f, m, y + k * dy, x + k * dx))
         return texture_wrapped(f, texture_continue(f, m, y + k * dy, x + k * dx, dy, dx, k));
     }
@@ -245,13 +263,13 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
 /* --- strain --- */
 
 /* Returns by how much a squared length differs from `one`, in 1/256: 256 times 1 minus the smaller of square / one and
- * one / square, so that growing and shrinking by the same factor give the same. */
+ * one / square, so that growing and shrinking by the same factor give the same number. */
 TEXTURE_FUNCTION int32_t texture_excess(int64_t square, int64_t one) {
   return (int32_t)(square < one ? 256 * (one - square) / one : 256 * (square - one) / square);
 }
 
-/* Returns the strain at a cell, in 1/256: by how much the field scales or shears there; 0 where it jumps. Turning is no
- * strain. */
+/* Returns the strain at a cell, in 1/256: by how much the field scales or shears there. It is 0 where the field jumps,
+ * and for a mere turn. */
 TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   int64_t one = (int64_t)f->unit * f->unit, shear = (int64_t)q.right.y * q.below.y + (int64_t)q.right.x * q.below.x;
@@ -263,8 +281,9 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
   return along > s ? along : s;
 }
 
-/* Returns the place of cell (y, x) after a renewal: the identity, plus the distance from the nearest entry to the
- * cell's place in f if its strain is at most TEXTURE_CALM. */
+/* Returns the place of cell (y, x) after the texture was renewed, f being the field before: the middle of the texture's
+ * cell (y, x). If the cell's strain in f is at most TEXTURE_CALM, the distance from the nearest middle of a texture's
+ * cell to its place in f is added, so that it keeps its position between two cells of the texture. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {
@@ -276,13 +295,14 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
 
 /* --- entries --- */
 
-/* The cell of the texture that a cell of the field reads. guest: 0 if it belongs to the block in which the field's
- * place is; else a number of that block, so that several blocks which read the same cell are told apart. */
+/* The texture's cell that a cell of the latent reads. guest: 0 if the cell that is read lies in the block of the
+ * texture to which the latent cell's place belongs; else a number of that block, which tells apart the blocks that read
+ * the same cell. */
 struct texture_reading {
   int32_t y, x, guest;
 };
 
-/* Returns the number of the cell that is nearest to a coordinate. */
+/* Returns the number of the cell (row or column) that is nearest to a coordinate. */
 TEXTURE_FUNCTION int32_t texture_nearest(int64_t coordinate, int32_t unit) {
   return (int32_t)texture_floor(coordinate + unit / 2, unit);
 }
@@ -292,8 +312,8 @@ TEXTURE_FUNCTION bool texture_is_near(const struct texture_field *f, struct text
   return y <= most && y >= -most && x <= most && x >= -most;
 }
 
-/* Returns the mean difference of neighbours' places in the cell's row (dx 1) or column (dy 1), from TEXTURE_REACH cells
- * before it to as many behind it. The field has at least two cells there. */
+/* Returns the mean difference between neighbouring cells' places along the row (dx 1) or column (dy 1) of cell (y, x),
+ * from TEXTURE_REACH cells before it to as many behind it. The field must have at least two cells in this direction. */
 TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f, int32_t y, int32_t x, int32_t dy,
                                                    int32_t dx) {
   int32_t first_y = texture_clamp(y - dy * TEXTURE_REACH, f->h - 1),
@@ -307,8 +327,8 @@ TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f
   return d;
 }
 
-/* Returns by how much the field is scaled around a cell, as the length of a cell: the unit if it is not scaled, or not
- * evenly. */
+/* Returns the length that a cell has in the texture around cell (y, x): more or less than the field's unit where the
+ * picture is zoomed, and the unit where it is not zoomed, or not evenly. */
 TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   if (f->h < 2 || f->w < 2 || !texture_is_smooth(f, &q))
@@ -321,8 +341,9 @@ TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y,
   return even && texture_excess(area, (int64_t)f->unit * f->unit) > TEXTURE_ZOOMED ? texture_root(area) : f->unit;
 }
 
-/* Returns the texture's cell nearest to the place of cell (y, x). Where the field is scaled, the place's distance to
- * the middle of its block is first divided by the scale, so that neighbours within a block read neighbouring cells. */
+/* Returns the texture's cell that cell (y, x) reads: the one nearest to its place. Where the picture is zoomed, the
+ * place's distance to the middle of its block is first divided by the scale, so that neighbouring cells within a block
+ * read neighbouring cells of the texture. */
 TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place c = texture_at(f, y, x);
   int32_t unit = f->unit;
@@ -342,8 +363,9 @@ TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field
   return r;
 }
 
-/* Returns 1 if an odd number of cells in a row, beginning next to (y, x) at its left (dx 1) or above it (dy 1), read
- * the same as it, else 0. */
+/* Counts the successive cells at the left of (y, x) (dx 1) or above it (dy 1) that read the same cell of the texture as
+ * (y, x) does. Returns 1 if their number is odd, else 0. Where a zoom makes neighbours read one cell, this
+ * alternates. */
 TEXTURE_FUNCTION int32_t texture_run(const struct texture_field *f, const struct texture_reading *r, int32_t y,
                                      int32_t x, int32_t dy, int32_t dx) {
   int32_t run = 0;
@@ -363,9 +385,10 @@ TEXTURE_FUNCTION uint32_t texture_stir(uint32_t h) {
   return h ^ h >> 16;
 }
 
-/* Returns the entry that cell (y, x) shows: that of the texture's cell which it reads, or one of the second table,
- * chosen by what it reads, where that entry would be shown twice: by two neighbours, by two blocks, or by another
- * repetition of a texture that was renewed. entries: [h][w] of the texture. */
+/* Returns the number of the entry (noise of one cell, in one of the two tables) that cell (y, x) of the latent shows:
+ * the entry of the texture's cell from which it reads. Where another cell shows this entry already (a neighbour, a cell
+ * of another block, or another repetition of a renewed texture), it is instead an entry of the second table, chosen by
+ * a hash of the texture's cell. entries: the texture, [h][w]. */
 TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int32_t *entries, int32_t y, int32_t x) {
   struct texture_reading r = texture_reads(f, y, x);
   int32_t cells = f->h * f->w, at = r.y % f->h * f->w + r.x % f->w, entry = entries[at];
@@ -379,8 +402,8 @@ TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int3
   return cells + (int32_t)(h % (uint32_t)cells);
 }
 
-/* Returns the cell of the second table whose noise sample number `sample` shows for entry `entry` of that table,
- * counted from 0. All samples share the one second table; each counts its entries from another cell, so that samples
+/* Returns the cell of the second table of noise that sample number `sample` shows for entry `entry`, counted from 0
+ * within that table. All samples share the table; each begins to count its entries at another cell, so that samples
  * show different noise for the same entry. cells: number of entries of a table. */
 TEXTURE_FUNCTION int32_t texture_second(uint32_t entry, int32_t sample, int32_t cells) {
   return (int32_t)(((int64_t)entry + (int64_t)sample * (cells / 2 + cells / 8 + 1)) % cells);

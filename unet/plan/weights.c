@@ -50,8 +50,8 @@ static float stored_value(enum dtype dtype, const void *stored, size_t i) {
   return dtype == DTYPE_F16 ? f16_to_f32(bits) : bf16_to_f32(bits);
 }
 
-/* Returns the bits of the smallest magnitude that is refused: infinity, or with f16 the smallest number that FP16
- * rounds to infinity. A stored FP16 number always fits FP16, provided that the part's exponent is not positive. */
+/* Returns the bit pattern of the smallest magnitude that is refused: infinity, or with f16 the smallest number that
+ * FP16 rounds to infinity. */
 static uint32_t refused_from(const struct weight_part *part, bool f16) {
   int32_t raised = part->exponent;
   switch (part->dtype) {
@@ -64,8 +64,8 @@ static uint32_t refused_from(const struct weight_part *part, bool f16) {
   }
 }
 
-/* True if one of the magnitudes reaches a limit. They are compared as integers, which have the same order. The loops
- * have no early exit, so that the compiler can vectorise them. */
+/* reaches_32 and reaches_16 return true if the magnitude of one of the values reaches a limit. Magnitudes are compared
+ * as integers, which have the same order. The loops have no early exit, so that the compiler can vectorise them. */
 static bool reaches_32(const unsigned char *stored, size_t count, uint32_t limit) {
   uint32_t most = 0;
   for (size_t i = 0; i < count; i++) {
@@ -92,7 +92,7 @@ static bool reaches(enum dtype dtype, const void *stored, size_t count, uint32_t
   return dtype == DTYPE_F32 ? reaches_32(stored, count, limit) : reaches_16(stored, count, (uint16_t)limit);
 }
 
-/* Reports the first value that reaches the limit; there is one. */
+/* Sets err to a message about the first value whose magnitude reaches the limit; there must be one. */
 static int refuse(const struct weight_part *part, const void *stored, size_t first, uint32_t limit, struct error *err) {
   size_t i = 0;
   while (!reaches(part->dtype, (const char *)stored + i * dtype_size(part->dtype), 1, limit))
@@ -108,7 +108,7 @@ static int refuse(const struct weight_part *part, const void *stored, size_t fir
                    path, name, first + i, value != value ? "not a number" : "infinite");
 }
 
-/* Reads elements as they are stored in memory or in the file. */
+/* Reads elements in the type in which they are stored, from memory or from the file. */
 static int read_stored(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
   size_t size = dtype_size(part->dtype);
   if (part->data)
@@ -118,7 +118,7 @@ static int read_stored(const struct weight_part *part, size_t first, size_t coun
   return 0;
 }
 
-/* Reads elements of a matrix that the file stores by columns: of each column the needed rows are read, and each value
+/* Reads elements of a matrix that the file stores by columns: the needed rows of each column are read, and each value
  * is copied to where it belongs in out. */
 static int read_turned(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
   size_t size = dtype_size(part->dtype), columns = (size_t)part->columns;
@@ -185,7 +185,8 @@ uint16_t f32_to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, 4);
   if ((bits & 0x7fffffff) > 0x7f800000)
-    return (uint16_t)(bits >> 16 | 0x40); /* keeps a NaN when the payload is cut */
+    /* The set bit keeps a NaN a NaN: without it, cutting the low bits could leave infinity. */
+    return (uint16_t)(bits >> 16 | 0x40);
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
@@ -195,7 +196,7 @@ float f16_to_f32(uint16_t bits) {
     bits32 = sign | 0x7f800000 | mantissa << 13;
   } else if (exponent) {
     bits32 = sign | (exponent + 112) << 23 | mantissa << 13;
-  } else { /* subnormal: mantissa * 2^-24 is exact in FP32 */
+  } else { /* a subnormal number: mantissa * 2^-24, which is exact in FP32 */
     float value = (float)mantissa * 0x1p-24f;
     return sign ? -value : value;
   }
@@ -211,9 +212,10 @@ uint16_t f32_to_f16(float value) {
   bits &= 0x7fffffff;
   if (bits > 0x7f800000)
     return sign | 0x7e00;
-  if (bits >= 0x477ff000) /* rounds to 65536 or more */
+  if (bits >= 0x477ff000) /* the value would round to 65536 or more, so it becomes infinity */
     return sign | 0x7c00;
-  if (bits < 0x38800000) { /* below 2^-14: FP32 addition rounds to multiples of 2^-24 */
+  /* below 2^-14 FP16 has steps of 2^-24, and so has FP32 at 0.5: the addition rounds to them */
+  if (bits < 0x38800000) {
     float magnitude;
     memcpy(&magnitude, &bits, 4);
     magnitude += 0.5f;

@@ -1,8 +1,8 @@
-/* Linear multistep methods on predictions of noise. With rho = b / a, the change of x / a is the integral of the noise
- * over rho, and the noise of the current step and of earlier ones is interpolated: in rho (LMS; Karras et al.,
- * "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, with k-diffusion's fourth order), or in
- * log rho (Zhang, Chen, "Fast Sampling of Diffusion Models with Exponential Integrator", 2022, DEIS of the first to
- * third order). */
+/* Linear multistep methods on predictions of noise. For a noisy latent x = a x0 + b eps, with rho = b / a, the change
+ * of x / a is the integral of the noise over rho, and the noise of the current step and of earlier ones is
+ * interpolated: in rho (LMS; Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models", 2022,
+ * with k-diffusion's fourth order), or in log rho (Zhang, Chen, "Fast Sampling of Diffusion Models with Exponential
+ * Integrator", 2022, DEIS of the first to third order). */
 #include "unet/sample/schedule.h"
 
 static double rho(struct level level) {
@@ -13,8 +13,8 @@ static bool is_deis(const struct schedule *s) {
   return s->impl == &sampler_deis;
 }
 
-/* Returns the order of step i: no more than there are earlier predictions, and less for DEIS in the last of few
- * steps. */
+/* Returns the order of the multistep formula for step i. It cannot be higher than the number of predictions made so
+ * far, and DEIS lowers it in the last steps if there are few. */
 static int order_of(const struct schedule *s, int i) {
   int order = is_deis(s) ? s->config->solver_order : SOLVE_MAX, left = s->count - i;
   if (is_deis(s) && s->config->lower_order_final && s->full_count < 15 && left < order)
@@ -22,7 +22,8 @@ static int order_of(const struct schedule *s, int i) {
   return schedule_order(s, i, order);
 }
 
-/* Computes the integrals of v^k over rho, where v is the change of rho, or of its logarithm, since the step began. */
+/* Computes integrals over rho in step i, one for each power k < count: of v^k, where v is by how much rho, or its
+ * logarithm, has changed since the step began. */
 static void integrate(const struct schedule *s, int i, int count, double integral[SOLVE_MAX]) {
   double from = rho(s->from[i]), to = rho(s->to[i]), v = is_deis(s) ? log(to / from) : to - from;
   for (int k = 0; k < count; k++)
@@ -32,7 +33,8 @@ static void integrate(const struct schedule *s, int i, int count, double integra
       integral[k] = k ? pow(v, k) * to - k * integral[k - 1] : to - from;
 }
 
-/* Computes the weights of the noise predicted in step i (weights[0]) and in the steps before it. */
+/* Computes the weights of the predictions of noise in step i: weights[0] of its own prediction, weights[1] and on of
+ * the predictions of the steps before it. */
 static void weigh(const struct schedule *s, int i, double weights[SOLVE_MAX]) {
   double integral[SOLVE_MAX], at[SOLVE_MAX];
   int order = order_of(s, i);

@@ -22,5 +22,6 @@ static void fill_ddpm(const struct schedule *s, struct sampler_table *table) {
 const struct sampler_impl sampler_ddim = {
     .by_ratio = true, .final = FINAL_ALPHA, .fresh = FRESH_ALL, .has_eta = true, .fill = fill};
 
-/* Ho, Jain, Abbeel, "Denoising Diffusion Probabilistic Models", 2020, with the smaller of its two variances. */
+/* The sampler of Ho, Jain, Abbeel, "Denoising Diffusion Probabilistic Models", 2020, with the smaller of its two
+ * variances. */
 const struct sampler_impl sampler_ddpm = {.fresh = FRESH_BUT_LAST, .fill = fill_ddpm};

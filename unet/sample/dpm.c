@@ -1,9 +1,11 @@
 /* The multistep solvers of first to third order by Lu et al., "DPM-Solver++: Fast Solver for Guided Sampling of
- * Diffusion Probabilistic Models", 2022, as an ODE and as an SDE; and DPM-Solver's, on predictions of noise. With
- * lambda = log(a / b) one formula describes all of them: see `solver`. */
+ * Diffusion Probabilistic Models", 2022, as an ODE and as an SDE; and the solvers of the first DPM-Solver paper, on
+ * predictions of noise. With lambda = log(a / b), for a noisy latent x = a x0 + b eps, one formula describes all of
+ * them: see `solver`. */
 #include "unet/sample/schedule.h"
 
-/* Returns the order of step i: no more than there are earlier predictions, and less in the last steps. */
+/* Returns the order of the multistep formula for step i. It cannot be higher than the number of predictions made so
+ * far, and it may be lower in the last steps. */
 static int order_of(const struct schedule *s, int i) {
   const struct scheduler_config *c = s->config;
   int order = c->solver_order, left = s->count - i;
@@ -16,8 +18,8 @@ static int order_of(const struct schedule *s, int i) {
 }
 
 /* The formula of a step: x' = scale x + gain (weights[0] D0 + weights[1] D1 + weights[2] D2) + noise times fresh noise,
- * where D0 is the current prediction and D1, D2 are those of the two steps before. z is the step's change of lambda;
- * twice that for an SDE, and negative for predictions of noise. */
+ * where D0 is the current prediction and D1, D2 are those of the two steps before. z is the step's change of lambda
+ * for predictions of the picture, twice that change for an SDE, and minus that change for predictions of noise. */
 struct solver {
   double scale, gain, z, noise;
 };
@@ -32,7 +34,8 @@ static struct solver solver(const struct schedule *s, int i) {
   return (struct solver){to.b / from.b, to.a, h, 0};
 }
 
-/* Computes the weights of the current prediction (0) and of those one and two steps before. */
+/* Computes the weights in struct solver's formula: weights[0] of the current prediction D0, weights[1] and weights[2]
+ * of D1 and D2, those of the two steps before. */
 static void weigh(const struct schedule *s, int i, const struct solver *solver, double weights[3]) {
   int order = order_of(s, i);
   double z = solver->z, e = -expm1(-z);
@@ -43,7 +46,7 @@ static void weigh(const struct schedule *s, int i, const struct solver *solver, 
   double lambda = level_lambda(s->from[i]), h = level_lambda(s->to[i]) - lambda;
   double before = level_lambda(s->from[i - 1]), r0 = (lambda - before) / h;
   double slope = order == 2 && s->config->solver_type != SOLVER_HEUN ? 0.5 * e : 1 - e / z, bend = 0;
-  double d0 = slope / r0, d1 = 0; /* weights of the differences between predictions */
+  double d0 = slope / r0, d1 = 0; /* factors of the first and the second difference between consecutive predictions */
   if (order == 3) {
     double r1 = (before - level_lambda(s->from[i - 2])) / h;
     bend = 0.5 - (z - e) / (z * z);

@@ -2,10 +2,12 @@
 
 #include "unet/sample/schedule.h"
 
-/* Each step is x' = a' d + b' fresh noise with d = c_out x0 + c_skip x; the last step's result is d. */
+/* Fills the steps. Each step computes x' = a' d + b' noise, where noise is fresh, d = c_out x0 + c_skip x, and a', b'
+ * are the next noise level's factors; the result of the last step is d. */
 static void fill(const struct schedule *s, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++) {
-    double scaled = s->timestep[i] * s->config->timestep_scaling, variance = 0.25; /* sigma_data = 0.5, squared */
+    /* variance is sigma_data^2, with sigma_data = 0.5 as in the paper on consistency models */
+    double scaled = s->timestep[i] * s->config->timestep_scaling, variance = 0.25;
     double c_skip = variance / (scaled * scaled + variance), c_out = scaled / sqrt(scaled * scaled + variance);
     struct linear d = estimate_mix(schedule_estimate(s, i), c_out, 0);
     d.x += c_skip;

@@ -1,7 +1,8 @@
-/* Two 32-bit words make two normals by the Box-Muller transform. Its logarithm, sine and cosine are written out here
- * with operations that IEEE 754 rounds exactly one way, because two C libraries need not agree on the last bit of
- * theirs; the build forbids contraction to fused multiply-adds for this file. Their error is below 1e-14, so the
- * rounding to FP32 is all that distinguishes the result from the exact transform. */
+/* Computes standard normal noise: two random 32-bit words make two normals by the Box-Muller transform. Its logarithm,
+ * sine and cosine are written out here with operations for which IEEE 754 prescribes every bit, because the functions
+ * of two C libraries may differ in the last bit; the build forbids contraction to fused multiply-adds for this file.
+ * Their error is below 1e-14, so that practically only the rounding to FP32 distinguishes the result from the exact
+ * transform. */
 #include "unet/sample/noise.h"
 
 #include <math.h>
@@ -22,13 +23,13 @@ void noise_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out
   memcpy(out, counter, 4 * sizeof *out);
   for (int round = 0; round < 10; round++) {
     philox_round(out, k);
-    k[0] += 0x9E3779B9; /* Weyl sequences of the golden ratio and of sqrt(3) - 1 */
+    k[0] += 0x9E3779B9; /* Philox's increments of the key: the golden ratio and sqrt(3) - 1, as fractions of 2^32 */
     k[1] += 0xBB67AE85;
   }
 }
 
-/* This many pairs are computed in parallel: each is a chain of dependent divisions, and the processor can overlap
- * independent chains. */
+/* Pairs of normals are computed PAIRS at a time: each is a chain of dependent divisions, and the processor can overlap
+ * chains that do not depend on each other. */
 enum { PAIRS = 8, PER_BLOCK = 2, BLOCKS = PAIRS / PER_BLOCK };
 
 /* Computes ln x for x in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m - 1) / (m + 1)) by its
@@ -44,7 +45,7 @@ static void natural_logs(const double x[PAIRS], double out[PAIRS]) {
     s[i] = (m - 1) / (m + 1);
     z[i] = s[i] * s[i];
   }
-  for (int k = 21; k >= 1; k -= 2) /* |s| < 0.172: the first term left out is below 1e-18 */
+  for (int k = 21; k >= 1; k -= 2) /* for |s| < 0.172 the first term of the series that is left out is below 1e-18 */
     for (int i = 0; i < PAIRS; i++)
       sum[i] = sum[i] * z[i] + 1.0 / k;
   for (int i = 0; i < PAIRS; i++)
@@ -66,7 +67,7 @@ static void turns(const uint32_t word[PAIRS], double cosine[PAIRS], double sine[
       s[i] = 1 - s[i] * z[i] / (k * (k + 1));
     }
   for (int i = 0; i < PAIRS; i++) {
-    double half = 0x1.6a09e667f3bcdp-1; /* sqrt(1/2): the middle is at 45 degrees */
+    double half = 0x1.6a09e667f3bcdp-1; /* sqrt(1/2): the sine and cosine of 45 degrees, the middle of a quadrant */
     s[i] *= x[i];
     double u = half * (c[i] - s[i]), v = half * (c[i] + s[i]);
     unsigned quadrant = word[i] >> 30;
@@ -75,7 +76,7 @@ static void turns(const uint32_t word[PAIRS], double cosine[PAIRS], double sine[
   }
 }
 
-/* Computes elements 4 block to 4 (block + BLOCKS) - 1. */
+/* Computes BLOCKS blocks of 4 elements each: elements 4 block to 4 (block + BLOCKS) - 1. */
 static void make_blocks(uint64_t seed, uint32_t sample, uint64_t block, float out[2 * PAIRS]) {
   double x[PAIRS], logs[PAIRS], cosine[PAIRS], sine[PAIRS];
   uint32_t turn[PAIRS];

@@ -1,23 +1,24 @@
 /* The linear multistep method (PLMS) of Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022,
- * without its Runge-Kutta steps, as Stable Diffusion uses it. The first of several steps is done twice: the network is
- * called again at its end, and the step is repeated with the mean of both predictions. */
+ * without its Runge-Kutta steps, as Stable Diffusion uses it. If there are several steps, the first one is done twice:
+ * the network is called again where it ends, and it is repeated with the mean of both predictions. */
 #include "unet/sample/schedule.h"
 
-/* True if steps combine earlier outputs of the network as they are. diffusers does so even for velocities, though equal
- * velocities at different levels stand for different noise; the noise itself would be comparable. Without a signal
- * (zero_snr) the noise cannot be computed from a velocity. */
+/* Returns true if steps combine the network's outputs as they are, without first computing the noise that they predict.
+ * diffusers does so even for velocities (v), although equal velocities at different levels stand for different noise;
+ * combining the noise would be better. But if the schedule ends without signal (zero_snr), the noise cannot be computed
+ * from a velocity there. */
 static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
 
-/* Returns, as factors of latent and output, the quantity that later steps combine: the network's output at a level, or
- * the noise that it predicts there (keeps_outputs decides). */
+/* Returns the quantity that later steps combine, as factors of latent and output: it is the network's output at a
+ * level, or the noise that the output predicts there (keeps_outputs decides which). */
 static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }
 
-/* Returns where a step from one level to another ends if that quantity does not change on the way: x is the factor of
- * the latent, model that of the quantity. */
+/* Returns the latent at the end of a step from one level to another, if the quantity that steps combine (known_at) does
+ * not change on the way: x is the factor of the latent at the step's beginning, model that of the quantity. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
   enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
   return estimate_mix(level_estimate(prediction, from), to.a, to.b);
@@ -27,7 +28,8 @@ static struct linear lead(const struct schedule *s, struct level from, struct le
  * of both predictions. */
 static struct step_params second_try(const struct schedule *s, struct linear first) {
   struct level from = s->from[0], to = s->to[0];
-  /* like diffusers: a timestep of its own, and a level above that of the timestep */
+  /* diffusers repeats the step from a level 1000 / steps timesteps above timestep[1], which need not be the level where
+   * the first attempt began; this is done in the same way */
   if (s->sampling->quantised) {
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];

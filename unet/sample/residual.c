@@ -2,12 +2,13 @@
 
 #include <math.h>
 
-/* Lower bound of a, because a level without signal would cause a division by zero. */
+/* Smallest value used for a, the factor of the picture in the noisy latent x = a x0 + b eps. At a level of pure noise a
+ * is 0, and the code below divides by a. */
 static const double least_a = 0x1p-12;
 
 /* Residual classifier-free guidance of Kodaira et al., StreamDiffusion (arXiv 2312.12491). With x = a x0 + b eps, the
- * noise that leads from a reference r to x is (x - a r) / b. It is expressed as the network's own kind of prediction:
- * for epsilon this value, for v (a x - r) / b, for a sample r. */
+ * noise that leads from a reference r to x is (x - a r) / b. This is converted to the network's own kind of prediction:
+ * for epsilon it is this noise, for v (a x - r) / b, for sample r. */
 struct residual_params schedule_residual(const struct schedule *schedule, int i) {
   double a = fmax(schedule->from[i].a, least_a), b = schedule->from[i].b;
   switch (schedule->config->prediction) {

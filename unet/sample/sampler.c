@@ -8,8 +8,8 @@
 static const struct sampler_impl *const impls[SAMPLERS] = {SAMPLER_TABLE(ROW)};
 #undef ROW
 
-/* Computes the coefficients of OP_START. If the start is noise alone, diffusers' Euler scales it by init_noise_sigma:
- * sigma_max, or sqrt(sigma_max^2 + 1) with leading spacing; the other samplers scale by 1. */
+/* Computes the coefficients of OP_START, the start of sampling. If the start is noise alone, diffusers' Euler scales it
+ * by init_noise_sigma: sigma_max, or sqrt(sigma_max^2 + 1) with leading spacing; the other samplers scale by 1. */
 static void make_start(struct sampler_table *table, const struct schedule *schedule) {
   const struct sampling *s = schedule->sampling;
   bool noise_alone = s->text_to_image || (s->image_condition && s->strength >= 1);
@@ -26,7 +26,7 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   *table = (struct sampler_table){0};
   make_start(table, &schedule);
   table->steps = sampler_calls(sampling->sampler, schedule.count);
-  /* PNDM's second call is made at the level where its first step ends, which is that of step 1 */
+  /* PNDM's second call is made at the noise level where the first step ends, which is where step 1 begins */
   for (int call = 0; call < table->steps; call++)
     table->residual[call] = schedule_residual(&schedule, schedule.impl->asks_twice && call > 1 ? call - 1 : call);
   schedule.impl->fill(&schedule, table);

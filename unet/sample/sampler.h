@@ -1,5 +1,5 @@
-/* Schedules and samplers as pure functions: they compute the coefficients of OP_START and OP_STEP from the number of
- * steps and the strength.
+/* Schedules and samplers as pure functions: they compute the coefficients of the ops OP_START (start of sampling) and
+ * OP_STEP (a step) from the number of steps and the strength.
  *
  * All samplers use the variance-preserving state x_t = a_t x0 + b_t eps with a_t = sqrt(abar_t), b_t = sqrt(1 -
  * abar_t). Euler on sigmas (y = x_t / a_t) is the same method with another scaling, so its results are those of
@@ -13,125 +13,148 @@
 #include "unet/base/samplers.h"
 #include "unet/plan/run.h"
 
-enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */, PREDICT_SAMPLE /* x0 */ };
+enum prediction { PREDICT_EPSILON, PREDICT_V /* the network predicts v = a eps - b x0 */, PREDICT_SAMPLE /* x0 */ };
 
 enum beta_schedule { BETAS_SCALED_LINEAR, BETAS_LINEAR };
 
-/* The solver types of DPM++ and UniPC. */
+/* Variants of a solver: SOLVER_MIDPOINT and SOLVER_HEUN are for DPM-Solver++, the other two for UniPC. */
 enum solver_type { SOLVER_MIDPOINT, SOLVER_HEUN, SOLVER_BH1, SOLVER_BH2 };
 enum { SOLVER_ORDER_MAX = 3 };
 
-/* Parts of a scheduler's file that are not supported: its spacing of the steps, or its sampler. The user may choose
- * another. */
+/* Settings of a scheduler's file that are not supported: its spacing of the steps, or its sampler. The user may choose
+ * another spacing or sampler. */
 enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 
-/* scheduler_config.json as checkpoint.c reads it. */
+/* The settings of scheduler_config.json, as config_scheduler.c has read them. */
 struct scheduler_config {
-  /* The sampler and its prediction. */
-  /* bits of enum scheduler_lack; for each of them the default spacing, or DDIM, is stored here instead */
+  /* The fields lacks to says_prediction tell which sampler the file names, and what the network predicts. */
+  /* bits of enum scheduler_lack for what is not supported; in its place this struct has the default spacing, or DDIM */
   unsigned lacks;
-  char class_name[64]; /* the class in the file ("EulerDiscreteScheduler"), even if sampler replaces it */
+  /* name of the scheduler's class in the file ("EulerDiscreteScheduler"), even if `sampler` is another one */
+  char class_name[64];
   enum sampler sampler;
-  bool stand_in;        /* the file names a sampler that is not built in, and `sampler` stands for it */
-  enum spacing spacing; /* SPACING_LCM for LCMScheduler */
+  bool stand_in; /* true: the file names a sampler that is not built in, and `sampler` is used in its place */
+  /* how the timesteps are spaced: as the file says, or as the class always does (SPACING_LCM for LCMScheduler) */
+  enum spacing spacing;
   enum prediction prediction;
-  bool says_prediction; /* the file has a field for the prediction; otherwise it is the class's default */
+  bool says_prediction; /* true: the file says what the network predicts; false: it is the default of the class */
 
-  /* The noise schedule, and the levels that the steps go through. */
+  /* The fields beta_schedule to final_sigma_min describe the noise schedule and the noise levels of the steps. */
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
-  bool zero_snr;    /* rescale_betas_zero_snr */
-  int steps_offset; /* leading spacing: added to each timestep */
-  /* the file asks for a predicted picture that is clipped to -1..1, which is not supported */
+  bool zero_snr;    /* rescale_betas_zero_snr in the scheduler's file: the noise schedule ends at pure noise */
+  int steps_offset; /* leading spacing: number that is added to each timestep */
+  /* true: the file asks to clip the predicted picture to -1..1, which no sampler here does */
   bool clip_sample;
-  bool set_alpha_to_one;        /* DDIM: the last step ends at abar 1, otherwise at abar_0 */
-  int original_inference_steps; /* LCM spacing: number of timesteps from which those of the steps are chosen */
-  double timestep_scaling;      /* factor of the timestep in LCM's boundary condition */
-  enum spacing sigmas;          /* SPACING_KARRAS or a following row; SPACING_AUTO: levels of the timesteps */
-  /* smallest and largest sigma of the spacing `sigmas`; 0: those of the schedule */
+  /* DDIM: true: the last step ends without noise (abar 1); false: it ends at the noise of timestep 0 (abar_0) */
+  bool set_alpha_to_one;
+  /* LCM spacing: number of evenly spaced timesteps among which the timesteps of the steps are chosen */
+  int original_inference_steps;
+  /* LCM: factor of the timestep in the formulas for c_skip and c_out (the boundary condition) */
+  double timestep_scaling;
+  /* spacing of noise levels: SPACING_KARRAS or a following row; SPACING_AUTO: the levels are those of the timesteps */
+  enum spacing sigmas;
+  /* smallest and largest sigma (noise level) of the spacing `sigmas`; 0: the schedule's own smallest and largest */
   double sigma_min, sigma_max;
-  bool final_sigma_min; /* the last step ends at the noise level of timestep 0 */
+  bool final_sigma_min; /* true: the last step ends at the noise level of timestep 0; false: it ends without noise */
 
-  /* Options of single samplers. */
-  int solver_order; /* 1..SOLVER_ORDER_MAX */
+  /* The following fields are options of only some samplers. */
+  int solver_order; /* order of a multistep solver, 1 to SOLVER_ORDER_MAX */
   enum solver_type solver_type;
-  /* true: DPM-Solver as first published, on predictions of noise; false: DPM-Solver++, on predictions of the picture */
+  /* true: the solver is the first DPM-Solver, which combines predictions of noise; false: DPM-Solver++, which combines
+   * predictions of the picture */
   bool solver_epsilon;
-  bool lower_order_final; /* the last steps use fewer earlier predictions */
-  bool warms_up;          /* PNDM: begins with Runge-Kutta steps, which is not supported */
-  bool euler_at_final;    /* the last step uses no earlier predictions */
-  uint64_t uncorrected;   /* UniPC: if bit i is set, the result of step i is not corrected by the next one */
+  bool lower_order_final; /* true: the last steps use fewer earlier predictions than solver_order allows */
+  bool warms_up;        /* PNDM: true: the file asks for Runge-Kutta steps at the beginning, which are not supported */
+  bool euler_at_final;  /* true: the last step uses only its own prediction, as Euler does */
+  uint64_t uncorrected; /* UniPC: if bit i is set, the corrector does not change the result of step i */
 };
 
-/* The parameters of one run of the sampler. */
+/* A sampler, with the settings from which the coefficients of its steps are computed. */
 struct sampling {
-  /* The sampler, and how much of its schedule the run uses. */
+  /* The fields sampler to image_condition choose the sampler, the number of its steps, and the noise level at which it
+   * starts. */
   enum sampler sampler;
   enum spacing spacing;
-  int steps; /* 1..STEPS_MAX */
-  /* above 0, at most 1; text to image ignores it. The engine handles strength 0: it returns the input. */
+  int steps; /* number of steps, 1 to STEPS_MAX; if quantised is true, a strength below 1 leaves some of them out */
+  /* how much of the input is replaced: above 0, and at most 1, where sampling starts from pure noise; ignored for text
+   * to image. With strength 0 the engine returns the input without sampling. */
   double strength;
-  bool text_to_image;   /* the start is noise alone, because there is no input picture */
-  bool image_condition; /* the U-Net reads the input picture itself, so at strength 1 the start is pure noise */
+  bool text_to_image; /* true: sampling starts from noise alone, because there is no input picture */
+  /* true: the U-Net reads the input picture itself, so that at strength 1 sampling starts from pure noise */
+  bool image_condition;
 
-  /* The rules by which timesteps are chosen. */
-  bool quantised;      /* follow diffusers' rounding rules exactly: see sampler_table */
-  bool lcm_pipeline;   /* with quantised: use the rules of diffusers' pipeline for full LCM models */
-  int noisiest;        /* timestep at which strength 1 begins; 0: the last one of the training */
-  bool snap;           /* the first timestep becomes the nearest of 249, 499, 749, 999 */
+  /* The following fields choose the timesteps, the noise levels and the noise of the steps. */
+  /* true: the rounding rules of diffusers are followed exactly (see sampler_table); false: the strength is
+   * continuous */
+  bool quantised;
+  bool lcm_pipeline; /* true (only with quantised): the rules of diffusers' pipeline for full LCM models are used */
+  int noisiest; /* timestep from which sampling starts at strength 1; 0: the last timestep of the network's training */
+  bool snap;    /* true: the first timestep is rounded to the nearest of 249, 499, 749, 999 */
   enum spacing sigmas; /* spacing of noise levels, with the meaning of scheduler_config.sigmas */
-  double eta;          /* 0 to 1: share of fresh noise in each step of DDIM and TCD */
+  double eta;          /* 0 to 1, DDIM and TCD: how much fresh noise each step adds; 0 adds none */
 };
 
 struct sampler_table {
-  int steps; /* number of calls of the network; fewer than sampler_calls if quantised strength leaves out steps */
+  /* number of calls of the network; it is less than sampler_calls if strength, with `quantised`, leaves out steps */
+  int steps;
   struct step_params step[CALLS_MAX];
-  struct residual_params residual[CALLS_MAX]; /* coefficients of OP_GUIDE, for the same calls as step[] */
-  float start_latent, start_noise;            /* coefficients of OP_START */
+  /* coefficients of residual guidance (OP_GUIDE) for each call of the network */
+  struct residual_params residual[CALLS_MAX];
+  /* coefficients of OP_START (start of sampling): factors of the input's latent and of the noise */
+  float start_latent, start_noise;
 };
 
-/* Computes abar[0..TIMESTEPS) in double. */
+/* Computes abar, the cumulative product of the alphas (1 - beta), in double precision for each timestep of the
+ * network's training. */
 void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS]);
-/* Returns abar at a real timestep from 0 to TIMESTEPS - 1. Between two timesteps of the training, sigma is
- * interpolated, as in diffusers' Euler. */
+/* Returns abar at a timestep from 0 to TIMESTEPS - 1 that need not be a whole number. Between two timesteps of the
+ * training, sigma = sqrt((1 - abar) / abar) is interpolated, as in diffusers' Euler. */
 double sampler_abar_at(const double abar[TIMESTEPS], double t);
 
-/* Fills *table.
+/* Computes the coefficients of all steps into *table.
  *
- * With continuous strength (quantised false), the first timestep is t = round(1000 strength) - 1; all steps are spread
- * over [0, t] by sampling->spacing, and each leads to the next one's timestep. With quantised, diffusers'
- * image-to-image keeps the last int(steps * strength) timesteps of strength 1 (at least one here; diffusers fails with
- * none). With lcm_pipeline, LCM spacing instead shortens the list from which timesteps are chosen. DDIM leads to t -
- * 1000 / steps (integer division), which differs from the next timestep if steps does not divide 1000.
+ * With continuous strength (quantised false), the first timestep is t = round(1000 strength) - 1; the steps are spread
+ * over [0, t] by sampling->spacing, and each ends at the timestep where the next one begins. If quantised is true, the
+ * table has the last int(steps * strength) of the timesteps for strength 1, as in diffusers' image-to-image; at least
+ * one here, whereas diffusers fails with none. With lcm_pipeline, LCM spacing instead shortens the list out of which
+ * timesteps are chosen. If quantised is true, a step of DDIM or PNDM from timestep t ends at t - 1000 / steps (integer
+ * division), which is not where the next step begins if 1000 is no multiple of steps.
  *
- * OP_START and the steps of SAMPLER_LCM and SAMPLER_EULER_ANCESTRAL need independent noise, so the noise operands of
- * OP_START and OP_STEP must be different noise samples: noise_fill's sample 0, and samples 1 + step. */
+ * OP_START and each step that adds noise (of LCM, Euler ancestral and others) need independent noise, so the noise
+ * operands of OP_START and of all OP_STEPs must be different noise samples: noise_fill's sample 0, and samples 1 +
+ * step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
-/* Returns how often the network is called in this many steps: PNDM calls it twice in the first of several. */
+/* Returns how often the network is called in this many steps: PNDM calls it twice in the first step, if there are
+ * several steps. */
 int sampler_calls(enum sampler sampler, int steps);
-/* Returns the number of calls, counted from the first, after which noise may be added; the noise coefficient of all
- * later calls is 0, whatever strength and eta are. */
+/* Returns how many calls, counted from the first one, may be followed by fresh noise. In all later calls the
+ * coefficient of noise is 0, whatever strength and eta are. */
 int sampler_noise_samples(enum sampler sampler, int steps);
-/* Returns how many earlier predictions, at most, a step uses in a table of this many steps. */
+/* Returns the largest number of earlier predictions that a step uses in a table of this many steps. */
 int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps);
 
-/* Returns one more than the number of the last call of the table after which noise is added; 0: no noise is added. */
+/* Returns 1 + the number of the last call after which this table adds noise; 0: it adds no noise. */
 int sampler_table_noise(const struct sampler_table *table);
 
-/* Appends steps that change nothing until the table has `count` steps. A plan for `count` steps can then run it, and
- * the other steps keep their numbers, which select the noise that they add. */
+/* Appends steps that change nothing until the table has `count` steps. A network that was prepared for `count` steps
+ * can then run the table. The table's own steps keep their numbers, which select the noise that they add. */
 void sampler_pad(struct sampler_table *table, int count);
 
-bool sampler_has_lcm_spacing(enum sampler sampler); /* true if the sampler's default is SPACING_LCM */
-bool sampler_takes_sigmas(enum sampler sampler);    /* true if it can use SPACING_KARRAS and the following rows */
-int sampler_usual_steps(enum sampler sampler);      /* recommended number of steps; 0: it depends on the model */
+bool sampler_has_lcm_spacing(enum sampler sampler); /* Returns true if the sampler's default spacing is SPACING_LCM. */
+/* Returns true if the sampler can use the spacings of noise levels, which are SPACING_KARRAS and the following rows. */
+bool sampler_takes_sigmas(enum sampler sampler);
+/* Returns the recommended number of steps; 0: it depends on the model. */
+int sampler_usual_steps(enum sampler sampler);
+/* sampler_has_eta returns true if the sampler reads sampling->eta; sampler_usual_eta returns the recommended eta. */
 bool sampler_has_eta(enum sampler sampler);
 double sampler_usual_eta(enum sampler sampler);
 
 const char *sampler_name(enum sampler sampler);
-enum sampler sampler_of_word(const char *word); /* returns SAMPLER_AUTO if there is none */
+/* Returns the sampler with this name on the command line; SAMPLER_AUTO: there is none. */
+enum sampler sampler_of_word(const char *word);
 const char *spacing_name(enum spacing spacing);
-const char *prediction_name(enum prediction prediction); /* "epsilon", "v", "sample" */
+const char *prediction_name(enum prediction prediction); /* Returns "epsilon", "v" or "sample". */
 
 #endif

@@ -1,4 +1,4 @@
-/* Timesteps and noise levels of a run. */
+/* Computes the timesteps and noise levels of a sampler's steps. */
 #include <math.h>
 
 #include "unet/sample/schedule.h"
@@ -17,7 +17,8 @@ void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS])
     abar[i] = product *= 1 - scaled_beta(config, i);
   if (!config->zero_snr)
     return;
-  /* Lin, Liu, Li, Yang, "Common Diffusion Noise Schedules and Sample Steps are Flawed", algorithm 1. */
+  /* rescales the schedule to zero signal at the end: Lin, Liu, Li, Yang, "Common Diffusion Noise Schedules and Sample
+   * Steps are Flawed", algorithm 1 */
   double first = sqrt(abar[0]), last = sqrt(abar[TIMESTEPS - 1]);
   for (int i = 0; i < TIMESTEPS; i++)
     abar[i] = pow((sqrt(abar[i]) - last) * first / (first - last), 2);
@@ -62,7 +63,8 @@ int schedule_order(const struct schedule *s, int i, int order) {
   return usable;
 }
 
-/* Gaussian elimination with no exchange of rows. */
+/* Solves the system of equations by Gaussian elimination. Rows are not exchanged, because no pivot of this matrix
+ * (Vandermonde's) is 0. */
 void schedule_solve(const double *at, const double *b, int count, double *x) {
   double m[SOLVE_MAX][SOLVE_MAX + 1];
   for (int j = 0; j < count; j++) {
@@ -78,7 +80,7 @@ void schedule_solve(const double *at, const double *b, int count, double *x) {
     x[p] = m[p][count] / m[p][p];
 }
 
-/* --- timesteps --- */
+/* --- choosing the timesteps of the steps --- */
 
 static double clamp_timestep(double t) {
   return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : t;
@@ -90,7 +92,7 @@ static void lcm_timesteps(const struct scheduler_config *config, double length, 
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
   for (int i = 0; i < count; i++) {
-    /* number of the part of the range, counted from 1 for the lowest */
+    /* number of the timestep that step i gets among LCM's timesteps, counted from 1 for the lowest */
     int point = kept - (int)floor(i * ((double)kept / count));
     timesteps[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
   }
@@ -116,7 +118,8 @@ static void make_timesteps(struct schedule *s, double length, int count) {
     double t = 0;
     switch (s->sampling->spacing) {
     case SPACING_TRAILING:
-      t = rint(length + i * (length - length / count - length)) - 1; /* rounds halves as NumPy's arange does */
+      /* computed in the same order of operations as NumPy's arange, so that halves are rounded in the same direction */
+      t = rint(length + i * (length - length / count - length)) - 1;
       break;
     case SPACING_LEADING:
       t = back * floor(length / points) + config->steps_offset;
@@ -128,13 +131,13 @@ static void make_timesteps(struct schedule *s, double length, int count) {
   }
 }
 
-/* --- levels --- */
+/* --- choosing the noise levels of the steps --- */
 
 static double sigma_of(struct level level) {
   return level.b / level.a;
 }
 
-/* Returns the timestep at which the schedule has this sigma; between two timesteps of the training the logarithm is
+/* Returns the timestep at which the schedule has this sigma. Between two timesteps of the training, log sigma is
  * interpolated. */
 static double sigma_timestep(const struct schedule *s, double sigma) {
   int low = 0, high = TIMESTEPS - 1;
@@ -150,8 +153,8 @@ static double sigma_timestep(const struct schedule *s, double sigma) {
   return low + fmin(1, fmax(0, part));
 }
 
-/* Returns the sigma at a fraction of the range: part is 0 at the highest sigma and 1 at the lowest. Karras et al.,
- * "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, equation 5; or evenly in the logarithm. */
+/* Returns the sigma at the fraction `part` of the range from high (0) to low (1). The spacing is that of Karras et al.,
+ * "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, equation 5, or even steps of log sigma. */
 static double spaced_sigma(enum spacing sigmas, double high, double low, double part) {
   if (sigmas == SPACING_EXPONENTIAL)
     return high * pow(low / high, part);
@@ -159,16 +162,16 @@ static double spaced_sigma(enum spacing sigmas, double high, double low, double 
   return pow(first + part * (last - first), 7);
 }
 
-/* Converts a level's timestep as diffusers does: real numbers in FP32 for its Euler; otherwise rounded (Karras) or
- * truncated. */
+/* Rounds the timestep of a noise level as diffusers does: for its Euler it becomes a real number in FP32, otherwise a
+ * whole number, rounded (Karras) or truncated. */
 static double level_timestep(const struct schedule *s, double t) {
   if (s->impl->real_timesteps)
     return (double)(float)t;
   return s->sampling->sigmas == SPACING_KARRAS ? rint(t) : floor(fmax(0, t - 1e-6));
 }
 
-/* Replaces the levels and timesteps over [0, length) by those of a spacing of noise levels (SPACING_KARRAS and the
- * following rows). */
+/* Replaces the timesteps of `count` steps, which lie in [0, length), and their noise levels: the new levels are spaced
+ * by sampling->sigmas (SPACING_KARRAS or a following row), and the timesteps are computed from them. */
 static void space_levels(struct schedule *s, double length, int count) {
   const struct scheduler_config *c = s->config;
   bool all = s->impl->sigmas == SIGMAS_ALL;
@@ -198,7 +201,7 @@ static void make_points(struct schedule *s, double length, int count) {
     space_levels(s, length, count);
 }
 
-/* --- strength --- */
+/* --- making a schedule for a strength --- */
 
 static double snap_timestep(double t) {
   static const double trained[] = {249, 499, 749, 999};
@@ -213,7 +216,7 @@ static int clamp_count(int count, int min, int max) {
   return count < min ? min : count > max ? max : count;
 }
 
-/* Selects the timesteps and levels of a run that follows diffusers' rounding (sampling->quantised). */
+/* Finds the timesteps and noise levels of the steps by the rounding rules of diffusers (sampling->quantised). */
 static void quantised_points(struct schedule *schedule, double strength) {
   const struct sampling *s = schedule->sampling;
   if (s->spacing == SPACING_LCM && s->lcm_pipeline) {
@@ -249,12 +252,14 @@ static struct level final_level(const struct schedule *s) {
                        [FINAL_SIGMA] = s->config->final_sigma_min,
                        [FINAL_LOWEST] = true};
   struct level level = level_of(rest[s->impl->final] ? s->abar[0] : 1);
-  if (s->impl->noise_by_sigma) /* the result stays in the units of Euler on sigmas, x / a */
+  /* samplers with noise_by_sigma end at y = x / a, as diffusers' Euler does: there the picture has the factor 1 and the
+   * noise the factor sigma */
+  if (s->impl->noise_by_sigma)
     level = (struct level){1, sigma_of(level)};
   return level;
 }
 
-/* Returns the level to which step i leads. */
+/* Returns the noise level to which step i leads. */
 static struct level next_level(const struct schedule *s, int i) {
   if (s->sampling->quantised && s->impl->by_ratio) {
     double t = s->timestep[i] - TIMESTEPS / s->sampling->steps;
@@ -268,7 +273,8 @@ void schedule_make(struct schedule *s, const struct scheduler_config *config, co
   double strength = sampling->text_to_image ? 1 : sampling->strength;
   *s = (struct schedule){.config = config, .sampling = sampling, .impl = impl, .full_count = sampling->steps};
   sampler_abar(config, s->abar);
-  /* As in diffusers. With other samplers it has 0, and so infinities if the model predicts the noise. */
+  /* As in diffusers, samplers with finite_sigma replace a signal of zero by a small one. Other samplers keep the zero;
+   * with it, a prediction of noise would give an infinite picture. */
   if (config->zero_snr && (impl->finite_sigma || config->prediction == PREDICT_EPSILON))
     s->abar[TIMESTEPS - 1] = 0x1p-24;
   if (sampling->quantised)

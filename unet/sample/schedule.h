@@ -1,5 +1,5 @@
-/* Types and functions for all samplers: the noise levels of a run, and what a prediction at a level says of picture and
- * noise. */
+/* The timesteps and noise levels of a sampler's steps, and functions that compute picture and noise from the network's
+ * output at a noise level. All samplers use them. */
 #ifndef UNET_SAMPLE_SCHEDULE_H
 #define UNET_SAMPLE_SCHEDULE_H
 
@@ -7,83 +7,97 @@
 
 #include "unet/sample/sampler.h"
 
-/* A noise level: x = a x0 + b eps with a^2 + b^2 = 1. */
+/* A noise level: a noisy latent is x = a x0 + b eps, where x0 is the picture, eps is standard normal noise, and a^2 +
+ * b^2 = 1. */
 struct level {
   double a, b;
 };
 
-/* The steps of a run: step i calls the network at timestep[i] and leads from level from[i] to level to[i]. */
+/* The schedule of a sampler: step i calls the network at timestep[i] and leads from noise level from[i] to level
+ * to[i]. */
 struct schedule {
   const struct scheduler_config *config;
   const struct sampling *sampling;
   const struct sampler_impl *impl;
   double abar[TIMESTEPS];
-  int full_count; /* number of steps at strength 1; the run has only the last `count` of them */
+  /* number of steps at strength 1; at a lower strength this schedule may have only the last `count` of them */
+  int full_count;
   int count;
   double timestep[STEPS_MAX];
   struct level from[STEPS_MAX], to[STEPS_MAX];
 };
 
-/* The level at which the last step ends. */
+/* The noise level at which the last step ends. */
 enum final {
-  FINAL_PICTURE, /* no noise is left */
+  FINAL_PICTURE, /* the last step ends without noise */
   FINAL_ALPHA,   /* no noise, or the level of timestep 0: set_alpha_to_one decides */
   FINAL_SIGMA,   /* no noise, or the level of timestep 0: final_sigmas_type decides */
-  FINAL_LOWEST,  /* the level of timestep 0 */
+  FINAL_LOWEST,  /* the noise level of timestep 0, at which a little noise is left */
 };
 
 /* The steps that may add fresh noise: none, all but the last, or all. */
 enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
 
-/* Tells if the sampler can use SPACING_KARRAS and the following rows, and over which range of levels. */
-enum sigmas { SIGMAS_NONE, SIGMAS_OF_STEPS /* from the first level of the steps to the last */, SIGMAS_ALL };
+/* The range of noise levels over which a sampler can use spacings of noise levels (SPACING_KARRAS and the following
+ * rows). SIGMAS_NONE: the sampler cannot use them. SIGMAS_ALL: the whole range of the schedule. */
+enum sigmas {
+  SIGMAS_NONE,
+  SIGMAS_OF_STEPS /* the range of the steps' own levels, from the first to the last */,
+  SIGMAS_ALL
+};
 
 /* The properties and functions of one sampler. */
 struct sampler_impl {
-  bool finite_sigma;   /* a signal-to-noise ratio of zero is replaced by a small positive one */
-  bool real_timesteps; /* with linspace spacing timesteps are real numbers; otherwise they are rounded to integers */
-  /* with quantised, every step ends 1000 / steps timesteps below its own, wherever the next one begins */
+  /* true: where the schedule has no signal left (a signal-to-noise ratio of 0), a small positive ratio is used
+   * instead */
+  bool finite_sigma;
+  bool real_timesteps; /* true: with linspace spacing timesteps are real numbers; false: they are rounded to integers */
+  /* true: if sampling->quantised, every step ends 1000 / steps timesteps below the one where it begins, which need not
+   * be where the next step begins */
   bool by_ratio;
-  /* linspace and leading spacing make one timestep more than there are steps, and the lowest is left out */
+  /* true: with linspace and leading spacing, one timestep more than there are steps is made, and the lowest one is
+   * dropped */
   bool skips_lowest;
-  bool lcm_spacing; /* SPACING_AUTO means SPACING_LCM for this sampler */
-  /* noise alone is scaled by init_noise_sigma at the start, as in diffusers' Euler: see make_start */
+  bool lcm_spacing; /* true: SPACING_AUTO means SPACING_LCM for this sampler */
+  /* true: if sampling starts from noise alone, the noise is scaled by init_noise_sigma, as in diffusers' Euler: see
+   * make_start */
   bool noise_by_sigma;
   enum sigmas sigmas;
   enum final final;
   enum fresh fresh;
   bool has_eta;
   double usual_eta;
-  bool asks_twice; /* the network is called twice for the first of several steps */
+  bool asks_twice; /* true: if there are several steps, the network is called twice in the first one */
   int usual_steps; /* recommended number of steps; 0: it depends on the model */
-  /* Returns how many earlier predictions, at most, a step uses. NULL: no step uses any. */
+  /* Returns the largest number of earlier predictions that any step uses. NULL: no step uses any. */
   int (*earlier)(const struct scheduler_config *config);
-  /* Fills table->step, one entry for each call of the network. eta, for samplers that have it, is in
-   * schedule->sampling. */
+  /* Fills table->step, with one entry for each call of the network. For samplers that read eta, it is
+   * schedule->sampling->eta. */
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };
 
-/* Fills *schedule with the timesteps and levels of a run. config and sampling must exist as long as *schedule is
- * used. */
+/* Fills *schedule with the timesteps and noise levels of all steps. config and sampling must exist as long as *schedule
+ * is used. */
 void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl);
-/* Returns the order that step i's multistep formula can have, at most `order`: it needs order - 1 earlier predictions,
- * each at a lower lambda than the next. */
+/* Returns the order of the multistep formula for step i, at most `order`. A formula of order n needs n - 1 earlier
+ * predictions, made at lambdas (level_lambda) that increase from step to step. */
 int schedule_order(const struct schedule *schedule, int i, int order);
-/* Solves sum over k < count of at[k]^j x[k] = b[j] for j = 0 .. count - 1. All at[k] must differ; count is at most
- * SOLVE_MAX. */
+/* Finds x[0] to x[count - 1] such that, for each j < count, the sum of at[k]^j x[k] over k is b[j]. The at[k] must all
+ * differ; count is at most SOLVE_MAX. */
 enum { SOLVE_MAX = EARLIER_MAX + 1 };
 void schedule_solve(const double *at, const double *b, int count, double *x);
-/* Returns the level at a timestep from 0 to TIMESTEPS - 1. */
+/* Returns the noise level at a timestep from 0 to TIMESTEPS - 1, which need not be a whole number. */
 struct level schedule_level(const struct schedule *schedule, double timestep);
 
-/* The linear combination x * X + model * M of a latent X and the network's output M for it. */
+/* A sum x * X + model * M, where X is a latent and M is the network's output for this latent. */
 struct linear {
   double x, model;
 };
 
-/* The picture and noise that the network's output predicts, as factors of the latent and of the output: the picture x0
- * and the noise eps. level_estimate is for an output at a level, schedule_estimate for that of step i. */
+/* The picture x0 and the noise eps that an output of the network predicts, each as a sum of latent and output.
+ * level_estimate gives them for an output at any noise level, schedule_estimate for one at the level where step i
+ * begins. */
 struct estimate {
   struct linear x0, eps;
 };
@@ -93,15 +107,17 @@ static inline struct estimate schedule_estimate(const struct schedule *schedule,
   return level_estimate(schedule->config->prediction, schedule->from[i]);
 }
 
-/* Returns the coefficients of residual guidance for step i. */
+/* Returns the coefficients with which residual guidance (OP_GUIDE) makes its second prediction in step i. */
 struct residual_params schedule_residual(const struct schedule *schedule, int i);
 
-/* Returns the logarithm of the square root of the signal-to-noise ratio; infinity without noise. */
+/* Returns lambda, the logarithm of the square root of the signal-to-noise ratio, at a noise level; infinity without
+ * noise. */
 static inline double level_lambda(struct level level) {
   return log(level.a / level.b);
 }
 
-/* Returns x0 * e.x0 + eps * e.eps: the state to which a step leads. */
+/* Returns the sum x0 * e.x0 + eps * e.eps: the latent at the end of a step, for its factors x0 and eps of picture and
+ * noise. */
 static inline struct linear estimate_mix(struct estimate e, double x0, double eps) {
   return (struct linear){x0 * e.x0.x + eps * e.eps.x, x0 * e.x0.model + eps * e.eps.model};
 }

@@ -1,5 +1,5 @@
-/* Zheng et al., "Trajectory Consistency Distillation", 2024, algorithm 4. Each step leads below the next level, to (1 -
- * eta) of its timestep, and fresh noise leads back up to it; the last step ends at timestep 0. */
+/* Zheng et al., "Trajectory Consistency Distillation", 2024, algorithm 4. Each step leads below the next noise level,
+ * to (1 - eta) of its timestep, and fresh noise leads back up to that level; the last step ends at timestep 0. */
 #include "unet/sample/schedule.h"
 
 static void fill(const struct schedule *s, struct sampler_table *table) {

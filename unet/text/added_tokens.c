@@ -1,5 +1,5 @@
-/* Added tokens, which are found in the text itself before it is split into words: those with a role, such as the end
- * token, and those that training added. They may be listed in four files of the tokenizer's folder. */
+/* Added tokens, which are found in the text itself before it is split into words: tokens with a role, such as the end
+ * token, and tokens that training added. Four files of the tokenizer's folder may list them. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,16 @@
 
 enum { ADDED_MAX = 4096 };
 
-/* The arguments of all steps: the files' contents, to which tokens are added; the vocabulary; and the four
- * listings (tokenizer_impl.h) that name added tokens. */
+/* The arguments that all functions of this file share: the files' contents, to which tokens are added; the vocabulary;
+ * and the four listings (tokenizer_impl.h) that name added tokens. */
 struct adding {
   struct tokenizer_files *files;
   const struct vocabulary *vocabulary;
   const struct listing *listings;
 };
 
-/* Returns the token's text. An item is either this text, or an object with the text in "content". */
+/* Returns the text of a token from an item of a list, which is either this text or an object with the text in
+ * "content". */
 static const char *token_text(const cJSON *item) {
   return cJSON_GetStringValue(cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "content") : item);
 }
@@ -26,7 +27,7 @@ static const cJSON *field(const struct adding *adding, int listing, const char *
   return cJSON_GetObjectItemCaseSensitive(adding->listings[listing].json, key);
 }
 
-/* --- one token --- */
+/* --- adding one token --- */
 
 static struct added_token *find_added(const struct adding *adding, const char *text) {
   for (int i = 0; i < adding->files->added_count; i++)
@@ -46,8 +47,8 @@ static const char *find_same(const struct adding *adding, const char *text, int 
   return NULL;
 }
 
-/* Refuses an id that a different token has, or that differs from the id that another list gives this token. The text
- * may be in the vocabulary as well, where it is part of words. */
+/* Refuses an id that a different token has, or that differs from the id that another list gives this token. The
+ * vocabulary may have a token with the same text as well, even under another id: that one is a part of words. */
 static int check_id(const struct adding *adding, const char *text, int id, const char *path, struct error *err) {
   const struct added_token *added = find_added(adding, text);
   if (added && added->id != id)
@@ -89,8 +90,8 @@ static struct added_token *append(struct adding *adding, const char *text, int i
   return added;
 }
 
-/* Adds a token, or changes the kind of a token that was added before. item tells its kind; NULL: the kind is
- * unknown. */
+/* Adds a token, or changes the kind of a token that was added before. item: the file's entry, which tells the kind;
+ * NULL: the kind is unknown. */
 static int add_token(struct adding *adding, const cJSON *item, const char *text, int id, const char *path,
                      struct error *err) {
   struct added_token *added = find_added(adding, text);
@@ -104,9 +105,9 @@ static int add_token(struct adding *adding, const cJSON *item, const char *text,
   return 0;
 }
 
-/* --- the lists --- */
+/* --- the lists of added tokens in the folder's files --- */
 
-/* Reads added_tokens_decoder of tokenizer_config.json, which lists tokens by id. */
+/* Reads added_tokens_decoder of tokenizer_config.json, a list of tokens by id. */
 static int add_listed(struct adding *adding, struct error *err) {
   const char *path = adding->listings[LISTING_CONFIG].path;
   const cJSON *item;
@@ -129,8 +130,9 @@ static bool is_special(const cJSON *list, const char *text) {
   return false;
 }
 
-/* Reads added_tokens.json, which lists ids by text, without kinds. As in transformers, these tokens are looked for in
- * normalised text, except special ones. A kind that another file gives is kept. */
+/* Reads added_tokens.json, which lists ids by text, and does not tell in which text a token is looked for. As in
+ * transformers, it is normalised text, unless the token is a special one. If another file tells it, that file
+ * counts. */
 static int add_learned(struct adding *adding, struct error *err) {
   const struct listing *listing = &adding->listings[LISTING_LEARNED];
   const cJSON *item, *special = field(adding, LISTING_MAP, "additional_special_tokens");
@@ -150,8 +152,8 @@ static int add_learned(struct adding *adding, struct error *err) {
   return 0;
 }
 
-/* Reads the list in tokenizer.json. It states if a token is looked for in normalised text, which replaces what was
- * guessed from other files. */
+/* Reads the list of added tokens in tokenizer.json. The list states whether a token is looked for in normalised text;
+ * this replaces what was guessed from other files. */
 static int add_from_whole(struct adding *adding, struct error *err) {
   const char *path = adding->listings[LISTING_WHOLE].path;
   const cJSON *item;
@@ -176,7 +178,7 @@ static int add_from_whole(struct adding *adding, struct error *err) {
  * decides its kind. */
 static const struct role {
   const char *key, *usual;
-  size_t place; /* offset of the id in struct tokenizer_files */
+  size_t place; /* offset, in struct tokenizer_files, of the field for the id */
 } roles[] = {
     {"bos_token", "<|startoftext|>", offsetof(struct tokenizer_files, start)},
     {"eos_token", "<|endoftext|>", offsetof(struct tokenizer_files, end)},
@@ -184,8 +186,8 @@ static const struct role {
     {"pad_token", "<|endoftext|>", offsetof(struct tokenizer_files, pad)},
 };
 
-/* Returns the entry for a role: from special_tokens_map.json if that has one, else from tokenizer_config.json. If the
- * latter has added_tokens_decoder, which newer versions write, only the latter counts. */
+/* Returns the entry for a role: from special_tokens_map.json if that has one, else from tokenizer_config.json. If
+ * tokenizer_config.json has added_tokens_decoder, which newer versions write, it alone counts. */
 static const cJSON *find_role(const struct adding *adding, const char *key) {
   const cJSON *item = NULL;
   if (!field(adding, LISTING_CONFIG, "added_tokens_decoder"))
@@ -193,7 +195,7 @@ static const cJSON *find_role(const struct adding *adding, const char *key) {
   return token_text(item) ? item : field(adding, LISTING_CONFIG, key);
 }
 
-/* Returns the id that one of the lists gives a text which is not in the vocabulary, or -1. */
+/* Returns the id that one of the lists gives to a text which is not in the vocabulary; -1: no list has the text. */
 static int find_listed(const struct adding *adding, const char *text) {
   const cJSON *item;
   int id;

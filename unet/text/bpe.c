@@ -1,4 +1,5 @@
-/* Byte-pair encoding: possible merges wait in a heap, and the one of lowest rank is made next. */
+/* Byte-pair encoding of a word: merges that are possible wait in a heap, from which the one of lowest rank is taken and
+ * made next. */
 #include "unet/text/bpe.h"
 
 #include <stdbool.h>
@@ -30,15 +31,15 @@ static const struct merge *find(const struct bpe *bpe, int left, int right) {
   return bpe->count ? bsearch(&key, bpe->merges, bpe->count, sizeof key, compare_pairs) : NULL;
 }
 
-/* A token of the word that is being merged, in a doubly linked list. With list and heap, a word of n bytes takes O(n
- * log n). */
+/* A token of the word that is being merged, as an entry of a doubly linked list. With this list and the heap of
+ * candidates, merging a word of n bytes takes time O(n log n). */
 struct symbol {
-  int id, before, after; /* indices of the neighbours; -1: none */
+  int id, before, after; /* id of the token; indices of the tokens before and after it, -1: none */
   bool gone;
 };
 
-/* A possible merge of the symbol number `place` and the one after it. By the time it leaves the heap, another merge may
- * have changed these symbols. */
+/* A merge that may be made: of symbol number `place` with the symbol after it. Other merges may have changed these
+ * symbols before the candidate is taken from the heap, so is_current checks them. */
 struct candidate {
   int rank, place, id;
 };
@@ -107,7 +108,8 @@ int bpe_merge(const struct bpe *bpe, int *ids, int count) {
   if (count < 2)
     return count;
   struct symbol *symbols = malloc((size_t)count * sizeof *symbols);
-  /* There are count - 1 pairs at first, and each of at most count - 1 merges adds up to two. */
+  /* 3 * count entries are enough: the heap gets count - 1 pairs at first, and each of at most count - 1 merges adds up
+   * to two */
   struct heap heap = {malloc((size_t)count * 3 * sizeof *heap.list), 0};
   int kept = -1;
   if (!symbols || !heap.list)

@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 struct merge {
-  uint64_t pair; /* left id << 32 | right id */
-  int rank;      /* merges of lower rank are made first */
+  uint64_t pair; /* the two tokens that are merged: left id << 32 | right id */
+  int rank;      /* position in the list of merges: merges of lower rank are made first */
   int id;        /* id of the joined token */
 };
 
 struct bpe {
-  struct merge *merges; /* sorted by pair after bpe_sort; no pair occurs twice then */
+  /* the merges that are possible; once bpe_sort was called they are sorted by pair, and no pair occurs twice */
+  struct merge *merges;
   size_t count;
 };
 
@@ -25,8 +26,8 @@ static inline uint64_t bpe_pair(int left, int right) {
 /* Sorts the merges. If a pair occurs several times, the merge of highest rank is kept, as in transformers. */
 void bpe_sort(struct bpe *bpe);
 
-/* Merges ids[0..count) in place: always the pair of lowest rank, and of equal pairs the leftmost. Returns the new
- * count, or -1 if memory is missing. */
+/* Replaces pairs of ids in ids[0] to ids[count - 1] by their merged tokens, in place: always the pair of lowest rank,
+ * and of equal pairs the leftmost. Returns the new count, or -1 if memory is missing. */
 int bpe_merge(const struct bpe *bpe, int *ids, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads and builds UTF-8 text by code points. */
+/* Functions that read and write UTF-8 text one code point at a time. */
 #ifndef UNET_TEXT_CHARS_H
 #define UNET_TEXT_CHARS_H
 
@@ -13,12 +13,13 @@ struct builder {
   bool failed;
 };
 
-/* add_bytes and add_char append text, or one code point. */
+/* add_bytes appends text, add_char appends one code point. */
 void add_bytes(struct builder *b, const void *bytes, size_t length);
 void add_char(struct builder *b, utf8proc_int32_t c);
-/* Reads one code point and returns its number of bytes. A byte that is not valid UTF-8 is read as U+FFFD. */
+/* Reads the code point at the beginning of bytes, stores it in *c, and returns how many bytes it has. A byte that is
+ * not valid UTF-8 is read as U+FFFD. */
 size_t next_char(const char *bytes, size_t length, utf8proc_int32_t *c);
-/* Appends text in NFC. */
+/* Appends text after it was composed to NFC (Unicode's composed form). */
 void add_composed(struct builder *b, const char *bytes, size_t length);
 
 #endif

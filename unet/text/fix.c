@@ -63,7 +63,7 @@ static const struct entity {
     {"zwj", 0x200D},    {"zwnj", 0x200C},
 };
 
-/* --- HTML --- */
+/* --- replacing HTML entities by their characters --- */
 
 static int compare_names(const void *key, const void *entity) {
   return strcmp(key, ((const struct entity *)entity)->name);
@@ -76,7 +76,7 @@ static utf8proc_int32_t find_entity(const char *name) {
 }
 
 /* Appends the character of a named entity. A name in capitals that is no entity itself stands for the capital letter of
- * the entity in small letters. Returns false, and may change name, if there is no such entity. */
+ * the entity in small letters. Returns false if there is no such entity; `name` may then be changed. */
 static bool add_named(struct builder *b, char *name) {
   utf8proc_int32_t c = find_entity(name);
   bool capitals = false;
@@ -97,7 +97,8 @@ static bool add_named(struct builder *b, char *name) {
   return c >= 0;
 }
 
-/* Characters 0x80 to 0x9F of Windows-1252; in Latin-1 these are control characters. */
+/* The characters 0x80 to 0x9F of Windows-1252. In Latin-1 the same codes are control characters, which no prompt
+ * means. */
 static const utf8proc_int32_t windows_1252[32] = {
     0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
     0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -108,7 +109,8 @@ static utf8proc_int32_t from_windows(utf8proc_int32_t c) {
   return c >= 0x80 && c <= 0x9F ? windows_1252[c - 0x80] : c;
 }
 
-/* Returns the character of a numeric entity. Numbers that are not code points are U+FFFD; -1: the entity is dropped. */
+/* Returns the character that a numeric entity stands for: U+FFFD if the number is no code point; -1 if the entity is to
+ * be dropped. */
 static utf8proc_int32_t numbered_char(unsigned long number) {
   if (number == 0 || number > 0x10FFFF || (number >= 0xD800 && number <= 0xDFFF))
     return 0xFFFD;
@@ -157,7 +159,7 @@ static void add_unescaped(struct builder *b, const char *bytes, size_t length) {
   }
 }
 
-/* --- ftfy's other fixes --- */
+/* --- other fixes that ftfy makes: ligatures, widths, quotes, control characters --- */
 
 static const struct {
   utf8proc_int32_t c;
@@ -214,7 +216,8 @@ static void add_replaced(struct builder *b, const char *bytes, size_t length) {
   }
 }
 
-/* Returns the length in bytes of a terminal escape sequence at text, such as a colour's; 0: it is none. */
+/* Returns the length in bytes of a terminal escape sequence at text, such as a colour's; 0: text does not begin with
+ * one. */
 static size_t terminal_code(const char *text, size_t length) {
   size_t at = 2;
   if (length < 3 || text[0] != 27 || text[1] != '[')
@@ -257,8 +260,9 @@ static void add_ftfy_once(struct builder *b, bool html, const char *bytes, size_
   free(printable.bytes);
 }
 
-/* Applies the fixes until the text stays the same, because an unescaped text may contain entities again. It ends, since
- * each pass removes something. */
+/* html true: entities of HTML are replaced by their characters. Applies the fixes until the text stays the same,
+ * because an unescaped text may contain entities again. The loop ends, because each pass undoes one level of
+ * escaping. */
 static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t length) {
   struct builder now = {0};
   add_bytes(&now, bytes, length);
@@ -278,8 +282,8 @@ static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t len
   free(now.bytes);
 }
 
-/* Returns the beginning of the first line that contains <. The text from there on is taken for HTML, whose entities
- * stay. */
+/* Returns the position at which the first line that contains < begins; `length` if no line does. The text from there on
+ * is taken for HTML, whose entities are not replaced. */
 static size_t find_html(const char *bytes, size_t length) {
   const char *found = length ? memchr(bytes, '<', length) : NULL;
   size_t at = found ? (size_t)(found - bytes) : length;
@@ -288,7 +292,7 @@ static size_t find_html(const char *bytes, size_t length) {
   return at;
 }
 
-/* --- without ftfy --- */
+/* --- cleaning as transformers does without ftfy --- */
 
 static bool is_chinese(utf8proc_int32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||

@@ -1,17 +1,20 @@
-/* Cleaning of a prompt's characters, before it is split into words. */
+/* Cleans the characters of a prompt before it is split into words. */
 #ifndef UNET_TEXT_FIX_H
 #define UNET_TEXT_FIX_H
 
 #include "unet/text/chars.h"
 
 enum text_fix {
-  /* As ftfy's fix_text, which transformers 4's CLIPTokenizer uses if ftfy is installed: straightens curly quotes,
-   * splits ligatures, narrows full-width letters and digits, reads HTML entities, and removes control characters and
-   * terminal sequences. It does not repair text that was decoded with the wrong encoding. */
+  /* Cleans as ftfy's fix_text, which transformers 4's CLIPTokenizer uses if ftfy is installed: straightens curly
+   * quotes, splits ligatures, narrows full-width letters and digits, reads HTML entities, and removes control
+   * characters and terminal sequences. It does not repair text that was decoded with the wrong encoding. */
   FIX_FTFY,
-  /* As that tokenizer without ftfy: removes control and format characters, and makes each Chinese character a word. */
+  /* Cleans as transformers' CLIPTokenizer without ftfy: removes control and format characters, and makes each Chinese
+   * character a word. */
   FIX_BASIC,
-  FIX_FAST, /* as the fast tokenizer, the only one in transformers 5: changes nothing */
+  /* Changes nothing but the composition to NFC, as transformers' fast tokenizer does, which is the only one in
+   * transformers 5. */
+  FIX_FAST,
 };
 
 /* Appends the cleaned text in NFC. The text is UTF-8. */

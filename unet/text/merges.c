@@ -6,7 +6,7 @@
 #include "unet/base/text.h"
 #include "unet/text/tokenizer_impl.h"
 
-/* --- bytes --- */
+/* --- tokens of single bytes --- */
 
 void tokenizer_byte_char(int byte, char text[3]) {
   int c = byte, others = 0;
@@ -36,13 +36,14 @@ void tokenizer_find_bytes(struct tokenizer_files *files, const struct vocabulary
     }
 }
 
-/* --- merges --- */
+/* --- reading the list of merges --- */
 
 static int refuse_pair(const char *path, int rank, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: merge %d is not two tokens; fetch the file again", path, rank + 1);
 }
 
-/* Adds the merge of left, which has `length` bytes, and right. Both and their concatenation must be tokens. */
+/* Adds a merge of two tokens to the list: `left`, which has `length` bytes, and `right`. Both and their concatenation
+ * must be in the vocabulary. */
 static int add_merge(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *left,
                      size_t length, const char *right, const char *path, struct error *err) {
   int rank = (int)files->bpe.count;
@@ -60,7 +61,7 @@ static int add_merge(struct tokenizer_files *files, const struct vocabulary *voc
   return 0;
 }
 
-/* Adds a merge that is written as one text, "left right". */
+/* Adds a merge that the file writes as one text, "left right", to the list. */
 static int add_pair(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *pair,
                     const char *path, struct error *err) {
   const char *space = strchr(pair, ' ');
@@ -96,7 +97,7 @@ int tokenizer_parse_merges(struct tokenizer_files *files, const struct vocabular
   return 0;
 }
 
-/* Adds an item of tokenizer.json's list: "left right", or since 2024 ["left", "right"]. */
+/* Adds a merge from an item of tokenizer.json's list: "left right", or since 2024 ["left", "right"]. */
 static int add_item(struct tokenizer_files *files, const struct vocabulary *vocabulary, const cJSON *item,
                     const char *path, struct error *err) {
   const char *left = cJSON_GetStringValue(cJSON_GetArrayItem(item, 0)),
@@ -122,7 +123,7 @@ int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary
 }
 
 /* Counts the vocabulary's tokens that are neither bytes, nor added tokens, nor results of a merge. Returns 0 if the
- * vocabulary lacks some byte: it is then not from byte-pair training, and nothing can be told. */
+ * vocabulary lacks some byte: it does not come from byte-pair training then, and the count would say nothing. */
 static size_t count_unmade(const struct tokenizer_files *files, const struct vocabulary *vocabulary, bool *made) {
   size_t count = 0;
   for (int i = 0; i < 2 * 256; i++) {

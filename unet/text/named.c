@@ -23,8 +23,8 @@ static size_t skip_spaces(const char *text, size_t at) {
   return at;
 }
 
-/* Reads NAME:WEIGHT up to the closing bracket. A third field, such as ComfyUI's weight of the text encoder, belongs to
- * the whole, but to neither name nor weight. */
+/* Reads NAME:WEIGHT up to the closing bracket. A third field, such as ComfyUI's weight of the text encoder, is
+ * skipped. */
 static void read_network(const char *text, size_t at, struct named *named) {
   size_t end = named->start + named->length - 1;
   named->name = at = skip_spaces(text, at);
@@ -47,14 +47,15 @@ static const struct word *find_word(const char *text) {
   return NULL;
 }
 
-/* Reads an unclosed bracket at `at`, up to the end of the name that begins at `name`. */
+/* Reads the name after a bracket that is never closed. at: position of the bracket; name: position at which the name
+ * begins. */
 static bool read_open(const char *text, size_t at, size_t name, struct named *named) {
   size_t size = strcspn(text + name, " \t\r\n,<>"), length = name + size - at;
   *named = (struct named){.kind = NAMED_OPEN, .start = at, .length = length, .name = at, .name_length = length};
   return size > 0;
 }
 
-/* Reads <...> at an opening bracket. */
+/* Reads <...>; `at` is the position of the opening bracket. */
 static bool read_bracket(const char *text, size_t at, struct named *named) {
   size_t inside = skip_spaces(text, at + 1), length = strcspn(text + at + 1, "<>");
   const struct word *word = find_word(text + inside);

@@ -10,20 +10,21 @@ enum named_kind {
   NAMED_LORA,      /* <lora:NAME>, <lora:NAME:WEIGHT>, <lyco:NAME:WEIGHT> */
   NAMED_NETWORK,   /* <hypernet:NAME:WEIGHT> */
   NAMED_EMBEDDING, /* embedding:NAME */
-  NAMED_TOKEN,     /* <NAME>, a word that an embedding or the tokenizer may have added */
-  NAMED_OPEN,      /* <lora:NAME:WEIGHT without a closing bracket */
+  NAMED_TOKEN,     /* <NAME>: a word that a textual inversion or the tokenizer may have added */
+  NAMED_OPEN,      /* <lora:NAME:WEIGHT whose closing bracket is missing */
 };
 
 struct named {
   enum named_kind kind;
-  size_t start, length; /* position and length in the text */
+  size_t start, length; /* position and length, in bytes, of the whole expression in the text */
   size_t name, name_length;
-  size_t weight, weight_length; /* position and length of the weight; length 0: there is none */
+  /* position and length, in bytes, of the weight in the text; length 0: there is no weight */
+  size_t weight, weight_length;
 };
 
-/* Finds the first name at or after `from`. Returns false if there is none. */
+/* Finds the first name of a file at or after `from`. Returns false if there is none. */
 bool named_find(const char *text, size_t from, struct named *named);
-/* Returns the text without the names of networks. The caller frees it. NULL: out of memory. */
+/* Returns the text without expressions that name networks (<lora:...>). The caller frees it. NULL: out of memory. */
 char *named_take_out(const char *text);
 
 #endif

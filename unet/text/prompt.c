@@ -6,21 +6,23 @@
 
 enum { BACKTRACK_MAX = 20 };
 
-/* The chunk that is being filled. */
+/* The prompt that is being split into chunks, and the state of its present chunk. */
 struct filling {
   struct prompt *prompt;
   const struct tokenizer *tokenizer;
   enum text_fix fix;
-  /* Tokens of a chunk, with start and end token; how many of these the text may have: length - 2. */
+  /* length: number of tokens of a chunk, with start and end token; room: how many of them the text may have, length -
+   * 2. */
   int length, room;
-  int comma; /* id of the comma's token; -1: the comma is not a single token */
-  int done;  /* number of chunks, including those beyond PROMPT_CHUNKS_MAX */
+  int comma; /* id of the token for a comma; -1: a comma is not a single token */
+  int done;  /* number of chunks completed so far, including those beyond PROMPT_CHUNKS_MAX */
   int ids[PROMPT_LENGTH_MAX];
   float weights[PROMPT_LENGTH_MAX];
-  int count, last_comma; /* text tokens in this chunk so far; index in ids of the last comma, -1: none */
+  /* count: number of the text's tokens in this chunk so far; last_comma: index in ids of the last comma, -1: none */
+  int count, last_comma;
 };
 
-/* Writes a chunk's ids and weights. weights NULL: all are 1. */
+/* Writes a chunk's ids and weights. If weights is NULL, all weights are 1. */
 static void fill_chunk(struct prompt_chunk *chunk, const struct tokenizer *tokenizer, const int *ids,
                        const float *weights, int count, int length) {
   tokenizer_frame(tokenizer, ids, count, chunk->ids, length);
@@ -39,8 +41,8 @@ static void next_chunk(struct filling *f) {
   f->last_comma = -1;
 }
 
-/* Ends a full chunk: after its last comma if that is near, else here. The tokens after the comma begin the next
- * chunk. */
+/* Ends the present chunk, which is full: after its last comma if fewer than BACKTRACK_MAX tokens follow it, else at its
+ * end. The tokens after the comma begin the next chunk. */
 static void end_full_chunk(struct filling *f) {
   int kept = f->count, moved = 0;
   if (f->last_comma >= 0 && f->count - f->last_comma <= BACKTRACK_MAX) {

@@ -15,19 +15,20 @@ enum {
 
 struct prompt_chunk {
   int ids[PROMPT_LENGTH_MAX];
-  float weights[PROMPT_LENGTH_MAX]; /* weight of each token; 1 leaves its encoding unchanged */
+  float weights[PROMPT_LENGTH_MAX]; /* weight of each token; with 1 its encoding is not changed */
 };
 
 struct prompt {
-  int count;                                     /* number of chunks, at least 1 */
-  struct prompt_chunk chunks[PROMPT_CHUNKS_MAX]; /* chunks after `count` are those of the empty prompt */
-  int words;                                     /* number of tokens of the text, without start and end tokens */
-  int left_out;                                  /* number of the text's tokens that did not fit into the chunks */
+  int count; /* number of chunks, at least 1 */
+  /* the chunks; the entries from index `count` on are chunks of the empty prompt */
+  struct prompt_chunk chunks[PROMPT_CHUNKS_MAX];
+  int words;    /* number of tokens that the text has, without start and end tokens */
+  int left_out; /* number of tokens of the text that were left out, because the chunks were full */
 };
 
-/* Fills *prompt from spans with weights, split as AUTOMATIC1111 does: if at most 20 tokens lie between the last comma
- * and the end of a chunk, they move to the next chunk; BREAK begins a new chunk. length: tokens of a chunk, at least
- * 3. */
+/* Fills *prompt from spans with weights, split as AUTOMATIC1111 does: if fewer than 20 tokens lie between the last
+ * comma and the end of a full chunk, these tokens move to the next chunk; BREAK begins a new chunk. length: number of
+ * tokens in a chunk, 3 to PROMPT_LENGTH_MAX. Returns 0, or -1 with err. */
 int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const struct spans *spans,
                       int length, struct error *err);
 /* Fills *prompt as diffusers does: with one chunk. Tokens that do not fit are left out. */

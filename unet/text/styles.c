@@ -16,8 +16,8 @@
 
 #define STYLES_LIMIT ((size_t)1 << 20)
 
-/* The parsed file. styles and moods (NULL: none) are objects in it that list phrases; standard (NULL: none) is the
- * default style. */
+/* The parsed file. styles and moods (NULL: none) are JSON objects with lists of phrases; standard is the name of the
+ * style that is used for prompts which name none (NULL: none). */
 struct styles {
   cJSON *root;
   const cJSON *styles, *moods, *standard;
@@ -64,7 +64,8 @@ static int read_phrases(struct styles *styles, const char *path, struct error *e
   return 0;
 }
 
-/* True for multiples of a cell of the latent that divide the sizes of pictures. */
+/* Returns true if the number is a valid "lattice" (side in pixels of the cells by which frames may be shifted): a
+ * multiple of the 8 pixels that a latent's sample covers, up to 64. */
 static bool is_lattice(const cJSON *value) {
   int side = cJSON_IsNumber(value) ? value->valueint : 0;
   return value->valuedouble == side && (side == 8 || side == 16 || side == 32 || side == 64);
@@ -132,7 +133,8 @@ const char *styles_name(const struct styles *styles, int index) {
   return cJSON_GetArrayItem(styles->styles, index)->string;
 }
 
-/* Returns true for a letter, a digit, a mark on one, and a byte that is not UTF-8. */
+/* Returns true if the character at `at` is part of a word: a letter, a digit, an accent on one, or a byte that is not
+ * UTF-8. */
 static bool is_word(const char *at) {
   utf8proc_int32_t character;
   if (utf8proc_iterate((const utf8proc_uint8_t *)at, -1, &character) <= 0)
@@ -145,7 +147,7 @@ static bool is_inside(const char *at) {
   return ((unsigned char)*at & 0xc0) == 0x80;
 }
 
-/* Returns the beginning of the character before `at`. */
+/* Returns the beginning of the character that ends before `at`. */
 static const char *before(const char *text, const char *at) {
   do
     at--;
@@ -180,7 +182,7 @@ const char *styles_default(const struct styles *styles) {
   return styles && styles->standard ? styles->standard->string : NULL;
 }
 
-/* Returns the longest of a mood's phrases that the text contains; NULL: none. */
+/* Returns the longest phrase of a mood (a list of phrases such as "at night") that the text contains; NULL: none. */
 static const char *find_mood(const cJSON *mood, const char *text) {
   const char *found = NULL;
   const cJSON *phrase;
@@ -191,7 +193,8 @@ static const char *find_mood(const cJSON *mood, const char *text) {
   return found;
 }
 
-/* Returns true if the text has no words, or only those of one phrase of a mood. */
+/* Returns true if the text has no words, or if its words are one phrase of a mood, such as "at night", and no
+ * others. */
 static bool is_mood(const cJSON *moods, const char *text) {
   const char *end = text + strlen(text);
   while (*text && (is_inside(text) || !is_word(text)))

@@ -1,13 +1,15 @@
 /* styles.json of a model folder: the styles that a model was trained on, if these are a closed set, and how it was
  * trained.
  *
- * {"styles": {"oil": ["oil painting", "oil on canvas"], ...}, "moods": {"night": ["at night"], ...}}
+ *   {"styles": {"oil": ["oil painting", "oil on canvas"], ...}, "moods": {"night": ["at night"], ...}}
  *
- * It maps names for people to the phrases that mean them. "moods" may be missing, and so may
+ * It maps each style's name to the phrases of a prompt that mean this style. "moods" lists, in the same form,
+ * phrases that a prompt may have besides a style. "moods" may be missing, and so may
+ *
  *   "default": "photo"     the style that is used for prompts which name none
  *   "strength": "blend"    trained from pure noise only: strength blends the model's picture with the input
  *   "guidance": false      trained with one prompt for each picture: guidance would spoil the pictures
- *   "lattice": 16          its texture repeats after so many pixels: see model_lattice */
+ *   "lattice": 16          a frame shifted by multiples of so many pixels becomes the same picture, shifted */
 #ifndef UNET_TEXT_STYLES_H
 #define UNET_TEXT_STYLES_H
 
@@ -17,9 +19,10 @@
 
 struct styles;
 
-/* Reads the file. If there is no such file, this succeeds and *styles is NULL. The caller closes *styles. */
+/* Reads styles.json. If there is no such file, this succeeds and *styles is NULL. The caller closes *styles. Returns 0,
+ * or -1 with err. */
 int styles_open(struct styles **styles, const char *path, struct error *err);
-void styles_close(struct styles **styles); /* Frees the list. Stores NULL; takes NULL. */
+void styles_close(struct styles **styles); /* Frees the list. *styles becomes NULL; does nothing if it is NULL. */
 
 int styles_count(const struct styles *styles); /* Returns the number of styles; 0 for NULL. */
 const char *styles_name(const struct styles *styles, int index);
@@ -27,15 +30,22 @@ const char *styles_name(const struct styles *styles, int index);
  * NULL, because a model without a list accepts any prompt. */
 bool styles_match(const struct styles *styles, const char *text);
 
-/* Returns the name of the default style; NULL: there is none. */
+/* Returns the name of the style that is used for prompts which name none; NULL: the model has no such style. */
 const char *styles_default(const struct styles *styles);
-/* Returns the prompt that is to be encoded for a text. The caller frees it. NULL: out of memory. A text that names a
- * style, consists of a mood alone, or is empty is returned unchanged. Any other text is replaced by the first phrase of
- * the default style, if there is one, followed by the moods that the text names. */
+/* Returns the prompt that is to be encoded for a text. The caller frees it. NULL: out of memory. Moods are phrases,
+ * such as "at night", that a prompt may have besides a style. A text that names a style, consists of a mood alone, or
+ * is empty is returned unchanged. Any other text is replaced by the first phrase of the default style, if there is one,
+ * followed by the moods that the text names. */
 char *styles_prompt(const struct styles *styles, const char *text);
 
-bool styles_blends(const struct styles *styles);           /* Returns true for "strength": "blend"; false for NULL. */
-int styles_lattice(const struct styles *styles);           /* Returns "lattice"; 0 if it is missing, and for NULL. */
-bool styles_refuses_guidance(const struct styles *styles); /* Returns true for "guidance": false; false for NULL. */
+/* Returns true if the file has "strength": "blend", which means that the model was trained from pure noise only, so
+ * that strength must blend its picture with the input. Returns false for NULL. */
+bool styles_blends(const struct styles *styles);
+/* Returns the number in "lattice": a frame that is shifted by multiples of so many pixels becomes the same picture,
+ * shifted. 0 if the field is missing, and for NULL. */
+int styles_lattice(const struct styles *styles);
+/* Returns true if the file has "guidance": false, which means that guidance would spoil the model's pictures; false for
+ * NULL. */
+bool styles_refuses_guidance(const struct styles *styles);
 
 #endif

@@ -14,8 +14,8 @@ struct reader {
   const char *text;
   size_t length, at;
   struct spans *spans;
-  bool *plain; /* for each byte: it is a bracket that is read as text */
-  /* For each open bracket: index of the first span inside it. */
+  bool *plain; /* for each byte of the text: true if it is a bracket that is read as text, not as syntax */
+  /* For each open round or square bracket: index of the first span inside it. */
   int *round, *square;
   int rounds, squares;
   bool failed;
@@ -25,7 +25,7 @@ static bool is_special(char c) {
   return c && strchr("\\()[]:", c);
 }
 
-/* --- words --- */
+/* --- finding keywords such as BREAK in the prompt --- */
 
 static bool is_word(const char *at, size_t length) {
   utf8proc_int32_t c;
@@ -38,7 +38,7 @@ static bool is_word(const char *at, size_t length) {
          (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
 }
 
-/* Returns true if a letter or digit ends at `at`. */
+/* Returns true if the character before `at` is a letter, a digit or an underscore. */
 static bool is_word_before(const char *text, size_t at) {
   size_t from = at;
   while (from && at - from < 4) {
@@ -49,8 +49,8 @@ static bool is_word_before(const char *text, size_t at) {
   return at && is_word(text + from, at - from);
 }
 
-/* Returns the position of the next `word` that stands alone, without letters or digits next to it, from `at` on;
- * `length`: there is none. */
+/* Returns the position of the next `word` that stands alone, without letters, digits or underscores next to it, from
+ * `at` on. Returns `length` if there is none. */
 static size_t find_word(const char *text, size_t length, size_t at, const char *word) {
   size_t size = strlen(word);
   for (; at + size <= length; at++)
@@ -59,7 +59,7 @@ static size_t find_word(const char *text, size_t length, size_t at, const char *
   return length;
 }
 
-/* --- spans --- */
+/* --- adding spans (text with one weight) to the result --- */
 
 static void add_span(struct reader *r, const char *text, size_t length, bool ends_chunk) {
   struct spans *s = r->spans;
@@ -105,11 +105,13 @@ static void add_words(struct reader *r, size_t from, size_t to) {
 
 /* --- square brackets that have a meaning in AUTOMATIC1111, and are plain text here --- */
 
-/* An open square bracket. In AUTOMATIC1111's interface it would be a schedule, [a:b:0.5], or an alternation, [a|b]. */
+/* An open square bracket that may be a schedule, [a:b:0.5], or an alternation, [a|b], as in AUTOMATIC1111's
+ * interface. */
 struct editing {
-  size_t at, colon; /* position of the last colon directly inside; `at` if there is none */
-  int depth;        /* number of round brackets around this square bracket that are open */
-  bool bar;         /* there is a | directly inside */
+  /* at: position of the bracket; colon: position of the last colon directly inside it, or `at` if there is none */
+  size_t at, colon;
+  int depth; /* number of round brackets that are open around this square bracket */
+  bool bar;  /* true: there is a | directly inside the bracket */
 };
 
 static bool is_number(const char *text, size_t length) {
@@ -123,7 +125,7 @@ static bool is_number(const char *text, size_t length) {
   return digits && dots < 2;
 }
 
-/* Returns true if the text is a number, apart from spaces around it. */
+/* Returns true if the text consists of one number, with or without spaces around it. */
 static bool is_lone_number(const char *text, size_t length) {
   while (length && isspace((unsigned char)*text))
     text++, length--;
@@ -148,7 +150,7 @@ static void look_at(struct editing *top, size_t at, char c, int depth) {
   top->bar |= c == '|';
 }
 
-/* Marks the brackets of schedules, [a:b:0.5], and of alternations, [a|b], as text. */
+/* Marks the brackets of schedules, [a:b:0.5], and of alternations, [a|b], so that they are read as text. */
 static void find_editing(struct reader *r, struct editing *open) {
   int count = 0, depth = 0;
   for (size_t at = 0; at < r->length; at++) {
@@ -166,9 +168,10 @@ static void find_editing(struct reader *r, struct editing *open) {
   }
 }
 
-/* --- reading --- */
+/* --- reading the prompt from left to right --- */
 
-/* Returns the length in bytes of ": number )" at the colon; 0: it does not match. The number is [*from, *to). */
+/* Matches ": number )", beginning at a colon, and returns its length in bytes; 0: the text does not match. The number
+ * is at [*from, *to). */
 static size_t match_weight(const char *text, size_t *from, size_t *to) {
   size_t at = 1;
   while (isspace((unsigned char)text[at]))
@@ -259,7 +262,7 @@ static void read_all(struct reader *r) {
     weigh(r, r->square[i], square_weight);
 }
 
-/* --- finishing --- */
+/* --- finishing the list of spans --- */
 
 static double within_range(double weight, unsigned *notes) {
   if (fabs(weight) <= SYNTAX_WEIGHT_MAX)

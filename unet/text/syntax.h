@@ -9,27 +9,28 @@
 /* The largest weight, positive or negative; larger ones are limited to it. */
 enum { SYNTAX_WEIGHT_MAX = 10 };
 
-/* A part of the text with one weight. Spans are tokenized separately. */
+/* A part of the prompt's text whose words have one weight. Spans are tokenized separately. */
 struct span {
-  size_t start, length; /* position and length in spans.text */
+  size_t start, length; /* position and length of the span in spans.text, in bytes */
   double weight;
-  bool ends_chunk; /* the span has no text, and the next span begins a new chunk */
+  bool ends_chunk; /* true: the span has no text, and stands for BREAK: the next span begins a new chunk of tokens */
 };
 
 /* Parts of a prompt that are read differently than in AUTOMATIC1111, or than the user may expect, one bit each. */
 enum syntax_note {
-  NOTE_SCHEDULE = 1,    /* [a:b:0.5] is plain text */
-  NOTE_ALTERNATION = 2, /* [a|b] is plain text */
-  NOTE_AND = 4,         /* AND is a plain word */
-  NOTE_NUMBER = 8,      /* (a:1e3), (a:nan), (a:1.2.3): the weight is not a number, and is read as text */
-  NOTE_RANGE = 16,      /* a weight was limited to SYNTAX_WEIGHT_MAX */
+  NOTE_SCHEDULE = 1,    /* the text has a schedule, [a:b:0.5], which is read as plain text */
+  NOTE_ALTERNATION = 2, /* the text has an alternation, [a|b], which is read as plain text */
+  NOTE_AND = 4,         /* the text has AND, which is read as a plain word */
+  /* the text has a weight that is not a number, as in (a:1e3), (a:nan), (a:1.2.3); it is read as text */
+  NOTE_NUMBER = 8,
+  NOTE_RANGE = 16, /* a weight was limited to SYNTAX_WEIGHT_MAX */
   NOTES = 5
 };
 
 struct spans {
   char *text; /* the text without brackets and weights */
   struct span *list;
-  int count, room; /* at least one span */
+  int count, room; /* count: number of spans, at least one; room: number of spans for which memory is allocated */
   unsigned notes;
 };
 
@@ -39,7 +40,7 @@ struct spans {
 int spans_read(struct spans *spans, const char *text);
 void spans_free(struct spans *spans);
 
-/* Returns a note as a sentence for people. */
+/* Returns the note as a sentence for people. */
 const char *syntax_note_text(enum syntax_note note);
 
 #endif

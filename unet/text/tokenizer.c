@@ -20,8 +20,8 @@ struct tokenizer {
   pcre2_match_data *match;
 };
 
-/* CLIP's regular expression. A space replaces \s of the published one, because all white space has become spaces
- * before. */
+/* CLIP's regular expression for words. It has a space where the published one has \s, because all white space was
+ * replaced by spaces before. */
 static const char words_pattern[] =
     "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|\\p{L}+|\\p{N}|[^ \\p{L}\\p{N}]+";
 
@@ -54,8 +54,8 @@ static bool is_space(utf8proc_int32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* is_cased: upper, lower and title case letters. is_case_ignorable: characters that may stand between the letters of a
- * word, such as an apostrophe. */
+/* is_cased returns true for upper, lower and title case letters; is_case_ignorable for characters that may stand
+ * between the letters of a word, such as an apostrophe. */
 static bool is_cased(utf8proc_int32_t c) {
   utf8proc_category_t category = utf8proc_category(c);
   return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL || category == UTF8PROC_CATEGORY_LT;
@@ -73,7 +73,7 @@ static bool is_case_ignorable(utf8proc_int32_t c) {
          category == UTF8PROC_CATEGORY_LM || category == UTF8PROC_CATEGORY_SK;
 }
 
-/* Returns true if another letter of the same word follows. */
+/* Returns true if another letter of the same word follows the position `at`. */
 static bool is_followed(struct text text, size_t at) {
   utf8proc_int32_t c = '.';
   while (at < text.length && is_case_ignorable(c))
@@ -81,8 +81,9 @@ static bool is_followed(struct text text, size_t at) {
   return is_cased(c);
 }
 
-/* Appends the text in lower case, each run of white space as one space. U+0130 is the only character whose lower case
- * has two code points. final_sigma: a sigma at the end of a word has its other form, as in Python. */
+/* Appends the text in lower case, with all white space between two words as one space. (U+0130 is the only character
+ * whose lower case has two code points.) final_sigma: a sigma at the end of a word gets the form that Greek has there,
+ * as in Python. */
 static void add_folded(struct builder *b, struct text text, bool final_sigma) {
   bool after_space = false, after_letter = false;
   utf8proc_int32_t c;
@@ -102,8 +103,8 @@ static void add_folded(struct builder *b, struct text text, bool final_sigma) {
   }
 }
 
-/* Cleans the text (fix.h), brings it to NFC, and folds it. The caller frees result->bytes, which ends with a zero byte
- * that result->length does not count. */
+/* Cleans the text (fix.h), brings it to NFC, lower case and single spaces. The caller frees result->bytes, which ends
+ * with a zero byte that result->length does not count. */
 static int normalise(enum text_fix fix, struct text text, struct text *result) {
   struct builder fixed = {0}, b = {0};
   add_fixed(&fixed, fix, text.bytes, text.length);
@@ -144,9 +145,10 @@ static int encode_word(const struct tokenizer *t, struct text word, struct token
   return failed ? -1 : 0;
 }
 
-/* Encodes one match of the expression. A marker that is matched here was written in capitals, since others are added
- * tokens. The fast tokenizer splits it into three words, because it splits by an expression without the markers; the
- * other one makes it the marker's token. */
+/* Encodes one match of the regular expression for words. If it is a marker such as <|endoftext|>, the prompt had it in
+ * capitals, because markers in small letters were found before as added tokens. transformers' slow tokenizer (any fix
+ * but FIX_FAST) encodes it as the marker's token. The fast tokenizer (FIX_FAST), whose expression has no markers,
+ * splits it into three words. */
 static int encode_piece(const struct tokenizer *t, enum text_fix fix, struct text piece, struct token_list *sink) {
   bool marker = piece.length > 4 && !memcmp(piece.bytes, "<|", 2) && piece.bytes[2] >= 'a' && piece.bytes[2] <= 'z';
   if (!marker)
@@ -160,14 +162,14 @@ static int encode_piece(const struct tokenizer *t, enum text_fix fix, struct tex
              : 0;
 }
 
-/* The arguments of all steps by which a text becomes tokens. */
+/* Arguments that the functions that encode a text as tokens have in common. */
 struct encoding {
   const struct tokenizer *t;
   enum text_fix fix;
   struct token_list *list;
 };
 
-/* Encodes normalised text that contains no added tokens. */
+/* Encodes a part of a normalised text that contains no added tokens. */
 static int encode_words(const struct encoding *e, struct text text) {
   const PCRE2_SIZE *range = pcre2_get_ovector_pointer(e->t->match);
   size_t at = 0;
@@ -183,10 +185,10 @@ static int encode_words(const struct encoding *e, struct text text) {
   return 0;
 }
 
-/* Returns true if a token is to be looked for in normalised text, or in the text as written. The fast tokenizer decides
- * this by the token's kind. The other one finds all tokens in the text as written. A token whose entry says
- * `normalized` is also found in normalised text here, because the same word in capitals is then meant to be this
- * token. */
+/* Returns true if a token is to be looked for in normalised text (normalised true) or in the text as written (false).
+ * transformers' fast tokenizer (FIX_FAST) decides this by the token's kind; its slow tokenizer finds all tokens in the
+ * text as written. With the slow one, a token whose entry says `normalized` is found here in normalised text, too,
+ * because the same word in capitals is then meant to be this token. */
 static bool is_looked_for(const struct encoding *e, bool normalised, const struct added_token *added) {
   if (e->fix == FIX_FAST)
     return normalised == added->normalised;
@@ -197,7 +199,7 @@ static const char *added_text(const struct added_token *added, bool normalised) 
   return normalised && added->folded ? added->folded : added->text;
 }
 
-/* Returns the longest added token with which the text begins; NULL: none. */
+/* Returns the longest added token with which the text begins; NULL: it begins with none. */
 static const struct added_token *match_added(const struct encoding *e, bool normalised, struct text text) {
   const struct added_token *best = NULL;
   size_t best_length = 0;
@@ -234,7 +236,8 @@ static const struct added_token *find_text(const struct tokenizer *t, const char
   return NULL;
 }
 
-/* Appends the token. A word that was learned as several tokens, "<toy>", "<toy>_1", "<toy>_2", gets all of them. */
+/* Appends an added token. A word that was learned as several tokens, "<toy>", "<toy>_1", "<toy>_2", gets all of
+ * them. */
 static int emit_added(const struct encoding *e, const struct added_token *added) {
   char name[256];
   const struct added_token *next = added;
@@ -247,7 +250,8 @@ static int emit_added(const struct encoding *e, const struct added_token *added)
   return 0;
 }
 
-/* Encodes the text between two added tokens. */
+/* Encodes a part of the text that is between two added tokens. normalised: true: the text was normalised, and is split
+ * into words; false: it is normalised first. */
 static int encode_stretch(const struct encoding *e, bool normalised, struct text text) {
   if (normalised)
     return encode_words(e, text);
@@ -259,8 +263,8 @@ static int encode_stretch(const struct encoding *e, bool normalised, struct text
   return result;
 }
 
-/* Splits the text at added tokens. This is done first with the text as written, and then with the normalised text
- * between the tokens that were found. */
+/* Splits the text at added tokens, and encodes the parts. It is called first for the text as written, and then for the
+ * normalised text between the tokens that were found. */
 static int encode_stage(const struct encoding *e, bool normalised, struct text text) {
   size_t start = 0;
   while (start < text.length) {
@@ -309,7 +313,7 @@ int tokenizer_encode(struct tokenizer *t, enum text_fix fix, const char *text, i
   return result;
 }
 
-/* Normalises the texts of those added tokens that are looked for in normalised text. */
+/* Normalises the texts of those added tokens for which normalised text is searched. */
 static int normalise_added(struct tokenizer *t, struct error *err) {
   for (int i = 0; i < t->files.added_count; i++) {
     struct added_token *added = &t->files.added[i];
@@ -323,7 +327,7 @@ static int normalise_added(struct tokenizer *t, struct error *err) {
   return 0;
 }
 
-/* Finishes the tokenizer after its files were read. */
+/* Makes the tokenizer ready for use after its files were read, and stores it in *result. */
 static int finish(struct tokenizer **result, struct tokenizer *tokenizer, int status, struct error *err) {
   if (status || normalise_added(tokenizer, err) || compile_words(tokenizer, err)) {
     tokenizer_close(&tokenizer);
@@ -381,7 +385,8 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
-/* Returns true if the text is an added token of the kind that is looked for in such text. */
+/* Returns true if the whole text is an added token, and one that is looked for in such a text. normalised: true: the
+ * text was normalised; false: it is as written. */
 static bool is_added(const struct encoding *e, bool normalised, struct text text) {
   for (int i = 0; i < e->t->files.added_count; i++) {
     const struct added_token *added = &e->t->files.added[i];

@@ -6,9 +6,10 @@
 
 #include "unet/text/tokenizer_impl.h"
 
-enum { CLIP_MERGES = 48894 /* number of the file's merges that CLIP uses */, CLIP_TEXT_MAX = 1 << 20 };
+enum { CLIP_MERGES = 48894 /* number of merges of the published list that CLIP uses */, CLIP_TEXT_MAX = 1 << 20 };
 
-/* Reads the file's first line, which names it, and the merges into text, which has CLIP_TEXT_MAX bytes. */
+/* Reads CLIP's list of merges from a gzip file into text, which has CLIP_TEXT_MAX bytes: a first line that names the
+ * list, then one merge on each line. What follows CLIP_MERGES merges is cut off. Returns 0, or -1 with err. */
 static int read_clip(char *text, const char *path, struct error *err) {
   gzFile file = gzopen(path, "rb");
   int length = file ? gzread(file, text, CLIP_TEXT_MAX - 1) : -1;
@@ -30,8 +31,8 @@ static bool add_clip_token(cJSON *vocabulary, const char *text, int id) {
   return cJSON_AddNumberToObject(vocabulary, text, id);
 }
 
-/* Builds the vocabulary in CLIP's order: the characters of bytes, printable ones first; the same at the end of a word;
- * the results of the merges; start and end token. */
+/* Builds the vocabulary in CLIP's order: first the characters that stand for single bytes, printable ones first; then
+ * the same characters at the end of a word; then the results of the merges; at last the start and end token. */
 static cJSON *clip_vocabulary(const char *merges) {
   cJSON *vocabulary = cJSON_CreateObject();
   int id = 0;
@@ -40,7 +41,9 @@ static cJSON *clip_vocabulary(const char *merges) {
     for (int byte = 0; byte < 256; byte++) {
       char text[8];
       tokenizer_byte_char(byte, text);
-      bool printable = (unsigned char)text[0] < 0xC4; /* the characters of all other bytes are from U+0100 on */
+      /* UTF-8 from 0xC4 on is U+0100 and above, where the characters that stand for bytes without a printable one
+       * begin */
+      bool printable = (unsigned char)text[0] < 0xC4;
       if (printable == (i % 2 == 0))
         good = good && add_clip_token(vocabulary, i < 2 ? text : strcat(text, "</w>"), id++);
     }

@@ -13,7 +13,7 @@
 #define VOCABULARY_LIMIT ((size_t)16 << 20)
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
-/* The state that is needed only while a folder is read. */
+/* Data that are needed only while a tokenizer's folder is read. */
 struct reading {
   struct tokenizer_files *files;
   const char *folder;
@@ -21,7 +21,7 @@ struct reading {
   struct listing listings[LISTINGS];
 };
 
-/* --- files --- */
+/* --- reading the tokenizer's files as JSON --- */
 
 /* Reads and parses the file in the folder. listing->path becomes its path, even after a failure. */
 static int read_json(struct listing *listing, const char *folder, const char *name, size_t limit, struct error *err) {
@@ -65,7 +65,8 @@ static int read_listings(struct reading *r, struct error *err) {
   return 0;
 }
 
-/* Reads model_max_length. It may be missing, or a huge number that means no limit; then `longest` stays 0. */
+/* Reads model_max_length into `longest`. If the field is missing, or is a huge number that means no limit, `longest`
+ * stays 0. */
 static void read_longest(struct reading *r) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(r->listings[LISTING_CONFIG].json, "model_max_length");
   if (cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble < ID_MAX)
@@ -80,7 +81,7 @@ static int add_tokens(struct reading *r, struct error *err) {
   return 0;
 }
 
-/* --- vocab.json and merges.txt --- */
+/* --- a tokenizer in two files, vocab.json and merges.txt --- */
 
 static int read_merges(struct reading *r, struct error *err) {
   char *path = text_path(r->folder, "merges.txt"), *text = NULL;
@@ -102,7 +103,7 @@ static int read_two(struct reading *r, struct error *err) {
   return result;
 }
 
-/* --- tokenizer.json --- */
+/* --- a tokenizer in one file, tokenizer.json --- */
 
 static int refuse_model(const char *path, const char *field, const cJSON *value, const char *wanted,
                         struct error *err) {
@@ -111,7 +112,8 @@ static int refuse_model(const char *path, const char *field, const cJSON *value,
                    field, text ? text_quote(text).text : "no text", wanted);
 }
 
-/* Refuses models other than byte pairs with a mark at the end of words. Early files do not name the type. */
+/* Refuses tokenizers other than byte-pair encoding with the mark </w> at the end of words. Early files do not name the
+ * model's type. */
 static int check_model(const cJSON *model, const char *path, struct error *err) {
   const cJSON *type = cJSON_GetObjectItemCaseSensitive(model, "type"),
               *suffix = cJSON_GetObjectItemCaseSensitive(model, "end_of_word_suffix");

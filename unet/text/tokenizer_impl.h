@@ -1,4 +1,4 @@
-/* The declarations that the files reading a tokenizer's folder share.
+/* Declarations shared by the files that read a tokenizer's folder.
  *
  * vocabulary.c       finds tokens by text and by id
  * merges.c           the tokens of bytes, and the merges of pairs
@@ -16,10 +16,10 @@
 
 enum { ID_MAX = 1 << 22 };
 
-/* --- vocabulary.c --- */
+/* --- vocabulary.c: finding tokens by text and by id --- */
 
 struct token {
-  const char *text; /* NULL: the entry is free */
+  const char *text; /* the token's text; NULL: the entry is free */
   int id;
 };
 
@@ -27,49 +27,51 @@ struct token {
 struct vocabulary {
   const char *path, *name; /* path of the file, and name of the list for messages: "vocab.json" */
   struct token *table;
-  /* capacity is a power of two and at least twice count, so that searches are short and always end */
+  /* capacity: number of entries of the hash table, a power of two; count: number of tokens in it, at most half of the
+   * capacity, so that searches are short and always end */
   size_t capacity, count;
-  const char **text; /* text of each id; NULL: none */
-  int ids;           /* highest id + 1 */
+  const char **text; /* text of the token with each id; NULL: no token has this id */
+  int ids;           /* 1 more than the highest id of a token */
 };
 
-/* Lists the tokens of an object. Fails if a token has no id, or the id of another token. json, path and name are
+/* Lists the tokens of a JSON object. Fails if a token has no id, or the id of another token. json, path and name are
  * borrowed. vocabulary_free must be called afterwards, even after a failure. */
 int vocabulary_init(struct vocabulary *vocabulary, const cJSON *json, const char *path, const char *name,
                     struct error *err);
 void vocabulary_free(struct vocabulary *vocabulary);
-/* Returns the id of a token, or -1. */
+/* Returns the id of a token; -1: the vocabulary has no such token. */
 int vocabulary_find(const struct vocabulary *vocabulary, const char *text);
-/* Returns the token of an id; NULL: there is none. */
+/* Returns the text of the token with an id; NULL: there is none. */
 const char *vocabulary_text(const struct vocabulary *vocabulary, int id);
 
-/* Reads an id. Returns false if it is not a whole number from 0 to ID_MAX - 1. */
+/* Reads a token's id from a JSON value. Returns false if that is not a whole number from 0 to ID_MAX - 1. */
 bool tokenizer_read_id(const cJSON *item, int *id);
-/* Writes the error about a token without a valid id. Returns -1. */
+/* Sets the error that a token has no valid id. Returns -1. */
 int tokenizer_refuse_id(const char *path, const char *text, struct error *err);
-/* Writes the error about two tokens that have the same id. Returns -1. */
+/* Sets the error that two tokens have the same id. Returns -1. */
 int tokenizer_refuse_same(const char *path, const char *text, const char *other, int id, struct error *err);
 
-/* --- merges.c --- */
+/* --- merges.c: tokens of single bytes, and merges of pairs of tokens --- */
 
 /* Writes the printable character that stands for a byte in a vocabulary, as UTF-8: printable characters of Latin-1
- * stand for themselves, and the other 68 bytes are U+0100 and up in order. */
+ * stand for themselves, and the other 68 bytes, from the lowest to the highest, are U+0100 to U+0143. */
 void tokenizer_byte_char(int byte, char text[3]);
-/* Finds the tokens of single bytes. files->unknown must be set already. */
+/* Finds the ids of the tokens that stand for single bytes, and stores them in files->byte_id. files->unknown must be
+ * set already. */
 void tokenizer_find_bytes(struct tokenizer_files *files, const struct vocabulary *vocabulary);
 /* Reads merges from a text with one on each line. The text is changed. */
 int tokenizer_parse_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, char *text,
                            const char *path, struct error *err);
-/* Reads merges from a JSON list of texts or pairs. */
+/* Reads merges from a JSON list whose items are texts or pairs. */
 int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, const cJSON *list,
                           const char *path, struct error *err);
-/* Refuses a list of merges that is incomplete: some tokens of the vocabulary are then the result of no merge. */
+/* Refuses a list of merges that is incomplete: there are tokens in the vocabulary that no merge makes. */
 int tokenizer_check_merges(const struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *path,
                            struct error *err);
 
-/* --- added_tokens.c --- */
+/* --- added_tokens.c: tokens that are found in the text itself --- */
 
-/* A file of the folder that may be missing; json is then NULL. */
+/* A parsed file of the tokenizer's folder; json is NULL if the file is missing. */
 struct listing {
   char *path;
   cJSON *json;
@@ -77,11 +79,12 @@ struct listing {
 
 enum { LISTING_CONFIG, LISTING_MAP, LISTING_LEARNED, LISTING_WHOLE, LISTINGS };
 
-/* Adds the tokens with a role, and those that training added. The listings are tokenizer_config.json,
- * special_tokens_map.json, added_tokens.json and tokenizer.json. */
+/* Adds the tokens with a role (such as the end token), and those that training added. The listings are
+ * tokenizer_config.json, special_tokens_map.json, added_tokens.json and tokenizer.json. */
 int tokenizer_add_tokens(struct tokenizer_files *files, const struct vocabulary *vocabulary,
                          const struct listing listings[LISTINGS], struct error *err);
-/* Makes the special_tokens_map.json of CLIP's published models; NULL: out of memory. The caller frees it. */
+/* Makes the special_tokens_map.json of CLIP's published models, with `pad` as the padding token; NULL: out of memory.
+ * The caller frees it. */
 cJSON *tokenizer_usual_roles(const char *pad);
 
 #endif

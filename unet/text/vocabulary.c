@@ -7,16 +7,16 @@
 #include "unet/base/text.h"
 #include "unet/text/tokenizer_impl.h"
 
-/* --- tokens by text --- */
+/* --- finding tokens by text and by id --- */
 
 static size_t hash(const char *text) {
-  uint32_t h = 2166136261u; /* FNV-1a */
+  uint32_t h = 2166136261u; /* h becomes the text's hash by the FNV-1a function */
   for (; *text; text++)
     h = (h ^ (unsigned char)*text) * 16777619u;
   return h;
 }
 
-/* Returns the token's entry, or the free entry where it belongs. */
+/* Returns the token's entry in the hash table, or the free entry where it belongs. */
 static struct token *find_token(const struct vocabulary *vocabulary, const char *text) {
   size_t mask = vocabulary->capacity - 1, at = hash(text) & mask;
   while (vocabulary->table[at].text && strcmp(vocabulary->table[at].text, text) != 0)
@@ -68,7 +68,7 @@ static int add_text(struct vocabulary *vocabulary, const cJSON *item, struct err
   return 0;
 }
 
-/* Lists the tokens by id as well. */
+/* Fills vocabulary->text, the list of tokens by id. */
 static int list_ids(struct vocabulary *vocabulary, const cJSON *json, struct error *err) {
   const cJSON *item;
   vocabulary->text = calloc((size_t)vocabulary->ids + 1, sizeof(*vocabulary->text));
