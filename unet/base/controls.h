@@ -1,5 +1,5 @@
-/* Values that may change between two frames without new preparation. The struct is plain data: engine_submit copies
- * it. */
+/* struct controls: all values that may change from one frame to the next without preparing the network anew. The struct
+ * is plain data: engine_submit copies it. */
 #ifndef UNET_BASE_CONTROLS_H
 #define UNET_BASE_CONTROLS_H
 
@@ -8,22 +8,26 @@
 
 #include "unet/base/maps.h"
 
-/* Prompt slots: encoded prompts that the device keeps, filled by engine_set_prompt. Slots 1 to 9 belong to the keys 1
- * to 9. The last one is the engine's own: it holds the empty prompt, which is used for slots that were never set. */
+/* Numbers of the prompt slots, places on the device for one encoded prompt each, which engine_set_prompt fills. The
+ * user selects slots 1 to 9 with the keys 1 to 9. SLOT_EMPTY is the engine's own: it holds the empty prompt, which is
+ * used in place of slots that were never set. */
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
 enum { STEPS_MAX = 50 }; /* largest number of steps of a sampler */
-enum { BATCH_MAX = 4 };  /* largest number of pictures that one run makes */
-/* largest number of calls of the network in one run: PNDM makes one call more than it has steps */
+enum { BATCH_MAX = 4 };  /* largest number of pictures that one execution of the network makes, as a batch */
+/* largest number of calls of the U-Net for one picture: PNDM makes one call more than it has steps */
 enum { CALLS_MAX = STEPS_MAX + 1 };
 enum { ADAPTERS_MAX = 8 };
-enum { CONTROLS_MAX = 4 };  /* largest number of controls: maps with networks that read them */
-enum { STYLES_MAX = 4 };    /* largest number of style pictures for an IP-Adapter */
-enum { BANK_ROOM_MAX = 4 }; /* largest number of earlier frames that the bank holds */
-/* Groups of attention layers by their effect: STYLE_LOOK are those that decide colours and texture, STYLE_COMPOSITION
- * those that decide the arrangement, STYLE_OTHER the rest. */
+/* largest number of controls; a control is a map of the frame with the network that reads it */
+enum { CONTROLS_MAX = 4 };
+enum { STYLES_MAX = 4 }; /* largest number of style pictures for an IP-Adapter */
+/* largest number of earlier frames whose keys and values are kept for self-attention (the bank) */
+enum { BANK_ROOM_MAX = 4 };
+/* Groups of cross-attention layers by their effect: STYLE_LOOK are those that decide colours and texture,
+ * STYLE_COMPOSITION those that decide the arrangement, STYLE_OTHER the rest. */
 enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
-/* The groups of layers in which a style picture acts. */
+/* The groups of attention layers (enum style_part) in which a style picture acts: all three, STYLE_LOOK alone,
+ * STYLE_COMPOSITION alone, or both of these two but not STYLE_OTHER. STYLE_LAYERS is the number of choices. */
 enum style_layers { STYLE_LAYERS_ALL, STYLE_LAYERS_LOOK, STYLE_LAYERS_COMPOSITION, STYLE_LAYERS_BOTH, STYLE_LAYERS };
 enum { STYLE_WEIGHT_MAX = 2 };
 
@@ -40,60 +44,75 @@ enum show { SHOW_PICTURE, SHOW_MAP, SHOW_BOTH };
 
 /* The values of one control: a map that is made from the frame, and the network that reads it. */
 struct control_values {
-  float weight; /* factor of what the network adds; 0: the network does not run */
-  /* The part of the denoising in which it acts, from 0 (pure noise) to 1 (the picture). If only a part of a step's
-   * noise range lies within it, the step's weight is reduced in proportion. */
+  /* factor by which the control network's output is multiplied before it is added to the U-Net; 0: the network does not
+   * run */
+  float weight;
+  /* The part of the denoising in which the control acts, from 0 (pure noise) to 1 (the picture). If only a part of a
+   * step's noise range lies in it, the step's weight is reduced in proportion. */
   float start, end;
-  /* ControlNet: its output is added for the prompt's row only, not for the negative one, and less in outer blocks;
-   * meant for empty prompts */
+  /* ControlNet: true: the network's output is added only to the prediction for the prompt, not to that for the negative
+   * prompt, and with less weight in the outer blocks. Meant for empty prompts. */
   bool guess;
   float param[MAP_PARAMS]; /* parameters of the map: map_parameters lists them, map_standard gives their defaults */
 };
 
 struct controls {
-  /* The prompts. */
-  int prompt; /* slot of the prompt */
+  /* The fields prompt and blend choose the prompts that the picture shows. */
+  /* number of the slot whose encoded prompt the picture shows; ignored while `blend` has a weight above 0 */
+  int prompt;
   /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the weighted mean of these prompts replaces
    * `prompt`; the mean is taken of the cross-attention keys and values, and of the pooled text. Weights are divided by
    * their sum, so 1 and 1 are the same as 0.5 and 0.5, and a single one selects that prompt. Weights not above 0 are
    * ignored. */
   float blend[SLOT_PRESETS];
 
-  /* The denoising. */
+  /* The fields strength to eta control how the picture is denoised. */
   /* 0 returns the input and 1 starts from pure noise. In between, sampling starts from the noisy input; with a model
    * that was trained from pure noise alone, the picture is blended with the input instead. */
   float strength;
-  /* Scale of classifier-free guidance. It acts where guidance rows were prepared, and in LCM models that embed it. */
+  /* Scale of classifier-free guidance. It has an effect only if the engine was prepared for guidance, or if the model
+   * is an LCM, which gets the scale as an input. */
   float guidance;
-  float image_guidance; /* InstructPix2Pix: guidance scale of the input picture */
-  /* 0 to 1: how far the guided prediction's standard deviation is restored to the unguided one's */
+  float image_guidance; /* InstructPix2Pix: how strongly the picture follows the input picture (guidance scale) */
+  /* 0 to 1: 1 scales the prediction after guidance to the standard deviation that the prediction without guidance has;
+   * 0 leaves it unscaled */
   float guidance_rescale;
-  float delta; /* residual guidance: weight of the prediction that is subtracted */
-  float eta;   /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
+  /* factor of the residual prediction in residual guidance (enum guidance_mode), where this prediction takes the place
+   * of the one for the negative prompt */
+  float delta;
+  float eta; /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
 
-  /* The output. */
-  enum show show;   /* what the output picture shows; read only if the engine has controls */
+  /* The fields show, show_control, mix and detail say what the output picture shows. */
+  enum show show;   /* the generated picture, the map of one control, or both; read only if the engine has controls */
   int show_control; /* number, from 0, of the control whose map is shown */
   float mix;        /* 1: the generated picture; 0: the input picture; between: cross-fade */
+  float detail;     /* 0 to 1: how much of the input's detail of a few pixels is added to the generated picture */
 
-  /* How strongly adapters, style pictures and controls act. */
+  /* The fields adapter, style and control say how strongly adapters, style pictures and controls act. */
   float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters; 0: the adapter changes nothing */
-  struct control_style style[STYLES_MAX]; /* for the pictures given to engine_set_style */
+  struct control_style style[STYLES_MAX]; /* weight and layers of each picture that was given to engine_set_style */
   struct control_values control[CONTROLS_MAX];
 
-  /* The bank (engine_shape.bank_room). bank: number of earlier frames to attend to, at most bank_room. bank_every: one
-   * of so many frames is kept, at least 1. A change of either empties the bank. */
+  /* The bank of earlier frames' keys and values (engine_shape.bank_room). bank: number of earlier frames to attend to,
+   * at most bank_room. bank_every: every bank_every-th frame is stored in the bank; at least 1. A change of either
+   * value empties the bank. */
   int bank, bank_every;
 
-  /* The noise. */
+  /* The following fields choose the noise from which pictures are made. */
   uint64_t seed; /* seed of the noise; the same seed gives the same noise in every frame and on every device */
   /* Position between seeds: at 2.25 the noise lies a quarter of the way from the noise of seed + 2 to that of seed + 3;
    * at 2 it equals that of seed + 2 to the bit. In between it follows the arc of a circle through the two, so that it
    * stays standard normal. The position may grow and shrink without limit. */
   double seed_position;
-  /* The next two are read only if the handle was prepared for them (engine_shape). */
-  bool carried;   /* the noise moves with the picture */
-  float feedback; /* 0 to 1: how much of the last picture's latent takes the place of the input's */
+  /* Another seed whose noise is blended in. If seed_share is above 0, the fraction of seed_position is ignored, and the
+   * noise lies the part seed_share of the way along the arc from the noise of seed + seed_position, rounded down, to
+   * the noise of seed_to. With a seed_share of 1 or more it is the noise of seed_to; with 0, seed_to is ignored. */
+  uint64_t seed_to;
+  double seed_share;
+  /* carried and feedback are read only if the engine was prepared for them (engine_shape.carried,
+   * engine_shape.feedback). */
+  bool carried;   /* true: the noise moves with the motion of the input picture */
+  float feedback; /* 0 to 1: which part of the input frame's latent is replaced by the last picture's latent */
 };
 
 #define CONTROL_DEFAULTS                                                                                               \

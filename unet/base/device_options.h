@@ -11,42 +11,56 @@
 enum precision {
   PRECISION_F32,
   PRECISION_BF16,
-  PRECISION_AUTO, /* BF16 if the processor has matrix units for it, because it is no faster without them */
+  /* BF16 if the processor has matrix units for BF16, else FP32, because BF16 without them is no faster */
+  PRECISION_AUTO,
 };
 
 enum graph_use { GRAPH_ON, GRAPH_OFF };
 
 struct device_options {
-  /* The device and its arithmetic. */
-  const char *name; /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N"; NULL: auto */
-  int threads;      /* CPU threads; 0: one for each core */
-  /* CPU: precision of arithmetic; falls back to FP32, with a warning, on processors that lack it */
+  /* The fields name, threads and precision choose the device and its arithmetic. */
+  /* "auto", "cpu", "cpu:plain" (the plain loops that define each op), "cuda", "cuda:N" (GPU number N); NULL: auto */
+  const char *name;
+  int threads; /* CPU threads; 0: one for each core */
+  /* CPU: precision of arithmetic; on processors that lack the wanted one, FP32 is used, with a warning */
   enum precision precision;
 
-  /* The memory, and the folder for tuning results. */
+  /* The following fields concern the device's memory and the choice of its kernels. */
   /* largest number of bytes of the device's memory that may be allocated; 0: no limit. For a GPU, pinned host memory is
    * not counted. */
   size_t memory_limit;
-  const char *cache_dir; /* folder for tuning results; NULL: none are kept */
+  const char *cache_dir; /* folder in which the results of kernel tuning are kept; NULL: they are not kept */
+  /* The choices of kernels that another engine has made (text from engine_get_choices). A device with this text times
+   * no kernels and computes as the other engine does, a CPU with as many threads. The pictures of both are equal to the
+   * bit on devices of one model with the same driver and libraries. Choices that were made for another device, or with
+   * other versions, are ignored with a warning. The text is not read after the device was opened. NULL: the device
+   * chooses for itself. */
+  const char *choices;
 
-  /* Options for preparing and running programs. */
-  enum graph_use graph; /* CUDA: GRAPH_OFF launches the ops one by one instead of one captured graph (for comparison) */
-  int pictures; /* largest number of pictures that the caller holds at a time, collected and not yet released; 0: 1 */
-  bool shares_pictures; /* other libraries can import the pictures' memory: see struct picture's share */
-  /* The weights that adapters change are kept twice, so that they can change while runs go on: see device_merge_begin.
-   * It has an effect on devices that support it (CUDA). */
+  /* The following fields are options for preparing and running programs (compiled lists of ops). */
+  /* CUDA: GRAPH_OFF launches the kernels of a program one by one instead of as one captured CUDA graph, for
+   * comparison */
+  enum graph_use graph;
+  /* largest number of pictures that the caller holds at a time, that is, has collected and not yet released; 0: 1 */
+  int pictures;
+  bool shares_pictures; /* true: other libraries can import the memory of the pictures, through picture.share */
+  /* True: weights that adapters change are kept twice, so that one copy can change while the network runs with the
+   * other: see device_merge_begin. Has an effect only on devices that support it (CUDA). */
   bool two_sets;
-  /* No weight is read and nothing runs: the memory that a model would take is counted, and is known at once
-   * (device_counters). A GPU's memory is allocated meanwhile, the CPU's is not. */
+  /* True: no weight is read and nothing runs; only the memory that a model would take is counted (device_counters). A
+   * GPU's memory is allocated while the engine is open, the CPU's is not. */
   bool sizes_only;
-  bool stamps; /* record stamps of each run (device_counters, engine_result) */
+  /* true: the device records when the copies and the computation begin and end, each time it runs a program
+   * (device_counters, engine_result) */
+  bool stamps;
 
-  /* Functions that the device calls. */
-  /* Called often while a device prepares or runs something. Once it returns true, the current work and any later work
-   * fails with STATUS_INTERRUPTED. Any thread may call it. NULL: work is never given up. */
+  /* The following fields are functions that the device calls, with their arguments. */
+  /* Called often while a device prepares or runs something, with gives_up_opaque. Once it returns true, the current
+   * work and any later work fails with STATUS_INTERRUPTED. It must be callable on any thread. NULL: work is never given
+   * up. */
   bool (*gives_up)(void *opaque);
   void *gives_up_opaque;
-  const struct log *log; /* may be NULL */
+  const struct log *log; /* where the device's log lines go; NULL: they are dropped */
 };
 
 #endif

@@ -45,7 +45,8 @@ char *text_clean(char *text) {
 struct quoted text_quote(const char *text) {
   struct quoted quoted;
   size_t room = sizeof quoted.text - sizeof "...", length = strlen(text), kept = length <= room ? length : room;
-  while (kept < length && kept && ((unsigned char)text[kept] & 0xc0) == 0x80) /* cuts no character in half */
+  /* go back to the first byte of a UTF-8 character, so that the cut does not split one */
+  while (kept < length && kept && ((unsigned char)text[kept] & 0xc0) == 0x80)
     kept--;
   memcpy(quoted.text, text, kept);
   strcpy(quoted.text + kept, kept < length ? "..." : "");
@@ -57,6 +58,11 @@ void text_put(FILE *out, const char *text) {
   char *copy = strdup(text);
   fputs(copy ? text_clean(copy) : text_quote(text).text, out);
   free(copy);
+}
+
+void text_hex(char *hex, const unsigned char *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
 
 bool text_ends(const char *name, const char *ending) {

@@ -13,13 +13,16 @@ char *text_clean(char *text);
 /* Prints text after it was cleaned by text_clean. */
 void text_put(FILE *out, const char *text);
 
-/* A quotation for a message: cleaned, and cut if it is long. */
+/* A text quoted for a message: made safe by text_clean, and cut if it is long. */
 struct quoted {
   char text[96];
 };
 struct quoted text_quote(const char *text);
 
-/* True if a name has this ending and is longer than it. */
+/* Writes bytes as hexadecimal digits and a zero character, for which hex has room: 2 * count + 1 characters. */
+void text_hex(char *hex, const unsigned char *bytes, size_t count);
+
+/* Returns true if a name ends with `ending` and is longer than that. */
 bool text_ends(const char *name, const char *ending);
 /* Returns the part after the last slash, or all of path if that part is empty. */
 const char *text_last_part(const char *path);

@@ -46,6 +46,22 @@ fail:
   return -1;
 }
 
+int text_make_lines(char *text, size_t length) {
+  static const char mark[] = "\xEF\xBB\xBF";
+  size_t end = strlen(text), begin = 0; /* begin: where the line that reaches `end` begins */
+  int number = 1;
+  for (size_t i = 0; i < end; i++)
+    if (text[i] == '\n') {
+      begin = i + 1;
+      number++;
+    }
+  if (end < length)
+    text[begin] = 0;
+  if (!strncmp(text, mark, sizeof mark - 1))
+    memmove(text, text + sizeof mark - 1, strlen(text) - (sizeof mark - 1) + 1);
+  return end < length ? number : 0;
+}
+
 char *text_path(const char *dir, const char *name) {
   char *path;
   return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
@@ -53,7 +69,7 @@ char *text_path(const char *dir, const char *name) {
 
 char *text_folder(const char *path) {
   const char *slash = strrchr(path, '/');
-  size_t length = !slash ? 0 : slash > path ? (size_t)(slash - path) : 1; /* the folder of "/" is "/" */
+  size_t length = !slash ? 0 : slash > path ? (size_t)(slash - path) : 1; /* the folder of "/name" is "/" */
   char *folder = slash ? malloc(length + 1) : strdup(".");
   if (slash && folder) {
     memcpy(folder, path, length);

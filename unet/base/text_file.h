@@ -1,4 +1,4 @@
-/* Reading of small text files, and paths. */
+/* Functions that read small text files and put paths together. */
 #ifndef UNET_BASE_TEXT_FILE_H
 #define UNET_BASE_TEXT_FILE_H
 
@@ -6,13 +6,22 @@
 
 #include "unet/base/error.h"
 
-/* Reads a regular file of at most limit bytes. The caller frees *text, which ends with a zero byte that *length (may be
- * NULL) does not count. Errors are STATUS_MODEL. */
+/* Reads a regular file of at most limit bytes. The caller frees *text, which ends with a zero byte. *length (may be
+ * NULL) gets the length without that byte. Returns 0, or -1 with err: STATUS_FAILED if memory is lacking, else
+ * STATUS_MODEL. */
 int text_read(const char *path, size_t limit, char **text, size_t *length, struct error *err);
+
+/* What is wrong with a line that has a zero byte. */
+#define TEXT_ZERO_BYTE "has a zero byte, and neither it nor what follows counts; save the file as plain text (UTF-8)"
+
+/* Makes the text of a file, as text_read returned it, fit for a reader of lines: removes the byte order mark of UTF-8
+ * at its beginning and, if there is a zero byte, which would end the text, the line with that byte and all after it.
+ * Returns this line's number, from 1, which the caller tells the user with TEXT_ZERO_BYTE; 0: there is no zero byte. */
+int text_make_lines(char *text, size_t length);
 
 /* Returns dir/name, allocated; NULL: out of memory. */
 char *text_path(const char *dir, const char *name);
-/* Returns the folder of a file, "." if its path names none, allocated; NULL: out of memory. */
+/* Returns the folder part of a path, or "." if the path has none. The text is allocated; NULL: out of memory. */
 char *text_folder(const char *path);
 
 #endif

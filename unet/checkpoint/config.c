@@ -54,6 +54,10 @@ void config_start(struct config *config, const char *text, const char *path) {
   if (!config->failed && (!cJSON_IsObject(config->root) || *end)) {
     config->failed = true;
     error_set(&config->error, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", path);
+    /* if the file's outermost value is no object, the parsed value is dropped, so that the functions below find no
+     * fields */
+    cJSON_Delete(config->root);
+    config->root = NULL;
   }
   free(json);
 }
@@ -67,7 +71,7 @@ void config_refuse(struct config *config, const char *key, const char *value, co
             text_quote(value).text, hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
 }
 
-/* Records the error that the value of this field is not supported. */
+/* Records the error that this value of a field is not supported. */
 static void refuse_item(struct config *config, const cJSON *item, const char *hint) {
   char *value = cJSON_PrintUnformatted(item);
   config_refuse(config, item->string, value ? value : "this value", hint);
@@ -76,15 +80,14 @@ static void refuse_item(struct config *config, const cJSON *item, const char *hi
 
 void config_only_parts(struct config *config, const char *const *known, const char *hint) {
   const cJSON *item = NULL;
-  if (config->failed) /* the root may be an array, whose items have no names */
-    return;
   cJSON_ArrayForEach(item, config->root) {
     const char *class = cJSON_GetStringValue(cJSON_GetArrayItem(item, 1));
     bool is_known = item->string[0] == '_' || !class;
     for (const char *const *name = known; *name && !is_known; name++)
       is_known = !strcmp(*name, item->string);
     if (!is_known)
-      config_refuse(config, item->string, class, hint); /* the first of several errors is kept */
+      /* can be called for each item of the list, because config_refuse keeps only the first error */
+      config_refuse(config, item->string, class, hint);
   }
 }
 

@@ -1,4 +1,4 @@
-/* The CPU device: it prepares programs, and runs a plan's ops one after another. A run is complete when submit
+/* The CPU device: it prepares plans as programs, and runs a plan's ops one after another. A run is complete when submit
  * returns. */
 #include "unet/cpu/cpu.h"
 
@@ -27,7 +27,7 @@ static struct cpu_program *cpu_program(struct program *program) {
   return (struct cpu_program *)program;
 }
 
-/* --- the device --- */
+/* --- opening the device: its functions for ops, threads, text of choices --- */
 
 #define CPU_DEFINED(TYPE, field, ...) [OP_##TYPE] = &cpu_define_##field,
 static const struct cpu_impl *const definition[OP_TYPES] = {OP_TABLE(CPU_DEFINED)};
@@ -38,6 +38,35 @@ static bool choose_bf16(const struct cpu_device *device, const struct device_opt
     log_line(options->log, LOG_WARNING, "cpu: bfloat16 needs a processor that has it, and oneDNN: using FP32");
   return possible && options->precision != PRECISION_F32 &&
          (options->precision == PRECISION_BF16 || cpu_dnnl_has_amx());
+}
+
+/* Writes as text everything that decides how sums are rounded on this device (libraries, instruction set, number type,
+ * number of threads). Another engine, for example in the next part of a render, can tell from it whether it computes
+ * the same. */
+static void describe_choices(const struct cpu_device *device, int threads, char text[160]) {
+  snprintf(text, 160, "cpu %.100s, %s, %d threads\n", device->detail, device->bf16 ? "bfloat16" : "FP32", threads);
+}
+
+static int choices(struct device *base, char **text, struct error *err) {
+  char own[160];
+  describe_choices(cpu_device(base), cpu_device(base)->threads, own);
+  *text = strdup(own);
+  return *text ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+}
+
+/* Takes over the number of threads from the choices of another engine (describe_choices), if the rest of their text
+ * equals this device's own. */
+static void take_choices(struct cpu_device *device, const char *text) {
+  char own[160];
+  const char *number = text ? strrchr(text, ',') : NULL;
+  int threads = number ? atoi(number + 1) : 0;
+  describe_choices(device, threads, own);
+  if (threads > 0 && threads <= THREADS_MOST && !strcmp(own, text))
+    device->threads = threads_choose(threads);
+  else if (text)
+    log_line(device->log, LOG_WARNING,
+             "cpu: the choices of another engine were made for another device or library: this one makes its own, and "
+             "its pictures differ by rounding");
 }
 
 static void destroy(struct device *base) {
@@ -67,7 +96,7 @@ static int create(struct device **result, const struct device_options *options, 
   threads_set(device->threads);
   memcpy(device->impl, definition, sizeof device->impl);
   snprintf(device->detail, sizeof device->detail, "plain loops");
-  /* the system provides the pages when they are used */
+  /* The system gives memory only to entries that are written, so this large array costs little. */
   device->resource = calloc(RESOURCES_MAX, sizeof *device->resource);
   device_begin(&device->base);
   device->base.memory_limit = options->memory_limit;
@@ -83,6 +112,7 @@ static int create(struct device **result, const struct device_options *options, 
       goto fail;
   }
   device->bf16 = choose_bf16(device, options);
+  take_choices(device, options->choices);
   *result = &device->base;
   return 0;
 fail:
@@ -152,7 +182,8 @@ static void release(struct device *base, struct program *base_program) {
 static int prepare(struct device *base, struct program **result, const struct plan *plan,
                    const struct program_options *options, struct error *err) {
   struct cpu_device *device = cpu_device(base);
-  threads_set(device->threads); /* OpenMP's number of threads, and so oneDNN's, belongs to the calling thread */
+  /* OpenMP, and so oneDNN, has a number of threads for each calling thread; it must be set for this one, too. */
+  threads_set(device->threads);
   struct cpu_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
@@ -205,7 +236,8 @@ static double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* Returns the op that runs next: i, or the first op after a region that begins at i and does not run. */
+/* Returns the number of the op that runs next: i, or the first op behind the region (ops that a run may skip) that
+ * begins at i, if this run skips it. */
 static int skip_regions(const struct cpu_run *run, int i) {
   const struct plan *plan = run->program->plan;
   for (int r = 0; r < plan->region_count; r++)
@@ -214,8 +246,8 @@ static int skip_regions(const struct cpu_run *run, int i) {
   return i;
 }
 
-/* Runs ops [first, end). A frame of a large picture takes seconds, so each op first checks if the caller has given
- * up. */
+/* Runs ops first to end - 1. A frame of a large picture takes seconds, so before each op the function checks whether
+ * the caller wants to stop. */
 static int run_ops(const struct cpu_run *run, int first, int end, struct error *err) {
   struct cpu_program *program = run->program;
   double begin = run->seconds ? clock_seconds() : 0;
@@ -244,7 +276,8 @@ static int run_all(struct cpu_run *run, struct error *err) {
   return run_ops(run, loop->end, run->program->plan->op_count, err);
 }
 
-/* Runs the whole plan. If seconds is not NULL each op's time is added to its entry. */
+/* Runs the whole plan. seconds: an array with an entry for each op, to which the op's time is added; NULL: times are
+ * not measured. */
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                        const struct frame *frames, const struct frame *pictures, double *seconds, struct error *err) {
   struct cpu_run run = {program, params, frames, pictures, 0, seconds};
@@ -302,7 +335,8 @@ static int collect(struct device *base, struct program *program, struct error *e
 
 /* --- profile --- */
 
-/* Bounds of the number of frames that are measured. One frame is run first, to see how long it takes. */
+/* Smallest and largest number of frames of which a profile's times are taken. One frame is run first, to see how long
+ * it takes. */
 enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
 
 static const char *way_of(const struct cpu_device *device, const struct cpu_node *node) {
@@ -311,7 +345,8 @@ static const char *way_of(const struct cpu_device *device, const struct cpu_node
   return node->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
 }
 
-/* Measures frames. Each repeat fills a row of seconds: the time of every op, and their sum. */
+/* Runs frames and measures their ops. Each repeat fills one row of seconds: the time of each op, and last the sum of
+ * these times. */
 static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                    const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                    int repeats, double *seconds, struct error *err) {
@@ -328,7 +363,8 @@ static int measure(struct cpu_device *device, struct cpu_program *program, const
   return 0;
 }
 
-/* Returns the microseconds that one run of op i takes, from the rows that measure filled. */
+/* Returns the microseconds that one execution of op i takes: the mean of the middle half of its times in the rows that
+ * `measure` has filled. *spread: the standard error of this number. */
 static double middle_us(const double *seconds, int columns, int i, int repeats, int runs, double *spread) {
   double values[REPEATS_MAX];
   for (int r = 0; r < repeats; r++)
@@ -366,14 +402,16 @@ static int profile(struct device *base, struct program *base_program, const stru
   return status;
 }
 
-/* --- tensors from and to the host --- */
+/* --- copying tensors between the host's arrays and the program's memory --- */
 
-/* Returns the position of element i of a tensor, which may be a slice, relative to its first element. */
+/* Returns the index of element i of a tensor in memory, counted from the tensor's first element. They differ if the
+ * tensor is a slice of channels of a wider one. */
 static size_t place_of(struct tensor t, size_t i) {
   return i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
 }
 
-/* Returns the address of a tensor; a resource is loaded first. NULL with err set on failure. */
+/* Returns the address of a tensor's values. If the tensor is a resource, it is loaded first. Returns NULL with err set
+ * on failure. */
 static void *locate(struct cpu_device *device, const struct cpu_program *program, struct tensor t, struct error *err) {
   if (t.space != TENSOR_RESOURCE)
     return cpu_data(program, t);
@@ -402,7 +440,7 @@ static int read_tensor(struct device *base, struct program *program, struct tens
   return 0;
 }
 
-/* Fills memory with a value that is a quiet NaN as FP32 and as bfloat16. */
+/* Fills the program's temporaries and scratch memory with a value that is a quiet NaN both as FP32 and as bfloat16. */
 static int poison(struct device *base, struct program *base_program, struct error *err) {
   struct cpu_program *program = cpu_program(base_program);
   const uint32_t nan = 0x7fc07fc0;
@@ -416,12 +454,12 @@ static int poison(struct device *base, struct program *base_program, struct erro
 
 /* --- pictures --- */
 
-/* Returns the bytes of all pictures of a pool; 0 without a pool. */
+/* Returns how many bytes all pictures of a pool take together; 0 if there is no pool. */
 static size_t bytes_of(const struct device_pictures *pictures) {
   return pictures->bytes * (size_t)pictures->count;
 }
 
-/* Makes a picture of a pool. The first one counts the bytes of the whole pool, because the pool's other pictures are
+/* Makes a picture of a pool. The first call counts the bytes of the whole pool, because the pool's other pictures are
  * made right after it. */
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
@@ -433,7 +471,7 @@ static int picture_make(void *opaque, struct picture *picture, struct error *err
     cpu_count_pictures(device, bytes_of(&device->base.pictures), NULL);
     return error_set(err, STATUS_DEVICE, "output pictures: no memory for %zu MB", pictures->bytes >> 20);
   }
-  memset(memory, 0, pictures->bytes); /* the rows' padding as well */
+  memset(memory, 0, pictures->bytes); /* Zeros make the padding at the end of rows defined. */
   picture->memory = MEMORY_HOST;
   picture->template.plane[0] = memory;
   return 0;
@@ -453,6 +491,7 @@ const struct device_impl cpu_device_impl = {
     .destroy = destroy,
     .info = info,
     .counters = counters,
+    .choices = choices,
     .prepare = prepare,
     .release = release,
     .submit = submit,

@@ -1,15 +1,19 @@
-/* The definition of the ops that start the sampler: noise that moves with the picture, and feedback of the last
- * picture. texture.h has the arithmetic of the noise. */
+/* The definition of the ops that make the latent from which the sampler starts: noise that moves with the picture, and
+ * feedback of the last picture. texture.h has the functions that move the noise. */
 #include <string.h>
 
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
 
-/* An OP_ADVECT while it runs. */
+/* The arguments of one execution of OP_ADVECT, which moves a texture of noise along the picture's motion. */
 struct advection {
-  struct texture_field last, now; /* the field as it was, and as it is in y after moving */
+  /* the field (each cell's place in the texture of noise): `last` is the field before it is moved, `now` the moved one,
+   * which is stored in y */
+  struct texture_field last, now;
   struct texture_motion motion;
-  int32_t *places, *entries; /* the states */
+  /* states (tensors that outlive a run) of the op: each cell's place in the texture, and the noise entry of each of the
+   * texture's cells */
+  int32_t *places, *entries;
   int32_t *y;
   int cells;
 };
@@ -29,7 +33,8 @@ static struct advection advection_of(const struct cpu_run *run, const struct op_
   return a;
 }
 
-/* Makes the field the identity and the texture the first table. */
+/* Starts the field anew, after a cut: each cell's place becomes its own position, and cell i of the texture gets entry
+ * i of the first table of noise. */
 static void begin(const struct advection *a) {
   for (int i = 0; i < a->cells; i++) {
     a->y[i * ADVECTED_VALUES + ADVECTED_Y] = i / a->now.w * a->now.unit;
@@ -46,7 +51,8 @@ static void move(const struct advection *a) {
   }
 }
 
-/* True if so many cells of the moved field are strained that the texture is to be renewed. */
+/* Returns true if so many cells of the moved field are strained (zooms or shears have changed the distances to their
+ * neighbours) that the texture must be renewed. */
 static bool is_strained(const struct advection *a) {
   int count = 0;
   for (int i = 0; i < a->cells; i++)
@@ -61,8 +67,8 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field. If the texture is renewed, each of its cells gets the entry that the field's cell of the same
- * number shows in this frame. */
+/* Stores the moved field in the state `places`. If the texture of noise is renewed, each of the texture's cells gets
+ * the entry that the frame's cell of the same number shows. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;
@@ -103,11 +109,11 @@ static void carried_noise_run(const struct cpu_run *run, const struct cpu_node *
     }
 }
 
-/* The last picture's latent, as OP_START reads it. */
+/* The tensors that OP_START reads to mix the last picture's latent into the input's (feedback). */
 struct feedback {
   const float *last;
-  const int32_t *flow, *visible;
-  int h, w, unit; /* unit: a cell's side in the flow's unit */
+  const int32_t *flow, *visible, *global;
+  int h, w, unit; /* h, w: size of the latent in cells; unit: width of a cell in 1/256 pixel, the unit of the flow */
   size_t c;
 };
 
@@ -115,7 +121,7 @@ static double last_at(const struct feedback *f, int y, int x, size_t channel) {
   return (double)f->last[((size_t)y * (size_t)f->w + (size_t)x) * f->c + channel];
 }
 
-/* Returns the last latent at (py, px) units from the middle of its first cell. */
+/* Returns the last latent, interpolated, at (py, px) from the middle of its first cell, in 1/256 pixel. */
 static double last_between(const struct feedback *f, int py, int px, size_t channel) {
   int iy = texture_clamp(py, (f->h - 1) * f->unit), ix = texture_clamp(px, (f->w - 1) * f->unit);
   int y = iy / f->unit, x = ix / f->unit, below = y + (y + 1 < f->h), right = x + (x + 1 < f->w);
@@ -124,10 +130,11 @@ static double last_between(const struct feedback *f, int py, int px, size_t chan
   return above * (1 - ty) + (last_at(f, below, x, channel) * (1 - tx) + last_at(f, below, right, channel) * tx) * ty;
 }
 
-/* Returns the input's latent z at an element, mixed with the last picture's. */
+/* Returns an element of the input's latent z after the last picture's latent was mixed in with the factor
+ * `feedback`. */
 static double fed_back(const struct feedback *f, double feedback, size_t i, double z) {
   size_t cell = i / f->c;
-  if (!f->last || feedback == 0 || !f->visible[cell])
+  if (!f->last || feedback == 0 || !f->visible[cell] || f->global[GLOBAL_BLANK])
     return z;
   int y = (int)cell / f->w * f->unit + f->flow[2 * cell], x = (int)cell % f->w * f->unit + f->flow[2 * cell + 1];
   return z + feedback * (last_between(f, y, x, i % f->c) - z);
@@ -140,6 +147,7 @@ static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct feedback f = {cpu_f32(run->program, op->last),
                              cpu_data(run->program, op->flow),
                              cpu_data(run->program, op->visible),
+                             cpu_data(run->program, op->global),
                              op->last.h,
                              op->last.w,
                              256 * op->cell,

@@ -1,5 +1,5 @@
-/* The definition of OP_FLOW, as described in unet/plan/op_motion.h: the choice of each block's vector, the comparison
- * of both directions, and cuts. */
+/* The definition of OP_FLOW (unet/plan/op_motion.h): it chooses each block's motion vector, finds which blocks were
+ * visible in the last frame by comparing the vectors of both directions in time, and finds cuts. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_memory.h"
@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Returns the sum of the differences of 8x8 pixels of level 1 around block (x, y), if it moves by this vector. */
+/* Returns the sum of absolute differences between the two frames over 8x8 pixels of level 1 (half size) around block
+ * (x, y), if the block moves by this vector. */
 static int define_cost(const struct direction *d, int x, int y, int vy, int vx) {
   int w = d->size.w[1], h = d->size.h[1], now[64], last[64], all_now = 0, all_last = 0, sum = 0;
   for (int i = 0; i < 64; i++) {
@@ -22,7 +23,8 @@ static int define_cost(const struct direction *d, int x, int y, int vy, int vx) 
   return sum;
 }
 
-/* True if the 8x8 pixels around a place, and those to the right and below, are within level 1. */
+/* Returns true if the 8x8 pixels that begin at this position, and their neighbours to the right and below, lie within
+ * level 1 of the pyramid. */
 static bool is_within(const struct direction *d, int left, int top) {
   return left >= 0 && top >= 0 && left + 8 < d->size.w[1] && top + 8 < d->size.h[1];
 }
@@ -33,7 +35,8 @@ static int cost(const struct direction *d, int x, int y, int vy, int vx) {
   return d->kernels && within ? d->kernels->cost(d, x, y, vy, vx) : define_cost(d, x, y, vy, vx);
 }
 
-/* True if enough of the blocks around a block have matches near its own. */
+/* Returns true if the block's match can be trusted: its weight is high enough, and enough of the blocks around it were
+ * matched with similar vectors. */
 static bool is_trusted(const struct direction *d, int x, int y) {
   const int32_t *own = d->match + MATCH_VALUES * (y * d->size.w[3] + x);
   int support = 0;
@@ -46,7 +49,7 @@ static bool is_trusted(const struct direction *d, int x, int y) {
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Chooses a block's vector: the motion of the whole picture, no motion, or the block's match. */
+/* Chooses a block's vector: that of the whole picture's motion, no motion, or that of the block's own match. */
 static void choose(const struct direction *d, int x, int y) {
   int at = y * d->size.w[3] + x, u = motion_place(x, d->size.w[0]), v = motion_place(y, d->size.h[0]);
   const int32_t *match = d->match + MATCH_VALUES * at;
@@ -70,7 +73,8 @@ static void choose_all(const struct direction *d) {
 
 /* --- cuts --- */
 
-/* Compares the pixels of a group with those at a vector from them. */
+/* Compares the pixels of group (x, y) of blocks with the last frame's pixels at a distance of (vy, vx), and returns the
+ * sums by which likeness is judged. */
 static struct motion_likeness compare(const struct direction *d, int x, int y, int vy, int vx) {
   enum { SIDE = 4 * MOTION_GROUP };
   int w = d->size.w[1], h = d->size.h[1];
@@ -84,7 +88,7 @@ static struct motion_likeness compare(const struct direction *d, int x, int y, i
   return s;
 }
 
-/* Returns the match of the group's block with the highest weight. */
+/* Returns the match with the highest weight, that is, the most certain one, among the blocks of a group. */
 static const int32_t *heaviest(const struct direction *d, int x, int y) {
   const int32_t *best = NULL;
   for (int v = MOTION_GROUP * y; v < MOTION_GROUP * y + MOTION_GROUP && v < d->size.h[3]; v++)
@@ -95,8 +99,8 @@ static const int32_t *heaviest(const struct direction *d, int x, int y) {
   return best;
 }
 
-/* Adds a group to the tally. It looks alike if it does so without motion, with that of the whole picture or with its
- * heaviest match. */
+/* Counts group (x, y) of blocks in *t, from which cuts are found. The group looks alike in both frames if it does so
+ * without motion, with the motion of the whole picture, or with the match of the highest weight. */
 static void tally(const struct direction *d, int x, int y, struct motion_tally *t) {
   const int32_t *match = heaviest(d, x, y);
   int middle = MOTION_GROUP * 2 * MOTION_BLOCK, u = middle * x + middle / 2 - d->size.w[0],
@@ -121,9 +125,10 @@ static struct motion_tally tally_all(const struct direction *d) {
 
 /* --- results --- */
 
-/* The result of a run: what it does with the tensors of the op. */
+/* The findings of a run of OP_FLOW that decide which values the op writes. */
 struct outcome {
-  bool cut, blank; /* nothing is known of the last frame; this frame shows nothing */
+  bool cut, blank; /* cut: the last frame shows another scene, or there is none; blank: this frame has no texture */
+  bool past;       /* true: the state `last` has the pyramid of an earlier frame; false: it has none yet */
 };
 
 static void put_global(int32_t *global, const struct motion_model *m, struct outcome o) {
@@ -133,22 +138,21 @@ static void put_global(int32_t *global, const struct motion_model *m, struct out
   global[GLOBAL_B] = known ? m->b : 0;
   global[GLOBAL_Y] = known ? m->ty : 0;
   global[GLOBAL_X] = known ? m->tx : 0;
+  global[GLOBAL_BLANK] = motion_blank(o.blank, o.past, global[GLOBAL_BLANK]);
 }
 
-/* Fills in a cell of flow, back and visible. forward and backward: the vectors of all blocks. */
+/* Writes one cell of the tensors flow and visible. forward and backward: the vectors of all blocks from this frame to
+ * the last one, and from the last one to this. */
 static void put_cell(const struct op_flow *op, const struct motion_size *s, const int32_t *forward,
-                     const int32_t *backward, struct outcome o, int32_t *flow, int32_t *back, int32_t *visible,
-                     int cell) {
+                     const int32_t *backward, struct outcome o, int32_t *flow, int32_t *visible, int cell) {
   int x = (cell % op->flow.w * op->cell + op->cell / 2) / MOTION_BLOCK;
   int y = (cell / op->flow.w * op->cell + op->cell / 2) / MOTION_BLOCK, at = y * s->w[3] + x;
   bool known = !o.cut && !o.blank;
   int origin = motion_origin(s, x, y, forward[2 * at], forward[2 * at + 1]);
   bool seen = origin >= 0 &&
               motion_agrees(forward[2 * at], forward[2 * at + 1], backward[2 * origin], backward[2 * origin + 1]);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; i++)
     flow[2 * cell + i] = known ? forward[2 * at + i] : 0;
-    back[2 * cell + i] = known ? backward[2 * at + i] : 0;
-  }
   visible[cell] = known ? seen : o.blank && !o.cut;
 }
 
@@ -173,11 +177,10 @@ void cpu_flow_run(const struct cpu_run *run, const struct cpu_node *node, const 
   choose_all(&backward);
   struct motion_tally t = tally_all(&forward);
   bool past = last[motion_values(&s) - 1] && !run->params->restart, blank = motion_is_blank(&t);
-  const struct outcome o = {.cut = !past || (!blank && motion_is_cut(&t)), .blank = blank};
+  const struct outcome o = {.cut = !past || (!blank && motion_is_cut(&t)), .blank = blank, .past = past};
   put_global(cpu_data(p, op->global), &forward.model, o);
   for (int i = 0; i < op->flow.h * op->flow.w; i++)
-    put_cell(op, &s, forward.vector, backward.vector, o, cpu_data(p, op->flow), cpu_data(p, op->back),
-             cpu_data(p, op->visible), i);
+    put_cell(op, &s, forward.vector, backward.vector, o, cpu_data(p, op->flow), cpu_data(p, op->visible), i);
   if (!blank)
     memcpy(last, now, (size_t)motion_values(&s) * sizeof *last);
   else if (!past)

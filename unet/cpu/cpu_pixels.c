@@ -1,7 +1,9 @@
-/* The definition of OP_PIXELS_IN and OP_PIXELS_OUT: frames to R, G, B and back, one pixel at a time. */
+/* The definition of OP_PIXELS_IN and OP_PIXELS_OUT: frames of any pixel format to R, G, B and back, one pixel at a
+ * time. */
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_memory.h"
+#include "unet/cpu/cpu_threads.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,7 +33,7 @@ static int clamp(int x, int low, int high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the part of the span that sample i covers. */
+/* Returns the fraction, 0 to 1, of sample i (from i to i + 1) that the span covers. */
 static double coverage(struct span s, double i) {
   double low = fmax(s.low, i), high = fmin(s.high, i + 1);
   return high > low ? (high - low) / (s.high - s.low) : 0;
@@ -67,7 +69,7 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
   decode(&coding, frame_is_rgb(frame), value, rgb);
 }
 
-/* Fills out, one picture of y, from one frame. */
+/* Fills one picture of y, a picture of the network's input, from one frame. */
 static void read_frame(const struct op_pixels_in *op, const struct frame *frame, const struct geometry *g, float *out) {
 #pragma omp parallel for
   for (int y = 0; y < op->y.h; y++)
@@ -91,15 +93,56 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
   }
 }
 
+/* --- detail --- */
+
+static int detail_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_detail *op = &node->op->detail;
+  (void)err;
+  cpu_reserve(program, (size_t)program->device->threads * (size_t)op->x.w * (size_t)op->x.c * sizeof(float));
+  return 0;
+}
+
+/* Adds the detail of row y. picture: the whole input picture; sums: room for a row. */
+static void add_detail(const struct op_detail *op, const float *picture, int y, float detail, float *sums, float *out) {
+  int c = op->x.c, count = op->x.w * c;
+  const float *x = picture + (size_t)y * (size_t)count;
+  for (int i = 0; i < count; i++)
+    sums[i] = 0;
+  for (int j = -DETAIL_RADIUS; j <= DETAIL_RADIUS; j++) {
+    const float *row = picture + (size_t)clamp(y + j, 0, op->x.h - 1) * (size_t)count;
+    for (int i = 0; i < count; i++)
+      sums[i] += (float)DETAIL_WEIGHT(j) * row[i];
+  }
+  for (int i = 0; i < count; i++) {
+    float low = 0;
+    for (int j = -DETAIL_RADIUS; j <= DETAIL_RADIUS; j++)
+      low += (float)DETAIL_WEIGHT(j) * sums[clamp(i / c + j, 0, op->x.w - 1) * c + i % c];
+    out[i] += detail * (x[i] - low / DETAIL_SUM);
+  }
+}
+
+static void detail_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_detail *op = &node->op->detail;
+  const float *x = cpu_f32(run->program, op->x);
+  float *y = cpu_f32(run->program, op->y), *scratch = run->program->scratch;
+  size_t row = (size_t)op->x.w * (size_t)op->x.c;
+  int h = op->x.h, rows = run->params->detail != 0 ? op->x.n * h : 0;
+#pragma omp parallel for
+  for (int i = 0; i < rows; i++)
+    add_detail(op, x + (size_t)(i / h * h) * row, i % h, run->params->detail, scratch + (size_t)thread_number() * row,
+               y + (size_t)i * row);
+}
+
 /* --- out --- */
 
 struct output {
   const struct op_pixels_out *op;
-  /* x: the generated pixels; input: those of the frame; map: the one to show. NULL: there is none */
+  /* x: the generated picture; input: the frame's picture, or NULL if the output does not show it; map: the control's
+   * map that is shown, or NULL */
   const float *x, *input, *map;
   double mix;
   bool both;
-  int w, h; /* size of the picture */
+  int w, h; /* width and height of the picture that is written */
 };
 
 static void picture_rgb(const struct output *p, int x, int y, double rgb[3]) {
@@ -136,13 +179,14 @@ static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
   (!p->map ? picture_rgb : p->both ? both_rgb : map_rgb)(p, x, y, rgb);
 }
 
-/* Returns the value of channel i for a colour. */
+/* Converts a colour in R, G, B to the stored value of component i (Y, Cb, Cr or R, G, B). */
 static double encode(const struct coding *k, const double rgb[3], int i) {
   double luma = k->r * rgb[0] + k->g * rgb[1] + k->b * rgb[2];
   return i == 0 ? luma : i == 1 ? (rgb[2] - luma) / k->b_cb : (rgb[0] - luma) / k->r_cr;
 }
 
-/* Returns one sample of a channel: the mean over its pixels. */
+/* Returns one sample of a channel of the output: the mean over the pixels that share it (chroma has one for
+ * several). */
 static double sample_value(const struct output *p, const struct coding *coding, const struct channel *c, bool is_rgb,
                            int index, int x, int y) {
   int columns = c->half_x ? 2 : 1, rows = c->half_y ? 2 : 1, count = 0;
@@ -167,7 +211,8 @@ static void write_row(const struct output *p, const struct frame *out, int index
   }
 }
 
-/* Fills alpha, and the second luma of YUYV's last pair if the width is odd. */
+/* Fills the bytes of a frame that depend on no pixel: alpha, and the second luma of YUYV's last pair if the width is
+ * odd. */
 static void fill_unused(const struct frame *out) {
   for (int y = 0; y < out->height; y++) {
     uint8_t *row = (uint8_t *)out->plane[0] + (long)y * out->pitch[0];
@@ -211,4 +256,5 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
 }
 
 const struct cpu_impl cpu_define_pixels_in = {.run = pixels_in_run};
+const struct cpu_impl cpu_define_detail = {.prepare = detail_prepare, .run = detail_run};
 const struct cpu_impl cpu_define_pixels_out = {.run = pixels_out_run};

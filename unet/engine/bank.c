@@ -1,5 +1,5 @@
-/* The bank of a handle (unet/model/bank.h): which shapes may have one, the memory that it takes, and its parameters in
- * a run. */
+/* The bank of a handle: keys and values of earlier frames, to which self-attention attends (unet/model/bank.h). Says
+ * which shapes may have one, how much memory it takes, and how a run uses it. */
 #include <stdio.h>
 
 #include "unet/engine/engine_impl.h"
@@ -9,7 +9,7 @@ static unsigned levels_there(const struct engine *engine) {
   return bank_levels_there(&engine->model.unet.walk, engine->checkpoint->autoencoder.scale);
 }
 
-/* Writes the levels as "1/8, 1/16". */
+/* Writes the names of levels of the U-Net (bit i: 1/2^i of the picture's size) into text, as in "1/8, 1/16". */
 static void name_levels(unsigned levels, char *text, size_t size) {
   size_t used = 0;
   text[0] = 0;
@@ -25,12 +25,6 @@ int bank_check(const struct engine *engine, const struct engine_shape *wish, str
     return error_set(err, STATUS_USAGE, "a bank of %d frames: 0 to %d are supported", wish->bank_room, BANK_ROOM_MAX);
   if (!wish->bank_room)
     return 0;
-  if (wish->stream_batch)
-    return error_set(err, STATUS_USAGE,
-                     "a bank of earlier frames does not go with a stream batch, whose steps are of "
-                     "several frames: --bank 0 or no --stream-batch");
-  if (wish->batch > 1)
-    return error_set(err, STATUS_USAGE, "a bank of earlier frames needs one picture a run: --batch 1");
   if (!there)
     return error_set(err, STATUS_USAGE, "%s: this model has no self-attention that a bank could extend: --bank 0",
                      engine->model_path);
@@ -63,11 +57,26 @@ size_t bank_bytes(const struct engine *engine, const struct prepared *prepared) 
   return bank_elements(&prepared->plan) * dtype_size(device.element);
 }
 
+/* Warns of the levels of the U-Net for which a bank was requested (bits of wished) although the model has no layers
+ * there (they are not in used). */
+static void tell_layers(struct engine *engine, unsigned wished, unsigned used) {
+  char lacking[64], left[64];
+  if (!(wished & ~used) || engine->told_layers == wished)
+    return;
+  name_levels(wished & ~used, lacking, sizeof lacking);
+  name_levels(used, left, sizeof left);
+  log_line(engine->log, LOG_WARNING,
+           "--bank-layers: this model has no self-attention at %s of the picture; the bank is at %s alone", lacking,
+           left);
+  engine->told_layers = wished;
+}
+
 void bank_tell(struct engine *engine, const struct prepared *prepared) {
   const struct frame_shape *shape = &prepared->shape;
   size_t bytes = prepared->bank_bytes;
   if (!bytes)
     return;
+  tell_layers(engine, prepared->wish.bank_layers, shape->bank_levels);
   int rings = guidance_total(shape->rows, shape->steps);
   double mb = (double)bytes * 1e-6;
   log_line(engine->log, bytes > engine->told_bank ? LOG_WARNING : LOG_INFO,
@@ -77,9 +86,22 @@ void bank_tell(struct engine *engine, const struct prepared *prepared) {
     engine->told_bank = bytes;
 }
 
-void bank_fill(const struct prepared *prepared, const struct controls *controls, struct run_params *run) {
+/* Logs once that a frame asks for `wish` earlier frames, more than the `room` frames that its handle's bank can store.
+ * In a paced engine the program prepares another handle with a larger bank for that, so nothing is logged. */
+static void tell_room(struct engine *engine, int wish, int room) {
+  if (wish <= room || engine->paced || engine->told_room)
+    return;
+  log_line(engine->log, LOG_WARNING,
+           "--bank %d: there is room for %d frame%s, and no more %s used: --bank-room %d makes room", wish, room,
+           room == 1 ? "" : "s", room == 1 ? "is" : "are", wish);
+  engine->told_room = true;
+}
+
+void bank_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+               struct run_params *run) {
   const struct bank_params *last = &prepared->bank;
   int room = prepared->shape.bank_room, wish = controls->bank > 0 ? controls->bank : 0;
+  tell_room(engine, wish, room);
   run->bank.frames = wish < room ? wish : room;
   run->bank.every = controls->bank_every > 1 ? controls->bank_every : 1;
   run->bank.anew = run->bank.frames != last->frames || run->bank.every != last->every;

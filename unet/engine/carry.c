@@ -1,36 +1,16 @@
-/* Noise that moves with the picture, and feedback of the last picture: what excludes them, and their run parameters. */
+/* Computes the run parameters of noise that moves with the picture, and of feedback (reuse of the last picture's
+ * latent). */
 #include "unet/engine/engine_impl.h"
 
-static const char *option_of(const struct engine_shape *wish) {
-  return wish->carried ? "--noise carried" : "--feedback";
-}
-
-/* Refuses features with which a run does not have one last frame and one input. */
-static int check_frames(const struct engine_shape *wish, struct error *err) {
-  const char *option = option_of(wish);
-  if (wish->text_to_image)
-    return error_set(err, STATUS_USAGE, "%s: text to image has no input whose motion could be followed", option);
-  if (wish->stream_batch)
-    return error_set(err, STATUS_USAGE, "%s: in a stream batch the last picture is not the last frame's", option);
-  if (wish->batch > 1)
-    return error_set(err, STATUS_USAGE, "%s: each frame needs the one before it: one picture a run, not %d", option,
-                     wish->batch);
-  if (wish->canvas == CANVAS_FOLLOW)
-    return error_set(err, STATUS_USAGE, "%s: a canvas that follows the camera moves the noise itself: --canvas fixed",
-                     option);
-  return 0;
-}
-
 int carry_check(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
-  if (!wish->carried && !wish->feedback)
-    return 0;
   if (wish->feedback && engine->blends)
     return error_set(err, STATUS_USAGE, "%s: --feedback: this model starts from noise alone, which no picture can join",
                      engine->model_path);
-  return check_frames(wish, err);
+  return 0;
 }
 
-/* Returns the share of the last picture's latent. Says once that it has no effect where the start is noise alone. */
+/* Returns run_params.feedback: the fraction of the input's latent that the last picture's latent replaces. If sampling
+ * starts from noise alone it has no effect, which is logged once. */
 static float feedback_of(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                          const struct run_params *run) {
   float feedback = prepared->shape.feedback ? clamp01(controls->feedback) : 0;
@@ -47,7 +27,7 @@ void carry_fill(struct engine *engine, struct prepared *prepared, const struct c
   run->carried = prepared->shape.carried && controls->carried;
   run->feedback = feedback_of(engine, prepared, controls, run);
   run->motion = run->motion || run->carried || run->feedback > 0;
-  /* the states that motion leaves are out of date after a run without it */
+  /* The last run computed no motion, so the states that depend on it (flow, moved noise) are out of date. */
   if (run->motion && !prepared->has_motion)
     run->restart = true;
 }

@@ -5,7 +5,7 @@
 #include "unet/devices.h"
 #include "unet/engine/engine_impl.h"
 
-/* --- open, close --- */
+/* --- opening and closing --- */
 
 static int open_adapters(struct engine *engine, const struct engine_params *params, struct error *err) {
   const struct adapter_options options = {.lenient = params->adapters_lenient, .log = engine->log};
@@ -37,8 +37,8 @@ static int check_room(const struct engine *engine, struct error *err) {
                            : "end what else uses it, or choose a smaller model or another device");
 }
 
-/* Opens the device and loads onto it what does not depend on size, sampler or step count, and so serves all handles
- * (struct prepared). */
+/* Opens the device, and loads and prepares what all handles share, because it does not depend on size, sampler or step
+ * count. */
 static int open_device(struct engine *engine, struct error *err) {
   if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
       prepare_prompts(engine, err) < 0 || style_pictures_begin(engine, err) < 0)
@@ -55,8 +55,8 @@ static void leave_device(struct engine *engine) {
   device_close(&engine->device);
 }
 
-/* Returns true if the CPU may replace the device: the user left the choice open, and the GPU could be opened but failed
- * afterwards, most often because other programs use its memory. */
+/* Returns true if the CPU may replace the device: the user did not name a device, and the GPU could be opened but
+ * failed afterwards, most often because other programs use its memory. */
 static bool is_replaceable(const struct engine *engine, const struct error *err) {
   struct device_info info;
   if (strcmp(engine->options.name, "auto") || err->status != STATUS_DEVICE || !engine->device || engine->handles ||
@@ -71,7 +71,8 @@ int engine_fall_back(struct engine *engine, struct error *err) {
     return -1;
   log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
   leave_device(engine);
-  strcpy((char *)engine->options.name, "cpu"); /* fits, because it is shorter than "auto" */
+  /* The name is "auto" at this point, so its memory has room for the shorter "cpu". */
+  strcpy((char *)engine->options.name, "cpu");
   return open_device(engine, err);
 }
 
@@ -81,8 +82,10 @@ static int copy_options(struct engine *engine, const struct engine_params *param
   engine->options.two_sets = params->smooth && params->adapter_count > 0;
   engine->options.name = strdup(wish->name ? wish->name : "auto");
   engine->options.cache_dir = wish->cache_dir ? strdup(wish->cache_dir) : NULL;
+  engine->options.choices = wish->choices ? strdup(wish->choices) : NULL;
   engine->model_path = strdup(params->model);
-  bool whole = engine->options.name && engine->model_path && (!wish->cache_dir || engine->options.cache_dir);
+  bool whole = engine->options.name && engine->model_path && (!wish->cache_dir || engine->options.cache_dir) &&
+               (!wish->choices || engine->options.choices);
   return whole ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
@@ -161,6 +164,7 @@ void engine_close(struct engine **engine_ref) {
   pthread_mutex_destroy(&engine->listing);
   free((char *)engine->options.name);
   free((char *)engine->options.cache_dir);
+  free((char *)engine->options.choices);
   free(engine->model_path);
   free(engine->mask.kept);
   free(engine);
@@ -198,8 +202,12 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
 
 /* --- information --- */
 
-/* Returns the bytes of encoded texts, keys and values. The device stores them as FP16 if that is its element type, else
- * as FP32. */
+int engine_get_choices(const struct engine *engine, char **choices, struct error *err) {
+  return device_get_choices(engine->device, choices, err);
+}
+
+/* Returns how many bytes of device memory prompts take: encoded texts, and the U-Net's keys and values. The device
+ * stores them as FP16 if that is its element type, else as FP32. */
 static size_t prompt_bytes(const struct engine *engine, enum dtype element) {
   size_t elements = model_prompt_elements(&engine->model);
   for (int i = 1; i < PROMPT_CHUNKS_MAX; i++)

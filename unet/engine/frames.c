@@ -25,9 +25,11 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
   run->start_latent = prepared->table.start_latent;
   run->start_noise = prepared->table.start_noise;
   run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
+  run->detail = clamp01(controls->detail);
 }
 
-/* Returns a small black frame, for those pictures of a run that no request asks for. */
+/* Returns a small black frame, for pictures of a run that no request asks for, and for controls without a frame of
+ * their own. */
 static const struct frame *blank(void) {
   static uint8_t pixels[4 * 4];
   static const struct frame frame = {
@@ -35,8 +37,8 @@ static const struct frame *blank(void) {
   return &frame;
 }
 
-/* The requests that one run serves: request[i] asks for picture i of the run, for i below count. Nobody asks for the
- * other pictures. */
+/* The requests that one run serves: request[i] asks for picture i of the run, for i below count. The run computes its
+ * remaining pictures as well, but nobody gets them. */
 struct batch {
   const struct engine_request *request[BATCH_MAX];
   const struct controls *controls[BATCH_MAX];
@@ -55,8 +57,8 @@ static int gather(const struct engine_request *request, struct batch *batch, str
   return 0;
 }
 
-/* Sets the input frame of picture i, and the frame that its controls read. The input is zeroed if the plan reads
- * none. */
+/* Sets the frames that picture i is made from: the input frame (zeroed if the plan reads none), and the frame that its
+ * controls read. */
 static int choose_frame(const struct engine *engine, const struct engine_request *request, int i,
                         struct frame frames[FRAMES_MAX], struct error *err) {
   const struct frame *input = request->frame, *control = request->control_frame;
@@ -73,8 +75,8 @@ static int choose_frame(const struct engine *engine, const struct engine_request
   return 0;
 }
 
-/* Fills frames for all pictures of the run. Those without a request get a black frame: the device computes them all the
- * same, and they are thrown away. */
+/* Sets the frames for all pictures of the run. Pictures without a request get a black frame: the device computes them,
+ * too, and they are thrown away. */
 static int choose_frames(const struct engine *engine, const struct batch *batch, struct frame frames[FRAMES_MAX],
                          struct error *err) {
   struct engine_request none = {.prepared = batch->request[0]->prepared, .drain = true};
@@ -106,7 +108,7 @@ bool engine_feeds_back(const struct engine *engine, struct prepared *prepared, c
   return prepared->shape.feedback && run.start_latent != 0;
 }
 
-/* --- stream batch --- */
+/* --- stream batch: a run in which each step belongs to another frame --- */
 
 static bool is_batched(const struct prepared *prepared) {
   return prepared->shape.stream_batch && prepared->shape.steps > 1;
@@ -119,21 +121,23 @@ int engine_under_way(const struct prepared *prepared) {
   return count;
 }
 
-/* Returns the record of a request's frame that later runs of a stream batch need, because the frame's later steps are
- * computed there. */
+/* Returns what later runs of a stream batch, which compute the frame's later steps, must know about a request's
+ * frame. */
 static struct batched_frame batched_frame_of(const struct engine_request *request, const struct run_params *run) {
   struct batched_frame newest = {.there = !request->drain,
                                  .identity = request->identity,
                                  .opaque = request->opaque,
                                  .mix = run->mix,
+                                 .detail = run->detail,
                                  .table = request->prepared->table};
   for (int i = 0; i < CONTROLS_MAX; i++)
     memcpy(newest.gain[i], run->control[i].gain, sizeof newest.gain[i]);
   return newest;
 }
 
-/* In a stream batch, each step of a run belongs to another frame: replaces the parameters of each step but the first by
- * those of the frame that is at this step. Steps without a frame keep the new frame's. */
+/* In a stream batch each step of a run belongs to another frame. Replaces the parameters of each step but the first,
+ * which is the new frame's, by those of the frame that is at this step. Steps without a frame get the new frame's
+ * parameters. */
 static void fill_batch(const struct prepared *prepared, struct run_params *run) {
   int steps = prepared->shape.steps;
   for (int i = 1; i < steps; i++) {
@@ -144,13 +148,15 @@ static void fill_batch(const struct prepared *prepared, struct run_params *run) 
     run->residual[i] = p->table.residual[i];
     for (int k = 0; k < CONTROLS_MAX; k++)
       run->control[k].gain[i] = p->gain[k][i];
-    if (i == steps - 1)
+    if (i == steps - 1) {
       run->mix = p->mix;
+      run->detail = p->detail;
+    }
   }
 }
 
-/* Moves each frame of the stream batch one step on and puts the new one first. Returns the frame that is at its last
- * step now, whose picture this run makes; without a stream batch that is the new frame. */
+/* Moves each frame of the stream batch on by one step, with the new frame at the first step. Returns the frame that is
+ * now at its last step, whose picture this run makes; without a stream batch, the new frame. */
 static const struct batched_frame *shift_batched_frames(struct prepared *prepared, const struct batched_frame *newest) {
   struct batched_frame *all = prepared->batched_frames;
   int count = is_batched(prepared) ? prepared->shape.steps : 1;
@@ -159,8 +165,8 @@ static const struct batched_frame *shift_batched_frames(struct prepared *prepare
   return &all[count - 1];
 }
 
-/* Fills in the parameters and the frames of a request's run. Returns 1 if the frame shows everything that its controls
- * ask for, 0 if some of it is still being made, -1 after a failure. */
+/* Fills in the parameters and the frames of the run that serves a request. Returns 1 if the frame shows everything that
+ * its controls ask for, 0 if some texts, adapters or pictures are not ready yet, -1 after a failure. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
                     struct batched_frame *newest, struct batch *batch, struct frame frames[FRAMES_MAX],
                     struct error *err) {
@@ -182,7 +188,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   run->on_device = request->on_device;
   run->restart = past_ends(engine, request);
   run->motion |= prepared->shape.canvas.lattice > 0;
-  bank_fill(prepared, controls, run);
+  bank_fill(engine, prepared, controls, run);
   carry_fill(engine, prepared, controls, run);
   fill_geometry(engine, prepared, frames, run);
   return shown_fill(engine, prepared, controls, run, err);
@@ -194,8 +200,8 @@ int engine_in_flight(const struct engine *engine) {
   return engine->in_flight;
 }
 
-/* Returns the record of a run that was started. last: the frame whose picture the run makes. filled: it shows
- * everything that its controls asked for. */
+/* Returns the record of a run that was just started, for engine.runs. last: the frame whose picture the run makes;
+ * filled: true: that frame shows everything that its controls asked for. */
 static struct run_in_flight submitted_run(const struct batch *batch, const struct batched_frame *last, bool filled) {
   struct run_in_flight run = {.prepared = batch->request[0]->prepared,
                               .pending = !last->there,
@@ -254,7 +260,8 @@ static void remove_oldest_run(struct engine *engine) {
   engine->in_flight--;
 }
 
-/* Waits for a run and stores its pictures in *run. Releases those that no request asked for. */
+/* Waits for the end of a run and stores its pictures in *run. Releases pictures that no request asked for, and all of
+ * them if the stream batch is not full yet. */
 static int await(struct engine *engine, struct run_in_flight *run, struct error *err) {
   struct device_counters counters;
   if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)
@@ -311,7 +318,7 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
   if (fill_run(engine, request, &run, &newest, &batch, frames, err) < 0 || background_finish(engine, err) < 0)
     return -1;
-  /* The profile's runs follow each other, and none of them belongs to the frames before or after. */
+  /* The runs of the profile have changed the data that frames leave on the device; the next frame must not use it. */
   engine->last_handle = 0;
   run.restart = run.bank.anew = false;
   return device_profile(engine->device, request->prepared->program, &run, frames, profile_request, profile, err);

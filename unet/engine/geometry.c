@@ -1,11 +1,14 @@
-/* Computes which part of a frame the picture shows, and where, for any aspect ratio of the frame. */
+/* Computes, for any aspect ratio of a frame, the rectangle of it that the picture shows, and the rectangle of the
+ * picture into which that is drawn. */
 #include "unet/engine/engine_impl.h"
 
-static struct geometry fit_picture(enum fit fit, const struct frame *frame, int width, int height) {
+static struct geometry fit_picture(enum fit fit, const struct frame *frame, const struct frame_shape *shape) {
+  int width = shape->picture_width, height = shape->picture_height;
   float w = (float)frame->width, h = (float)frame->height;
   struct geometry g = {0, 0, w, h, 0, 0, width, height};
-  /* above 1 if the frame, shown with square pixels, is wider than the picture */
-  float wider = (float)(frame_aspect(frame) * height / width);
+  double shown = frame_aspect(frame);
+  /* aspect ratio of the frame divided by that of the picture, both as they are shown */
+  float wider = (float)(shape->aspect > 0 ? shown / shape->aspect : shown * height / width);
   if (fit == FIT_CROP) {
     g.source_w = wider > 1 ? w / wider : w;
     g.source_h = wider > 1 ? h : h * wider;
@@ -22,9 +25,9 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, int 
   return g;
 }
 
-/* The networks may compute more than the picture, because its sides are multiples of model_size_multiple. If the
- * destination ends where the picture ends, extends both rectangles to the end of what is computed, so that the margin,
- * which is cropped later, shows more of the source or repeats its edge. */
+/* The networks may compute more than the picture, because their sides are multiples of model_size_multiple; the margin
+ * is cropped later. If the destination ends where the picture ends, both rectangles are extended to the end of what is
+ * computed, so that the margin shows more of the source or repeats its edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;
@@ -33,7 +36,7 @@ static void extend(float *source_size, int dest, int *dest_size, int picture, in
 }
 
 struct geometry geometry_fit(enum fit fit, const struct frame *frame, const struct frame_shape *shape) {
-  struct geometry g = fit_picture(fit, frame, shape->picture_width, shape->picture_height);
+  struct geometry g = fit_picture(fit, frame, shape);
   extend(&g.source_w, g.dest_x, &g.dest_w, shape->picture_width, shape->width);
   extend(&g.source_h, g.dest_y, &g.dest_h, shape->picture_height, shape->height);
   return g;

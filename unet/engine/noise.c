@@ -1,12 +1,13 @@
-/* The noise of a handle: that of a seed, or of a place between two seeds. The host makes the noise of whole seeds and
- * writes it into states on the device. Between two seeds, noise_program interpolates there from the noise of both ends
- * (prepared.ends) to that of the frame plan. */
+/* The noise of frames: that of a seed, or at a position between two seeds. The host makes the noise of whole seeds and
+ * writes it to the device. Between two seeds noise_program interpolates on the device: it reads the noise of both seeds
+ * from the tensors prepared.ends, and writes those that the frame's plan reads. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
 #include "unet/sample/noise.h"
 
-/* values of noise that are computed after one frame: 0.16 ms of one core */
+/* number of values of noise that are computed in advance after each frame; they take 0.16 ms of one core */
 enum { AHEAD_ELEMENTS = 1 << 13 };
 
 static int batch_of(const struct prepared *prepared) {
@@ -17,38 +18,56 @@ static size_t sample_elements(const struct prepared *prepared) {
   return tensor_elements(prepared->noise.start) / (size_t)batch_of(prepared);
 }
 
-/* Returns the first `elements` values of a seed's noise, in prepared->made. Only those that it does not have yet are
- * computed; those of another seed are dropped. */
-static const float *make_noise(struct prepared *prepared, uint64_t seed, size_t elements) {
-  struct made_noise *made = &prepared->made;
-  size_t sample = sample_elements(prepared);
+int noise_allocate(struct prepared *prepared, struct error *err) {
+  size_t sample = sample_elements(prepared), samples = 1 + (size_t)prepared->shape.noise_samples;
+  bool carried = tensor_exists(prepared->noise.second);
+  prepared->made.values = malloc(samples * sample * sizeof *prepared->made.values);
+  if (carried)
+    prepared->second.values = malloc(sample * sizeof *prepared->second.values);
+  if (!prepared->made.values || (carried && !prepared->second.values))
+    return error_set(err, STATUS_FAILED, "out of memory");
+  return 0;
+}
+
+/* Returns the first `elements` values of a seed's noise, a sequence of samples of `sample` values each; the first
+ * sample has the number `first`. Computes only values that *made does not have yet; those of another seed are
+ * dropped. */
+static const float *make_noise(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t elements) {
   if (made->seed != seed)
     made->elements = 0;
   made->seed = seed;
   while (made->elements < elements) {
     size_t at = made->elements % sample, left = elements - made->elements,
            count = left < sample - at ? left : sample - at;
-    noise_fill(seed, (uint32_t)(made->elements / sample), at, made->values + made->elements, count);
+    noise_fill(seed, (uint32_t)(first + made->elements / sample), at, made->values + made->elements, count);
     made->elements += count;
   }
   return made->values;
 }
 
-/* Returns the number of the sample that is the second table of noise that moves with the picture. */
+/* Returns the number of the sample with which the second table of moving noise is filled: the one after the samples of
+ * all steps. It has memory of its own, so that it can be computed without those. */
 static size_t second_sample(const struct prepared *prepared) {
   return 1 + (size_t)prepared->shape.noise_samples;
+}
+
+static int write_second(struct engine *engine, struct prepared *prepared, struct program *program, uint64_t seed,
+                        struct tensor to, size_t index, struct error *err) {
+  size_t count = sample_elements(prepared);
+  const float *values = make_noise(&prepared->second, seed, second_sample(prepared), count, count);
+  return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
 static int write_noise_sample(struct engine *engine, struct prepared *prepared, struct program *program, uint64_t seed,
                               size_t number, struct tensor to, size_t index, struct error *err) {
   size_t count = sample_elements(prepared);
-  const float *values = make_noise(prepared, seed, (number + 1) * count) + number * count;
+  const float *values = make_noise(&prepared->made, seed, 0, count, (number + 1) * count) + number * count;
   return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
-/* Writes a seed's noise for one picture into the states of `program`, as far as *held says that it is not there yet.
- * `end` (0 or 1) is for noise_program alone, whose states hold all samples of end 0 and then all samples of end 1. The
- * noise of a step is written only once a sampler table adds noise in that step. */
+/* Writes a seed's noise for one picture into the tensors of `program`, except what is there already according to *held.
+ * The noise of a step is written only if the sampler's table adds noise in that step. end: 0 or 1, only for
+ * noise_program, whose tensors contain the samples of two seeds: all of the first, then all of the second. */
 static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
                        struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;
@@ -68,7 +87,7 @@ static int write_noise(struct engine *engine, struct prepared *prepared, struct 
       return -1;
   }
   if (tensor_exists(second) && !held->second &&
-      write_noise_sample(engine, prepared, program, seed, second_sample(prepared), second, (size_t)end, err) < 0)
+      write_second(engine, prepared, program, seed, second, (size_t)end, err) < 0)
     return -1;
   held->second = true;
   return 0;
@@ -78,35 +97,41 @@ static bool holds(const struct prepared *prepared, const struct held_noise *held
   return held->start && held->second && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
 }
 
-/* Even seeds are written to end 0 and odd ones to end 1. When the seed position passes a whole seed, only one end has
- * to be written anew. */
-static int write_end(struct engine *engine, struct prepared *prepared, int picture, uint64_t seed, struct error *err) {
-  int end = (int)(seed % 2);
+/* Returns which of the two ends of interpolation the noise of place.seed is; that of place.to is the other one. Even
+ * seeds are end 0 and odd ones end 1. So, when the seed position passes a whole seed, only one end has to be written
+ * anew. */
+static int first_end(const struct noise_place *place) {
+  return (int)(place->seed % 2);
+}
+
+static int write_end(struct engine *engine, struct prepared *prepared, int picture, uint64_t seed, int end,
+                     struct error *err) {
   return write_noise(engine, prepared, prepared->noise_program, &prepared->noises[picture].end[end], seed, end, picture,
                      err);
 }
 
-/* The position, between two seeds, of each picture's noise in a run. */
+/* The positions between two seeds at which the noise of a run's pictures lies. */
 struct noise_places {
   struct noise_place of[BATCH_MAX];
   int count;
 };
 
 static bool is_at(const struct picture_noise *noise, const struct noise_place *place, int samples) {
-  return noise->between && noise->place.seed == place->seed && noise->place.part == place->part &&
-         noise->samples >= samples;
+  return noise->between && noise->place.seed == place->seed && noise->place.to == place->to &&
+         noise->place.part == place->part && noise->samples >= samples;
 }
 
 static int write_ends(struct engine *engine, struct prepared *prepared, int picture, const struct noise_place *place,
                       struct error *err) {
-  if (write_end(engine, prepared, picture, place->seed, err) < 0)
+  int first = first_end(place);
+  if (write_end(engine, prepared, picture, place->seed, first, err) < 0)
     return -1;
-  return place->part > 0 ? write_end(engine, prepared, picture, place->seed + 1, err) : 0;
+  return place->part > 0 ? write_end(engine, prepared, picture, place->to, 1 - first, err) : 0;
 }
 
-/* Interpolates between the two ends on the device. The sum of two independent standard normals, times the cosine and
- * the sine of one angle, is standard normal. Frames in flight are not disturbed: the device works in order, so they
- * have read the old noise before it is overwritten. */
+/* Makes noise between two seeds on the device: the noise of one seed times the cosine of an angle, plus that of the
+ * other times the sine, so that the sum is standard normal again. Frames in flight need not be waited for: the device
+ * works in order, so they have read the old noise before it is overwritten. */
 static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_places *places,
                          struct error *err) {
   static const double quarter_turn = 1.57079632679489661923;
@@ -120,8 +145,8 @@ static int write_between(struct engine *engine, struct prepared *prepared, const
     prepared->noises[i].between = false;
   for (int i = 0; i < places->count; i++) {
     const struct noise_place *place = &places->of[i];
-    run.between[i][place->seed % 2] = (float)cos(place->part * quarter_turn);
-    run.between[i][(place->seed + 1) % 2] = (float)sin(place->part * quarter_turn);
+    run.between[i][first_end(place)] = (float)cos(place->part * quarter_turn);
+    run.between[i][1 - first_end(place)] = (float)sin(place->part * quarter_turn);
     if (write_ends(engine, prepared, i, place, err) < 0)
       return -1;
   }
@@ -150,20 +175,25 @@ static struct noise_place find_place(const struct controls *controls) {
   static const double far = 0x1p53;
   double position = isfinite(controls->seed_position) ? fmin(far, fmax(-far, controls->seed_position)) : 0;
   double whole = floor(position);
-  return (struct noise_place){controls->seed + (uint64_t)(int64_t)whole, position - whole};
+  uint64_t seed = controls->seed + (uint64_t)(int64_t)whole, to = controls->seed_to;
+  if (controls->seed_share >= 1)
+    return (struct noise_place){to, to + 1, 0};
+  if (controls->seed_share > 0 && to != seed)
+    return (struct noise_place){seed, to, controls->seed_share};
+  return (struct noise_place){seed, seed + 1, controls->seed_share > 0 ? 0 : position - whole};
 }
 
-/* Returns by how many seeds `to` lies behind `from`, as a fraction; negative: it lies before. */
+/* Returns by how many seeds the position `to` lies above `from`, with fractions; negative if it lies below. */
 static double distance(const struct noise_place *from, const struct noise_place *to) {
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }
 
-/* Returns true if noise_program has to make the picture's noise: the position is between two seeds, or the noise of its
- * seed is on the device as one of the ends only. */
+/* Returns true if noise_program must make the picture's noise: its position is between two seeds, or it is at a seed
+ * whose noise the device has only as one of the two ends of interpolation. */
 static bool goes_by_ends(const struct prepared *prepared, int picture, const struct noise_place *place) {
   const struct picture_noise *noise = &prepared->noises[picture];
   return place->part > 0 ||
-         (!holds(prepared, &noise->whole, place->seed) && holds(prepared, &noise->end[place->seed % 2], place->seed));
+         (!holds(prepared, &noise->whole, place->seed) && holds(prepared, &noise->end[first_end(place)], place->seed));
 }
 
 int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
@@ -175,7 +205,7 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
     places.of[i] = find_place(controls[i]);
     by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  /* noise_program writes the noise of all pictures, so all are made like that even if only one needs it */
+  /* noise_program writes the noise of all the run's pictures, so it is used for all of them if one needs it. */
   if (by_ends) {
     for (int i = 0; i < BATCH_MAX; i++)
       prepared->noises[i].whole = (struct held_noise){0};
@@ -189,16 +219,22 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
   return status;
 }
 
+/* Computes the next values of a seed's noise, at most AHEAD_ELEMENTS, and no more than `all` in total. Returns false if
+ * all were computed already. */
+static bool make_some(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t all) {
+  size_t there = made->seed == seed ? made->elements : 0;
+  make_noise(made, seed, first, sample, all < there + AHEAD_ELEMENTS ? all : there + AHEAD_ELEMENTS);
+  return there < all;
+}
+
 void noise_make_ahead(struct prepared *prepared) {
   const struct noise_place *place = &prepared->place;
-  size_t samples = tensor_exists(prepared->noise.second) ? 1 + second_sample(prepared)
-                                                         : 1 + (size_t)sampler_table_noise(&prepared->table);
-  size_t all = samples * sample_elements(prepared);
+  size_t sample = sample_elements(prepared), all = (1 + (size_t)sampler_table_noise(&prepared->table)) * sample;
   bool on = prepared->step > 0 && prepared->step < 1 && place->part >= 0.5,
        back = prepared->step < 0 && prepared->step > -1 && place->part <= 0.5;
-  if (!on && !back)
+  if ((!on && !back) || place->to != place->seed + 1)
     return;
   uint64_t seed = on ? place->seed + 2 : place->seed - 1;
-  size_t made = prepared->made.seed == seed ? prepared->made.elements : 0;
-  make_noise(prepared, seed, all < made + AHEAD_ELEMENTS ? all : made + AHEAD_ELEMENTS);
+  if (!make_some(&prepared->made, seed, 0, sample, all) && prepared->second.values)
+    make_some(&prepared->second, seed, second_sample(prepared), sample, sample);
 }

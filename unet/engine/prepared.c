@@ -1,12 +1,11 @@
-/* Handles: checks a requested shape, prepares its plans and programs, and releases them. Any thread may prepare and
- * release handles, under `preparing`. */
+/* Handles (engines made ready for a size and step count): checks the requested shape, prepares its plans and programs,
+ * and releases them. Any thread may prepare and release handles; it holds the lock `preparing` meanwhile. */
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"
 #include "unet/model/canvas.h"
 #include "unet/model/frame_states.h"
 #include "unet/model/models.h"
-#include "unet/plan/motion_math.h"
 
 enum { SIDE_MAX = 8192 };
 
@@ -15,7 +14,7 @@ static int check_side(const char *side, int size, int least, struct error *err) 
     return error_set(err, STATUS_USAGE, "%s %d: at most %d is supported", side, size, SIDE_MAX);
   if (size < least)
     return error_set(err, STATUS_USAGE, "%s %d: this model takes at least %d", side, size, least);
-  if (size % 2) /* because four pixels share one chroma sample in YUV */
+  if (size % 2) /* a side must be even, because in YUV formats 2 x 2 pixels share one chroma sample */
     return error_set(err, STATUS_USAGE, "%s %d: sides are even, such as %d or %d", side, size, size - 1, size + 1);
   return 0;
 }
@@ -35,8 +34,9 @@ void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *w
   *height = nearest(*height, step, multiple);
 }
 
-/* Fails if a stream batch is too long, or if a side is no multiple of the model's or too large. The limit of a stream
- * batch is in calls of the network, because PNDM makes one call more than it has steps. */
+/* Fails if a stream batch has too many steps, or if a side of the picture is too large, smaller than
+ * model_size_multiple, or odd. The limit of a stream batch is in calls of the network, because PNDM makes one call more
+ * than it has steps. */
 static int check_shape(const struct model *model, const struct sampling *sampling, const struct frame_shape *shape,
                        struct error *err) {
   int least = model_size_multiple(model);
@@ -50,7 +50,7 @@ static int check_shape(const struct model *model, const struct sampling *samplin
   return 0;
 }
 
-/* Warns of numbers of steps for which the network was not trained. */
+/* Warns if the network was not trained for this number of steps. */
 static void warn_of_steps(const struct engine *engine, const struct frame_shape *shape) {
   if (engine->checkpoint->one_timestep && (shape->steps > 1 || !shape->text_to_image))
     log_line(engine->log, LOG_WARNING,
@@ -59,7 +59,8 @@ static void warn_of_steps(const struct engine *engine, const struct frame_shape 
              engine->model_path);
 }
 
-/* Refuses batches together with features for which all frames of a run would share one value. */
+/* Refuses several pictures a run (a batch) together with features for which all frames of a run would have to share one
+ * value. */
 static int check_batch(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   if (wish->batch < 0 || wish->batch > BATCH_MAX)
     return error_set(err, STATUS_USAGE, "a batch of %d: 1 to %d pictures a run are supported", wish->batch, BATCH_MAX);
@@ -76,50 +77,14 @@ static int check_batch(const struct engine *engine, const struct engine_shape *w
   return 0;
 }
 
-/* Refuses a canvas that follows the camera together with features that its plan does not have. */
-static int check_canvas(const struct engine_shape *wish, struct error *err) {
-  if (wish->canvas != CANVAS_FOLLOW)
-    return 0;
-  if (wish->text_to_image)
-    return error_set(err, STATUS_USAGE, "--canvas follow: text to image has no input whose motion could be followed");
-  if (wish->stream_batch)
-    return error_set(err, STATUS_USAGE, "--canvas follow: a stream batch has frames of several places in one run");
-  if (wish->batch > 1)
-    return error_set(err, STATUS_USAGE,
-                     "--canvas follow: each frame's place follows from the one before: one picture a run, not %d",
-                     wish->batch);
-  return 0;
-}
-
-/* True if motion can be measured in pictures of the shape's size. */
-static bool is_measurable(const struct frame_shape *shape) {
-  return shape->width <= MOTION_SIDE_MOST && shape->height <= MOTION_SIDE_MOST;
-}
-
-/* Refuses what needs the motion between frames where it cannot be measured. */
-static int check_motion(const struct engine_shape *wish, const struct frame_shape *shape, struct error *err) {
-  bool banked = wish->bank_room && !wish->text_to_image;
-  const char *option = wish->carried                   ? "--noise carried"
-                       : wish->feedback                ? "--feedback"
-                       : wish->canvas == CANVAS_FOLLOW ? "--canvas follow"
-                       : banked                        ? "--bank"
-                                                       : NULL;
-  if (!option || is_measurable(shape))
-    return 0;
-  return error_set(err, STATUS_USAGE, "%s at %dx%d: motion is measured in pictures of at most %d pixels a side", option,
-                   shape->picture_width, shape->picture_height, MOTION_SIDE_MOST);
-}
-
-/* True if the handle's canvas follows the camera. */
+/* Returns true if the requested handle (prepared engine) has a canvas that follows the camera. */
 static bool follows_camera(const struct engine *engine, const struct engine_shape *wish,
                            const struct frame_shape *shape) {
-  bool may = !wish->text_to_image && !wish->stream_batch && wish->batch < 2 && !wish->carried && !wish->feedback &&
-             is_measurable(shape);
   bool suits = styles_lattice(engine->checkpoint->styles) > 0;
-  return wish->canvas == CANVAS_FOLLOW || (wish->canvas == CANVAS_AUTO && may && suits);
+  return wish->canvas == CANVAS_FOLLOW || (wish->canvas == CANVAS_AUTO && suits && past_may_follow(wish, shape));
 }
 
-/* Refuses properties for which the checkpoint was not trained, and those that the engine does not support. */
+/* Refuses requests for features that the checkpoint was not trained for or the engine does not support. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
   if (wish->text_to_image && (checkpoint->image_condition || checkpoint->inpainting))
@@ -137,8 +102,7 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "style pictures need an IP-Adapter, given with --ip-adapter");
   if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
-  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0 || check_canvas(wish, err) < 0 ||
-      carry_check(engine, wish, err) < 0)
+  if (check_batch(engine, wish, err) < 0 || bank_check(engine, wish, err) < 0 || carry_check(engine, wish, err) < 0)
     return -1;
   return controls_check(engine, wish->controls, err);
 }
@@ -151,6 +115,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
   *shape = (struct frame_shape){
       .picture_width = wish->width ? wish->width : width,
       .picture_height = wish->height ? wish->height : height,
+      .aspect = wish->aspect,
       .steps = sampler_calls(sampler, steps),
       .noise_samples = sampler_noise_samples(sampler, steps),
       .earlier = sampler_earlier(&engine->checkpoint->scheduler, sampler, steps),
@@ -171,7 +136,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
     return -1;
   shape->width = round_up(shape->picture_width, multiple);
   shape->height = round_up(shape->picture_height, multiple);
-  if (check_motion(wish, shape, err) < 0)
+  if (past_check(wish, shape, err) < 0)
     return -1;
   if (follows_camera(engine, wish, shape))
     shape->canvas = canvas_size_for(&engine->model, shape->height, shape->width);
@@ -181,14 +146,17 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
 /* --- handles --- */
 
 static void destroy(struct engine *engine, struct prepared *prepared) {
+  device_release(engine->device, &prepared->follow_program);
   device_release(engine->device, &prepared->noise_program);
   device_release(engine->device, &prepared->times_program);
   device_release(engine->device, &prepared->program);
+  plan_free(&prepared->follow_plan);
   plan_free(&prepared->noise_plan);
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
   free(prepared->batched_frames);
   free(prepared->made.values);
+  free(prepared->second.values);
   free(prepared->kept);
   free(prepared);
 }
@@ -219,21 +187,21 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
     return -1;
   adapters_mark(&engine->adapters, &engine->resources);
   prepared->batched_frames = calloc((size_t)prepared->shape.steps, sizeof *prepared->batched_frames);
-  size_t samples = 1 + (size_t)prepared->shape.noise_samples + prepared->shape.carried;
-  prepared->made.values = malloc(samples * tensor_elements(prepared->noise.start) / (size_t)prepared->noise.start.n *
-                                 sizeof *prepared->made.values);
+  if (noise_allocate(prepared, err) < 0)
+    return -1;
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
-  if (!prepared->batched_frames || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
+  if (!prepared->batched_frames || !prepared->kept != !tensor_exists(prepared->noise.kept))
     return error_set(err, STATUS_FAILED, "out of memory");
-  /* unknown: the thread that submits looks them up, because it may be changing weights now */
+  /* The versions of the weights are not known here: the thread that submits looks them up, because it may be changing
+   * weights at this moment. */
   prepared->weights_version = UINT64_MAX;
   prepared->bank_bytes = bank_bytes(engine, prepared);
   bank_tell(engine, prepared);
   return prepare_programs(engine, prepared, err);
 }
 
-/* Makes a handle and adds it to the engine's list. The caller holds `preparing`. */
+/* Makes a handle (struct prepared) and adds it to the engine's list. The caller holds the lock `preparing`. */
 static int prepare(struct engine *engine, const struct engine_shape *wish, struct prepared **out, struct error *err) {
   struct prepared *prepared = calloc(1, sizeof *prepared);
   if (!prepared)
@@ -293,7 +261,8 @@ static void release(struct engine *engine, struct prepared *prepared) {
   pthread_mutex_lock(&engine->listing);
   *link = prepared->next;
   pthread_mutex_unlock(&engine->listing);
-  /* only the thread that submits can find this true: handles that other threads release have no runs */
+  /* Only the thread that submits gets here with runs in flight; another thread may release only handles without
+   * runs. */
   if (prepared->runs_in_flight)
     drop_runs(engine, prepared);
   destroy(engine, prepared);

@@ -13,9 +13,7 @@ static struct tensor moved(struct plan *plan, const char *name, struct tensor ad
                                 .first = first});
 }
 
-struct frame_noise carry_noise(struct plan *plan, const struct motion *motion, const struct frame_noise *noise,
-                               int cell) {
-  int h = noise->start.h, w = noise->start.w;
+struct tensor carry_places(struct plan *plan, const struct motion *motion, int h, int w, int cell) {
   struct tensor advected = plan_state(plan, "carry/advected", 1, h, w, ADVECTED_VALUES, ELEMENT_WHOLE);
   plan_region_begin(plan, (struct region_when){.kind = REGION_MOTION});
   plan_advect(plan, "advect",
@@ -27,6 +25,12 @@ struct frame_noise carry_noise(struct plan *plan, const struct motion *motion, c
                                  .y = advected,
                                  .cell = cell});
   plan_region_end(plan);
+  return advected;
+}
+
+struct frame_noise carry_noise(struct plan *plan, const struct motion *motion, const struct frame_noise *noise,
+                               int cell) {
+  struct tensor advected = carry_places(plan, motion, noise->start.h, noise->start.w, cell);
   struct frame_noise carried = *noise;
   carried.start = moved(plan, "carry/start", advected, noise->start, noise->second, 0);
   carried.steps = moved(plan, "carry/steps", advected, noise->steps, noise->second, 1);
@@ -37,6 +41,7 @@ void carry_feed(struct plan *plan, const struct motion *motion, int cell, struct
   op->last = plan_state(plan, "carry/last", op->z.n, op->z.h, op->z.w, op->z.c, ELEMENT_PRECISE);
   op->flow = motion->flow;
   op->visible = motion->visible;
+  op->global = motion->global;
   op->cell = cell;
 }
 

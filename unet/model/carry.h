@@ -1,17 +1,23 @@
-/* Noise that moves with the picture, and feedback of the last picture: the ops that a frame's plan has for them. */
+/* Appends the ops for noise that moves with the picture, and for feedback of the last picture, to a frame's plan. */
 #ifndef UNET_MODEL_CARRY_H
 #define UNET_MODEL_CARRY_H
 
 #include "unet/model/motion.h"
 #include "unet/model/plans.h"
 
-/* Appends the ops that move the frame's noise. Returns the noise as the networks read it, in states. motion: of the
- * input, at the latent's grid. cell: side of a latent's cell in pixels. */
+/* Appends the op that finds, for each of h x w cells of the latent, where the noise that moves with the picture comes
+ * from. Returns the state (a tensor that outlives a run) with its result, that of OP_ADVECT. cell: side of a latent's
+ * cell in pixels. */
+struct tensor carry_places(struct plan *plan, const struct motion *motion, int h, int w, int cell);
+/* Appends the ops that move the noise with the picture, and returns the moved noise, in states. motion: how the input
+ * moved, for each cell of the latent; cell: side of a latent's cell in pixels. */
 struct frame_noise carry_noise(struct plan *plan, const struct motion *motion, const struct frame_noise *noise,
                                int cell);
-/* Sets the operands with which OP_START mixes the last picture's latent into the input's, op->z. */
+/* Sets the operands by which OP_START mixes the last picture's latent into op->z, the latent of the input
+ * (feedback). */
 void carry_feed(struct plan *plan, const struct motion *motion, int cell, struct op_start *op);
-/* Appends the op that stores this picture's latent x as the last one. */
+/* Appends the op that stores x, the latent of this run's picture, in the state `last` (a tensor that outlives the run),
+ * for the feedback of the next run. */
 void carry_keep(struct plan *plan, struct tensor last, struct tensor x);
 
 #endif

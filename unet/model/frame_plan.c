@@ -1,5 +1,6 @@
-/* plans_frame: the plan of a frame, from the source's pixels to the picture's. First the input is read, encoded and
- * made into maps; then each step calls the U-Net; last the latent is decoded. */
+/* plans_frame, which makes the plan of a frame, from the source's pixels to the picture's. Its ops first read and
+ * encode the input and make maps of it; then each step of the sampler calls the U-Net; at the end the latent is
+ * decoded. */
 #include <stdio.h>
 
 #include "unet/model/canvas.h"
@@ -10,8 +11,8 @@
 
 enum { UNROLLED_MAX = 4 };
 
-/* Returns the keys and values of whole prompts. A long prompt is encoded in chunks of tokens; the chunks of each prompt
- * are joined to one sequence here. */
+/* Appends the ops that join the keys and values of a prompt's chunks (a long prompt is encoded in several) to one
+ * sequence, and returns those of all prompts. */
 static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], const struct frame_shape *shape) {
   int chunks = shape->chunks ? shape->chunks : 1;
   struct tensor whole = keys[chunks - 1];
@@ -20,36 +21,40 @@ static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], co
   return whole;
 }
 
-/* Tensors that all steps of a frame read or change. */
+/* The tensors that all steps of a frame read or change. */
 struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
   struct plan *plan;
-  const struct frame_noise *noise; /* as the networks read it: at the canvas's place */
+  /* noise and mask as the networks read them: already moved with the canvas or the picture */
+  const struct frame_noise *noise;
   const struct canvas *canvas;
   struct tensor x, image, kept;
-  /* residual guidance (RCFG): the latent from which the residual noise is computed. It is the input's latent, or a
-   * temporary that the first step fills; no tensor: zeros */
+  /* residual guidance: the latent from which the residual prediction is computed. It is the input's latent, or a
+   * temporary that the first step fills. No tensor: zeros are used */
   struct tensor reference;
   struct tensor times;
-  /* predictions of earlier steps, which a multistep sampler uses; no tensor: the sampler uses none */
+  /* predictions of earlier steps, for a multistep sampler. No tensor: the sampler uses only the present step's */
   struct tensor earlier;
   struct bank bank;
   struct control_features features[CONTROLS_MAX];
 };
 
-/* A call of the U-Net. */
+/* A call of the U-Net: all that its ops need while they are appended. */
 struct call {
-  int step; /* number of the call, which is the step of its first latent; in a loop the number in the first iteration */
+  /* number of the U-Net's call, from 0, which is the step of its first latent; in a loop, the number in the first
+   * iteration */
+  int step;
   bool loop;
-  int rows; /* guidance rows of all latents together */
-  /* the call's rows in the tables of time projections are [first, first + count) */
+  int rows; /* number of guidance rows (copies of a latent for several prompts) of all latents together */
+  /* rows of the tables of time projections for this call: first to first + count - 1 */
   int first, count;
-  struct op_prompt prompt; /* blends the prompts of each guidance row; its field slots is not set */
-  struct tensor text;      /* keys and values of the blended prompts for the U-Net */
+  struct op_prompt prompt; /* op that blends the prompts for each guidance row; its field slots is not set */
+  struct tensor text;      /* the keys and values that the U-Net reads in this call: those of the prompts, blended */
 };
 
-/* The arguments of add_levels and inject_all, which add the controls to a call of the U-Net. */
+/* The arguments of add_levels and inject_all, which add the results of the controls' networks to the tensors of a U-Net
+ * call. */
 struct controlled {
   const struct denoising *d;
   struct control_place place;
@@ -125,7 +130,7 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
   return unet_up(&unet, mid, &skips);
 }
 
-/* Returns the prediction after guidance; without guidance it is the network's own. */
+/* Appends guidance and returns the guided prediction; without guidance it returns the network's own prediction. */
 static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
   enum guidance_mode mode = d->shape->guidance;
   struct op_guide op = {.step = step, .model = prediction};
@@ -143,8 +148,8 @@ static struct tensor guide(const struct denoising *d, struct tensor prediction, 
   return mode == GUIDANCE_NONE ? prediction : plan_guide(d->plan, "guide", op);
 }
 
-/* Appends call number `step` of the U-Net and the sampler's step after it. loop: the ops are the body of the plan's
- * loop, whose first iteration this is. */
+/* Appends the U-Net's call number `step` and the sampler's step after it. loop: true: these ops become the body of the
+ * plan's loop, whose first iteration is call `step`; false: they run once. */
 static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
   const struct guidance_rows each = frame_time_rows(d->model, d->shape);
   int rows = frame_pictures(d->shape) * (step ? d->shape->rows.each : d->shape->rows.first);
@@ -162,8 +167,8 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
   plan_step(d->plan, "step", op);
 }
 
-/* Appends the op that blends the keys and values of the prompts. If each picture of the run has one guidance row, all
- * pictures share one text; otherwise each row gets a text of its own. */
+/* Appends the op that blends the keys and values of the prompts, and returns its result. rows: number of guidance rows
+ * of each picture in the call. If it is 1, all pictures share one text; otherwise each row has a text of its own. */
 static struct tensor texts_of(const struct denoising *d, int rows) {
   int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
   const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
@@ -172,8 +177,8 @@ static struct tensor texts_of(const struct denoising *d, int rows) {
 
 /* Appends the sampler's steps, each with a call of the U-Net. A few steps are unrolled, because a GPU takes 3 to 5 us
  * between iterations of a loop (H200); more steps become a loop, because preparing an unrolled step takes 10 ms. The
- * first step is always unrolled if it has another number of rows than the rest. With a bank all are, because each step
- * has rings of its own. */
+ * first step is always unrolled if it has another number of guidance rows than the rest. With a bank (keys and values
+ * of earlier frames) all steps are unrolled, because each step has ring buffers of its own. */
 static void denoise(const struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   bool loop = d->shape->steps > (d->bank.room ? BANK_CALLS_MAX : UNROLLED_MAX), apart = rows.first != rows.each;
@@ -190,8 +195,9 @@ static void denoise(const struct denoising *d) {
   plan_loop_end(d->plan);
 }
 
-/* Makes a state that is a queue with one tensor for each frame of a stream batch, and appends the op that moves it on:
- * `newest`, this run's tensor, becomes the first entry, and the others move back by one. Returns the state. */
+/* Makes a state (a tensor that outlives a run) that is a queue with one tensor for each frame of a stream batch, and
+ * returns it. Appends the op that moves the queue on: `newest`, this run's tensor, becomes the first entry, and the
+ * others move back by one. */
 static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
   if (!tensor_exists(newest))
     return newest;
@@ -200,7 +206,7 @@ static struct tensor queue(const struct denoising *d, const char *name, struct t
   return rows;
 }
 
-/* Returns the last entry of a queue: the tensor of the frame that completes its last step in this run. */
+/* Returns the last entry of a queue, which belongs to the frame that completes its last step in this run. */
 static struct tensor oldest(const struct denoising *d, const char *name, struct tensor rows, bool precise) {
   if (!tensor_exists(rows))
     return rows;
@@ -208,8 +214,8 @@ static struct tensor oldest(const struct denoising *d, const char *name, struct 
   return plan_affine(d->plan, name, (struct op_affine){.x = last, .scale = 1, .precise = precise});
 }
 
-/* Makes a state with `each` latents for every frame of a stream batch, newest frame first. In each run all latents move
- * back by one frame; the newest frame's are written later in the run, by that frame's first step. */
+/* Makes a state with `each` latents for every frame of a stream batch, newest frame first, and returns it. In each run
+ * all latents move back by one frame; the newest frame's are written later in the run, by that frame's first step. */
 static struct tensor queue_of(const struct denoising *d, const char *name, int each) {
   int n = d->shape->steps * each;
   struct tensor rows = plan_state(d->plan, name, n, d->x.h, d->x.w, d->x.c, ELEMENT_PRECISE);
@@ -228,8 +234,8 @@ static struct tensor batch_reference(const struct denoising *d) {
   }
 }
 
-/* Appends all steps of a stream batch as one call of the U-Net, in which latent i belongs to the frame of i runs
- * ago. */
+/* Appends all steps of a stream batch as one call of the U-Net, in which latent i belongs to the frame that was
+ * submitted i runs ago. */
 static void denoise_batch(struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   int total = guidance_total(rows, d->shape->steps);
@@ -254,8 +260,9 @@ static void denoise_batch(struct denoising *d) {
   d->x = oldest(d, "latent", d->x, true);
 }
 
-/* Returns what the U-Net reads of the input picture besides the latent: an inpainting network the latent of the masked
- * picture, InstructPix2Pix `own`, the picture's latent; other networks nothing. */
+/* Returns the tensor that the U-Net reads of the input picture besides the sampler's latent: an inpainting network
+ * reads the latent of the masked picture; InstructPix2Pix reads `own`, the picture's latent; other networks read
+ * none. */
 static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor pixels,
                                      struct tensor own, struct tensor kept) {
   const struct autoencoder *autoencoder = &checkpoint->autoencoder;
@@ -271,10 +278,10 @@ static struct tensor image_condition(const struct checkpoint *checkpoint, struct
              : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
 }
 
-/* A picture and the conversion of its values to 0..1. */
+/* A picture in the plan, and the factor and summand that convert its values to 0..1. */
 struct picture {
   struct tensor pixels;
-  /* pixels * scale + bias is 0 for black, 1 for white */
+  /* pixels * scale + bias is 0 for black and 1 for white */
   float scale, bias;
 };
 
@@ -284,8 +291,8 @@ static struct tensor map_state(const struct control *control, struct plan *plan,
   return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
 }
 
-/* Appends the op that reads the second source's frame, in the region that computes the map. If that frame is a map
- * already (MAP_PICTURE), the op writes it directly to the map's state. */
+/* Appends the op that reads the second source's frame, inside the region (ops that a run may skip) that computes the
+ * control's map. If that frame is a map already (MAP_PICTURE), the op writes it directly to the map's state. */
 static struct picture second_picture(const struct denoising *d, const struct control *control) {
   int h = d->shape->height, w = d->shape->width;
   struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
@@ -298,8 +305,8 @@ static bool is_map_already(const struct control *control, const struct picture *
   return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
 }
 
-/* Returns the control's map [1, H, W, 3] in 0..1. It is a state, so that ops outside the region, and runs that skip the
- * region, can show it. */
+/* Appends the ops that make the control's map [1, H, W, 3] in 0..1, and returns it. It is a state, so that ops outside
+ * the region (ops that a run may skip) that makes it, and runs that skip this region, can show it. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;
@@ -311,7 +318,7 @@ static struct tensor make_map(const struct model *model, const struct control *c
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
-/* Returns the map of the frame whose picture this run outputs: in a stream batch it was made some runs ago. */
+/* Returns the map of the frame whose picture this run outputs. In a stream batch an earlier run has made it. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];
   if (!frame_is_batched(d->shape))
@@ -320,11 +327,12 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
   return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
 }
 
-/* Appends the ops that compute the control's map and its network's features of that map, in one region. */
+/* Appends, in one region (ops that a run may skip), the ops that compute the control's map, and the features that the
+ * control's network computes from it. Returns the map. */
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))
-    return picture->pixels; /* there is nothing to compute */
+    return picture->pixels; /* The input is the map already, and no network reads it, so no op is needed. */
   plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = control->index});
   const struct picture seen = control->source ? second_picture(d, control) : *picture;
   struct tensor map = make_map(d->model, control, d->plan, &seen);
@@ -346,7 +354,7 @@ static void read_maps(struct denoising *d, const struct picture *picture, struct
   }
 }
 
-/* Makes the states of noise and mask, which the engine writes. */
+/* Makes the states (tensors that outlive a run) for noise and mask, which the engine fills before a run. */
 static void add_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                       struct frame_noise *noise) {
   *noise = (struct frame_noise){.start = frame_noise_state(model, shape, plan, "noise/start", 1)};
@@ -356,8 +364,8 @@ static void add_noise(const struct model *model, const struct frame_shape *shape
   noise->second = frame_noise_state(model, shape, plan, "noise/second", shape->carried);
 }
 
-/* Appends what finds the input's motion since the last frame, if the plan has a use for it. scale and bias convert its
- * pixels to 0..1. */
+/* Appends the ops that measure how the input moved since the last frame, if the plan needs that, and returns their
+ * results. pixels * scale + bias is in 0..1. */
 static struct motion find_motion(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                                  struct tensor pixels, float scale, float bias) {
   bool fills_bank = shape->bank_room && !shape->text_to_image;
@@ -366,7 +374,8 @@ static struct motion find_motion(const struct model *model, const struct frame_s
   return motion_of(plan, pixels, scale, bias, model->checkpoint->autoencoder.scale);
 }
 
-/* Returns noise and mask as the networks read them: at the canvas's place, or with the noise moved. */
+/* Returns noise and mask as the networks read them: both moved to the window of the canvas, or the noise moved with the
+ * picture. */
 static struct frame_noise noise_read(const struct model *model, const struct frame_shape *shape,
                                      const struct canvas *canvas, const struct motion *motion, struct plan *plan,
                                      const struct frame_noise *noise) {
@@ -383,7 +392,7 @@ static struct tensor read_pixels(const struct frame_shape *shape, struct plan *p
   return plan_pixels_in(plan, "pixels in", op);
 }
 
-/* Makes a temporary with `each` latents for every picture of the run, which a step will write. */
+/* Makes a temporary with `each` latents for every picture of the run, which the first step will write. */
 static struct tensor latents(const struct model *model, const struct frame_shape *shape, struct plan *plan, int each) {
   int scale = model->checkpoint->autoencoder.scale;
   return plan_input(plan, frame_pictures(shape) * each, frame_drawn_h(shape) / scale, frame_drawn_w(shape) / scale,
@@ -411,7 +420,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                 struct frame_noise *noise, struct error *err) {
   const struct autoencoder *autoencoder = &model->checkpoint->autoencoder;
   const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
-  /* scale and bias convert the autoencoder's pictures to 0..1 */
+  /* the autoencoder's pictures have values from kind->black to 1; value * scale + bias is in 0..1 */
   float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range;
   struct tensor pixels = {0}, drawn = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
   plan_init(plan, model->resources);
@@ -460,6 +469,21 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     carry_keep(plan, start.last, d.x);
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
   x = canvas_cut_out(&canvas, plan, x);
+  if (tensor_exists(pixels))
+    plan_detail(plan, "detail", (struct op_detail){.x = pixels, .y = x});
   write_pixels(shape, plan, &(struct picture){x, scale, bias}, pixels, maps);
+  return plan_finish(plan, err);
+}
+
+int plans_follow(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err) {
+  const struct autoencoder *autoencoder = &model->checkpoint->autoencoder;
+  float black = autoencoder_kind(autoencoder)->black, range = 1 - black;
+  int cell = autoencoder->scale;
+  plan_init(plan, model->resources);
+  struct tensor seen = read_pixels(shape, plan, black);
+  const struct motion motion = find_motion(model, shape, plan, seen, 1 / range, (0 - black) / range);
+  canvas_begin(&shape->canvas, plan, motion.global);
+  if (shape->carried)
+    carry_places(plan, &motion, frame_drawn_h(shape) / cell, frame_drawn_w(shape) / cell, cell);
   return plan_finish(plan, err);
 }

@@ -8,7 +8,6 @@ struct motion motion_of(struct plan *plan, struct tensor pixels, float scale, fl
   size_t mark = plan_enter(plan, "motion");
   const struct motion motion = {
       .flow = plan_state(plan, "motion/flow", 1, h / cell, w / cell, 2, ELEMENT_WHOLE),
-      .back = plan_state(plan, "motion/back", 1, h / cell, w / cell, 2, ELEMENT_WHOLE),
       .visible = plan_state(plan, "motion/visible", 1, h / cell, w / cell, 1, ELEMENT_WHOLE),
       .global = plan_state(plan, "motion/global", 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE),
   };
@@ -23,7 +22,6 @@ struct motion motion_of(struct plan *plan, struct tensor pixels, float scale, fl
                              .fit = fit,
                              .last = last,
                              .flow = motion.flow,
-                             .back = motion.back,
                              .visible = motion.visible,
                              .global = motion.global,
                              .w = w,

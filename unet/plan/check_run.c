@@ -1,5 +1,4 @@
-/* Checks a run's parameters against the plan's ops. The check is the same for all devices, which check nothing
- * themselves. */
+/* Checks a run's parameters against the plan's ops. All devices rely on this check and check nothing themselves. */
 #include "unet/plan/check_run.h"
 
 #include <math.h>
@@ -21,10 +20,10 @@ static bool valid_slot(int slot, struct tensor slots) {
   return slot >= 0 && slot < slots.n;
 }
 
-/* The arguments of an op's check: the parameters, and how often the op runs. */
+/* The parameters of the run that is checked, and the number of times that the run executes the op at hand. */
 struct submission {
   const struct run_params *params;
-  int runs; /* number of times that the op runs */
+  int runs; /* number of times that the run executes the op; above 1 in a loop */
 };
 
 static int check_nothing(const struct op *op, const struct submission *s, struct error *err) {
@@ -40,7 +39,8 @@ static int check_geometry(const struct op *op, const struct submission *s, struc
   return 0;
 }
 
-/* Fails if one of the first `read` parameters of a map, which are those that OP_MAP reads, is out of its range. */
+/* Fails if a parameter of a map is out of its range. Only the first `read` parameters are checked, because OP_MAP reads
+ * only these. */
 static int check_parameters(enum map_kind kind, int read, const struct control_params *control, struct error *err) {
   const struct map_parameter *list;
   int count = map_parameters(kind, &list);
@@ -60,6 +60,13 @@ static int check_shown(const struct op *op, const struct submission *s, struct e
     return 0;
   return error_set(err, STATUS_FAILED, "submit: there is no way %d to show control %d", (int)run->show,
                    run->show_control);
+}
+
+static int check_detail(const struct op *op, const struct submission *s, struct error *err) {
+  (void)op;
+  if (s->params->detail >= 0 && s->params->detail <= 1)
+    return 0;
+  return error_set(err, STATUS_FAILED, "submit: the detail %g is outside 0 to 1", (double)s->params->detail);
 }
 
 static int check_map(const struct op *op, const struct submission *s, struct error *err) {
@@ -178,7 +185,7 @@ static int check_op(const struct op *op, const struct submission *submission, st
   return check[op->type](op, submission, err);
 }
 
-/* Checks the values that decide whether a region runs. */
+/* Checks the parameters that decide whether a region (ops that a run may skip) is executed. */
 static int check_region(const struct plan *plan, const struct plan_region *region, const struct run_params *params,
                         struct error *err) {
   const struct region_when *when = &region->when;

@@ -76,6 +76,11 @@ void device_get_counters(struct device *device, struct device_counters *counters
   pthread_mutex_unlock(&device->memory);
 }
 
+int device_get_choices(struct device *device, char **choices, struct error *err) {
+  *choices = NULL;
+  return device->impl->choices ? device->impl->choices(device, choices, err) : 0;
+}
+
 /* --- pictures --- */
 
 static struct frame describe_output(const struct plan *plan, enum pixel_format format) {
@@ -107,8 +112,8 @@ static int count_pictures(const struct plan *plan) {
   return count;
 }
 
-/* Returns the pool that programs with this output need: large enough for the present pool's pictures and for theirs.
- * Its field pool is NULL if the present pool is too small. */
+/* Returns the pool of pictures that the device needs once a program with this output exists: large enough for the
+ * present programs and for the new one. If the present pool is too small, the result's field pool is NULL. */
 static struct device_pictures needed_pictures(const struct device_pictures *pictures, const struct frame *output,
                                               int batch) {
   struct frame frame = *output;
@@ -123,19 +128,21 @@ static struct device_pictures needed_pictures(const struct device_pictures *pict
   return needed;
 }
 
-/* Returns the bytes that make_room will allocate for this output. The old pool is freed only after the new one exists,
- * so nothing is subtracted for it. */
+/* Returns how many bytes make_room will allocate for a program with this output. The old pool is freed only after the
+ * new one exists, so its bytes are not subtracted. */
 static size_t picture_bytes(const struct device_pictures *pictures, const struct frame *output, int batch) {
   struct device_pictures needed = needed_pictures(pictures, output, batch);
   return batch && !needed.pool ? needed.bytes * (size_t)needed.count : 0;
 }
 
-/* Makes the device's pictures large enough and numerous enough. On failure they are unchanged. */
+/* Replaces the device's pool of pictures by a larger one if a program with this output needs that. On failure the pool
+ * is unchanged. */
 static int make_room(struct device_pictures *pictures, const struct frame *output, int batch, struct error *err) {
   struct device_pictures larger = needed_pictures(pictures, output, batch);
   if (!batch || larger.pool)
     return 0;
-  /* All pictures are made now, because their owner `larger` exists only in this function. */
+  /* The pool must make all its pictures now, because `larger`, which they are made from, exists only in this
+   * function. */
   if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
     return -1;
   pthread_mutex_lock(&pictures->lock);
@@ -149,7 +156,7 @@ static int make_room(struct device_pictures *pictures, const struct frame *outpu
   return 0;
 }
 
-/* Takes a picture from the pool and lays it out as the program's output. */
+/* Takes a picture from the pool and sets the addresses of its planes as the format of `output` needs them. */
 static int take_picture(struct device_pictures *pictures, const struct frame *output, struct frame *picture,
                         struct error *err) {
   struct frame taken;
@@ -171,7 +178,7 @@ static void release_pictures(struct frame pictures[BATCH_MAX]) {
     frame_release(&pictures[i]);
 }
 
-/* Takes the pictures of a run. On failure it takes none. */
+/* Takes from the pool the pictures that a run will write. On failure it takes none. */
 static int take_pictures(struct device_pictures *from, const struct program *program, struct frame pictures[BATCH_MAX],
                          struct error *err) {
   memset(pictures, 0, BATCH_MAX * sizeof *pictures);
@@ -185,7 +192,7 @@ static int take_pictures(struct device_pictures *from, const struct program *pro
 
 /* --- frames --- */
 
-/* True unless 16-bit samples lie on odd addresses. */
+/* Returns false if the frame has 16-bit samples that lie on odd addresses. */
 static bool is_aligned(const struct frame *frame) {
   uintptr_t any = 0;
   for (int i = 0; i < frame_planes(frame->format); i++)
@@ -201,8 +208,8 @@ bool device_reads_later(const struct device *device, const struct frame *frame) 
   return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
 }
 
-/* Makes sure that the frame is in the host's memory, and adds its bytes to brought_down if it had to be copied from
- * another device. */
+/* Makes sure that the frame's pixels are in the host's memory, and adds their bytes to brought_down if they had to be
+ * copied from another device. */
 static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
   bool there = frame_ready(frame, MEMORY_HOST);
   if (frame_wait(frame, MEMORY_HOST, err) < 0)
@@ -215,7 +222,8 @@ static int bring_down(struct device *device, const struct frame *frame, struct e
   return 0;
 }
 
-/* Checks a frame. Afterwards it is in the host's memory, unless the device reads it in place. */
+/* Checks that the frame can be read. Afterwards its pixels are in the host's memory, unless the device reads them in
+ * place. */
 static int check_frame(struct device *device, const struct frame *frame, struct error *err) {
   if (!frame)
     return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
@@ -233,7 +241,7 @@ static int check_frame(struct device *device, const struct frame *frame, struct 
   return 0;
 }
 
-/* Checks the frames that some op reads. */
+/* Checks those frames of a run that some op reads. */
 static int check_frames(struct device *device, const struct plan *plan, const struct frame *frames, struct error *err) {
   for (int i = 0; i < plan->told_count; i++) {
     const struct op *told = &plan->ops[plan->told[i]];
@@ -261,7 +269,8 @@ static void release_frames(struct frame held[FRAMES_MAX]) {
 
 /* --- programs --- */
 
-/* Refuses a state that the owner has under the same name in another shape. */
+/* Refuses a state if the owner (the program with which states are shared) has a state of the same name with another
+ * shape. */
 static int check_owner(const struct plan *plan, const struct program *owner, struct error *err) {
   for (int i = 0; owner && i < plan->state_count; i++) {
     const struct declared_state *a = &plan->states[i], *b;
@@ -280,7 +289,8 @@ void device_release(struct device *device, struct program **program) {
     struct frame made[RUNS_IN_FLIGHT][BATCH_MAX], read[RUNS_IN_FLIGHT][FRAMES_MAX];
     memcpy(made, (*program)->made, sizeof made);
     memcpy(read, (*program)->read, sizeof read);
-    device->impl->release(device, *program); /* waits for the runs that write and read them */
+    /* waits until the program's runs in flight, which may write and read the pictures, have ended */
+    device->impl->release(device, *program);
     for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
       release_pictures(made[i]);
       release_frames(read[i]);
@@ -310,8 +320,8 @@ int device_prepare(struct device *device, struct program **program, const struct
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
-  /* The pictures come last, because they stay large once they have grown: a program that does not fit into memory must
-   * leave them unchanged. */
+  /* The pool of pictures is enlarged last, because it is never made smaller again: after a program that did not fit
+   * into memory it must be as before. */
   if (make_room(&device->pictures, &described, (*program)->pictures, err) == 0)
     return 0;
   device_release(device, program);
@@ -320,14 +330,15 @@ int device_prepare(struct device *device, struct program **program, const struct
 
 /* --- runs --- */
 
-/* Refuses an action on a device for sizes only, which has no weights and no memory to write to or read from. */
+/* Fails if the device was opened with sizes_only: then it has no weights, and no memory that could be written or read.
+ * doing: the action that the message names. */
 static int check_weights(const struct device *device, const char *doing, struct error *err) {
   if (!device->sizes_only)
     return 0;
   return error_set(err, STATUS_FAILED, "%s: this device was opened for sizes only, and has no weights", doing);
 }
 
-/* Checks arguments as device_submit documents them. */
+/* Checks the arguments of device_submit against the rules in its comment (device.h). */
 static int check_arguments(struct device *device, const struct program *program, const struct run_params *params,
                            const struct frame *frames, struct error *err) {
   return check_frames(device, program->plan, frames, err) < 0 ? -1 : check_run(program->plan, params, err);
@@ -408,7 +419,7 @@ static void describe_sources(struct profile *profile, const struct plan *plan, c
     const struct op_pixels_in *op = &plan->ops[i].pixels_in;
     if (plan->ops[i].type != OP_PIXELS_IN)
       continue;
-    const struct frame *frame = &frames[op->source * op->y.n]; /* the first frame of the run */
+    const struct frame *frame = &frames[op->source * op->y.n]; /* the first frame that the op reads from this source */
     const struct geometry *g = &params->geometry[op->source * op->y.n];
     double part = (double)g->source_w * (double)g->source_h / ((double)frame->width * frame->height);
     profile_describe_source(profile, plan, i, frame, part);
@@ -454,8 +465,8 @@ static int check_values(const struct resource *r, const struct weight_change *ch
   return 0;
 }
 
-/* Checks that a blend's terms fit the weight. The values of their factors are checked when the device loads the
- * factors' vector, which is a weight like any other. */
+/* Checks that the adapters' terms in change->blend fit the weight. The values of their factors are not checked here but
+ * when the device loads the factors' vector, which is a weight like any other. */
 static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
                        struct error *err) {
   const struct blend *blend = change->blend;

@@ -1,10 +1,10 @@
-/* The integer arithmetic of the ops of motion (op_motion.h), which every device compiles from this file, so that all
- * compute the same bits. It is plain C and needs no header of a device. Shifts to the right of negative numbers round
- * down.
+/* The integer arithmetic of the ops that measure motion (op_motion.h). Every device compiles these functions, so that
+ * all devices compute the same bits. The file is plain C and needs no header of a device. Shifts to the right of
+ * negative numbers round down.
  *
- * Lengths: level 1, the picture of half size, has a pixel for every two of the picture along each axis; "halves" are
- * 1/512 of a pixel of level 1, which is 1/256 pixel of the picture. The levels' brightness and the details are in
- * 1/16 grey level. */
+ * Units: level 1 of the pyramid is the picture at half size, so one of its pixels is two pixels of the picture along
+ * each axis. "Halves" are 1/512 of a pixel of level 1, which is 1/256 pixel of the picture. The brightness of levels,
+ * and the details (brightness minus the mean around), are in 1/16 grey level. */
 #ifndef UNET_PLAN_MOTION_MATH_H
 #define UNET_PLAN_MOTION_MATH_H
 
@@ -19,24 +19,27 @@
 #endif
 
 enum {
-  MOTION_LEVELS =
-      5, /* levels of the pyramid, each half as large as the one before: level 1 is the picture of half size */
-  MOTION_SIDE_MOST = 4096, /* longest side of a picture, in pixels: sums and packed numbers stay within their types */
-  MOTION_BLOCK = 8,        /* side of a block, for which there is a vector, in pixels of the picture */
-  MOTION_REACH = 6,        /* farthest match that is looked for, in blocks along each axis */
+  /* number of levels of the pyramid, each half as large as the one before; level 1 is the picture at half size */
+  MOTION_LEVELS = 5,
+  /* longest side of a picture, in pixels, for which sums and packed numbers do not overflow */
+  MOTION_SIDE_MOST = 4096,
+  MOTION_BLOCK = 8, /* side, in pixels of the picture, of a block; each block has one motion vector */
+  MOTION_REACH = 6, /* farthest motion that the search finds, in blocks along each axis */
   MOTION_SIDE = 2 * MOTION_REACH + 1,
-  MOTION_BASES = 6, /* number of vectors around which the search goes on at level 2: see motion_base */
-  MOTION_GROUP = 4, /* side of a group, which is judged as a whole to find cuts, in blocks */
-  /* weight of a block's match from which it counts where the motion of the whole picture is fitted */
+  /* number of vectors of level 3 around which the search at level 2 looks, for each block (motion_base) */
+  MOTION_BASES = 6,
+  MOTION_GROUP = 4, /* side, in blocks, of a group; cuts are found from how many groups look alike in two frames */
+  /* least weight (motion_match.weight) with which a block's match is used to fit the motion of the whole picture */
   MOTION_WEIGHT = 4096,
-  MOTION_LIGHT = 250 * 16,  /* brightness from which on a pixel counts as overexposed */
-  MOTION_NONE = 1 << 30,    /* a cost that is higher than all others */
-  MOTION_ONE = 1 << 24,     /* 1 in the matrix of a similarity */
-  MOTION_STEEPEST = 1 << 22 /* most that a similarity's matrix may differ from the identity */
+  MOTION_LIGHT = 250 * 16, /* least brightness, in 1/16 grey level, of a pixel that counts as overexposed */
+  MOTION_NONE = 1 << 30,   /* a cost that stands for "no candidate": higher than any candidate's */
+  MOTION_ONE = 1 << 24,    /* the number that stands for 1 in the matrix of a similarity (shift, turn and zoom) */
+  /* largest absolute value of the numbers a and b in a similarity's matrix (struct motion_model), in 1 / MOTION_ONE */
+  MOTION_STEEPEST = 1 << 22
 };
 
-/* Sizes of the levels; level 0 is the picture. A level has one pixel for every two of the level below it, and half a
- * pixel more at an odd end. The blocks are level 3's pixels. */
+/* Widths and heights of the levels of a picture's pyramid; level 0 is the picture itself. A level has half as many
+ * pixels as the one before along each axis, rounded up. Each pixel of level 3 is one block. */
 struct motion_size {
   int w[MOTION_LEVELS + 1], h[MOTION_LEVELS + 1];
 };
@@ -56,7 +59,8 @@ MOTION_CODE int motion_pixels(const struct motion_size *s, int level) {
   return s->w[level] * s->h[level];
 }
 
-/* Returns the index at which a level begins in an array of the levels from `first` on. */
+/* Returns the index at which the pixels of `level` begin in an array of levels, one after another, whose first is level
+ * `first`. */
 MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
   int at = 0;
   for (int i = first; i < level; i++)
@@ -64,8 +68,8 @@ MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
   return at;
 }
 
-/* Returns the number of values of a pyramid: the details of levels 1 to 3, one after another, and a last value that is
- * 1. */
+/* Returns the number of values that OP_PYRAMID stores for a picture: the details of levels 1 to 3 (each pixel's
+ * brightness minus the mean around it), one level after another, and a last value that is 1. */
 MOTION_CODE int motion_values(const struct motion_size *s) {
   return motion_at(s, 1, 4) + 1;
 }
@@ -83,20 +87,21 @@ MOTION_CODE int64_t motion_divide(int64_t a, int64_t b) {
   return a >= 0 ? (a + b / 2) / b : -((b / 2 - a) / b);
 }
 
-/* --- the pyramid --- */
+/* --- the pyramid: the picture's brightness at smaller and smaller sizes --- */
 
-/* Returns the brightness of a pixel from its codes 0 to 255. */
+/* Returns the brightness, 0 to 255, of a pixel whose r, g and b are 0 to 255. */
 MOTION_CODE int motion_grey(int r, int g, int b) {
   return (9798 * r + 19235 * g + 3735 * b + 16384) >> 15;
 }
 
-/* Returns the weight of row or column i of 4x4 pixels of the picture, 0 to 3, in a pixel of level 1. */
+/* Returns the weight of row or column i, 0 to 3, when the picture is halved: a pixel of level 1 is the weighted mean of
+ * 4x4 pixels of the picture. */
 MOTION_CODE int motion_blur(int i) {
   return i == 0 || i == 3 ? 1 : 3;
 }
 
-/* Returns the brightness of a level of w x h pixels at the centre of pixel (x, y) of a level that is `ratio` times as
- * large, by linear interpolation between the pixels' centres. */
+/* Returns the brightness that a coarse level of w x h pixels has at the centre of pixel (x, y) of a finer level, by
+ * linear interpolation. ratio: how many times more pixels the finer level has along each axis. */
 MOTION_CODE int motion_between(const int32_t *level, int w, int h, int x, int y, int ratio) {
   int whole = 2 * ratio, px = 2 * x + 1 + ratio, py = 2 * y + 1 + ratio;
   int u = px % whole, v = py % whole, left = px / whole - 1, top = py / whole - 1;
@@ -107,14 +112,14 @@ MOTION_CODE int motion_between(const int32_t *level, int w, int h, int x, int y,
   return (a * (whole - v) + b * v + whole * whole / 2) / (whole * whole);
 }
 
-/* Returns a pixel's detail: its difference from the brightness around it. With `marks` the lowest bit says if the pixel
- * is overexposed. */
+/* Returns a pixel's detail: its brightness `level` minus the brightness around it. marks: true: the lowest bit of the
+ * result is 1 if the pixel is overexposed, else 0; false: no bit is used for this. */
 MOTION_CODE int motion_detail(int level, int around, bool marks) {
   int detail = level - around;
   return marks ? (detail & ~1) | (level >= MOTION_LIGHT) : detail;
 }
 
-/* Returns the number of the coarser level that gives the brightness around a pixel of `level`. */
+/* Returns the number of the coarser level whose brightness is taken as that around a pixel of `level`. */
 MOTION_CODE int motion_around(int level) {
   return level == 1 ? 4 : 5;
 }
@@ -123,7 +128,8 @@ MOTION_CODE int motion_pixel(const int32_t *d, int w, int h, int x, int y) {
   return d[motion_clamp(y, h - 1) * w + motion_clamp(x, w - 1)];
 }
 
-/* Returns a detail of level 1 at a place in halves, by linear interpolation. Places outside repeat the edge. */
+/* Returns the detail d of level 1 at position (x, y) in halves (1/512 pixel of level 1), by linear interpolation.
+ * Positions outside the picture get the value at its edge. */
 MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
   int u = x & 511, v = y & 511;
   int left = motion_clamp(x >> 9, w - 1), right = motion_clamp((x >> 9) + 1, w - 1);
@@ -135,14 +141,16 @@ MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
 
 /* --- matches --- */
 
-/* Returns the key of a candidate of the search at level 3: of two candidates that with the lower key is better. Longer
- * vectors cost a little more. sum: of the differences of 5x5 pixels. */
+/* Returns the key by which candidate vectors of a block are compared in the search at level 3: the candidate with the
+ * lowest key is the best. Longer vectors cost a little more. sum: the sum of absolute differences over 5x5 pixels;
+ * index: the candidate's number, which the key contains. */
 MOTION_CODE int motion_seek_key(int sum, int index) {
   int y = index / MOTION_SIDE - MOTION_REACH, x = index % MOTION_SIDE - MOTION_REACH;
   return (sum + 16 * (motion_abs(y) + motion_abs(x))) * 256 + index;
 }
 
-/* motion_seek_y and motion_seek_x return the vector in a key of the search at level 3, in blocks. */
+/* motion_seek_y and motion_seek_x return the vector, in blocks, of the candidate that has this key
+ * (motion_seek_key). */
 MOTION_CODE int motion_seek_y(int key) {
   return (key & 255) / MOTION_SIDE - MOTION_REACH;
 }
@@ -151,9 +159,9 @@ MOTION_CODE int motion_seek_x(int key) {
   return (key & 255) % MOTION_SIDE - MOTION_REACH;
 }
 
-/* The search at level 2 goes on around MOTION_BASES vectors of level 3, the bases of a block: its own, those of its
- * four neighbours (its own again at the picture's edge), and no motion. Returns the number of the block whose vector is
- * base number `base` of block (x, y), or -1 if that base is no motion. */
+/* The search at level 2 looks around MOTION_BASES vectors for each block: those found at level 3 for the block itself
+ * and its four neighbours (the block's own again at the picture's edge), and "no motion". Returns the number of the
+ * block whose vector is number `base` of them for block (x, y), or -1 for "no motion". */
 MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base) {
   if (base == MOTION_BASES - 1)
     return -1;
@@ -162,14 +170,16 @@ MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base)
   return y * s->w[3] + x;
 }
 
-/* Returns the key of a candidate at level 2. sum: of the differences of 6x6 pixels; index: the candidate's number, 9
- * for each base, row by row around it; still: the candidate is no motion, which costs less. */
+/* Returns the key of a candidate vector at level 2; the lowest key is the best. sum: the sum of absolute differences
+ * over 6x6 pixels; index: the candidate's number, 9 around each starting vector, row by row; still: true: the candidate
+ * is "no motion", which costs less. */
 MOTION_CODE int motion_middle_key(int sum, int index, bool still) {
   return (sum + (still ? 0 : 16)) * 64 + index;
 }
 
-/* Returns the key of a candidate at level 1. sum: of the differences of 8x8 pixels; index: 0 to 8, row by row. Of
- * candidates with equal sums the middle one is the best. */
+/* Returns the key of a candidate vector at level 1; the lowest key is the best. sum: the sum of absolute differences
+ * over 8x8 pixels; index: 0 to 8, row by row around the best vector of level 2. Of equal sums the middle candidate's is
+ * the best. */
 MOTION_CODE int motion_fine_key(int sum, int index) {
   return sum * 16 + (index == 4 ? 0 : index + 1);
 }
@@ -178,8 +188,10 @@ MOTION_CODE int motion_fine_index(int key) {
   return (key & 15) ? (key & 15) - 1 : 4;
 }
 
-/* Sums over 8x8 pixels of level 1, of products of the slopes of now along x and y (motion_slope) and of the difference
- * t between now and last (motion_change). */
+/* Sums over the 8x8 pixels of level 1 around a block, from which the fraction of a pixel of its vector is computed (one
+ * step of Lucas and Kanade). xx, xy, yy: products of the brightness's slopes along x and y in this frame
+ * (motion_slope). xt, yt: products of these slopes with the difference between this frame and the last one
+ * (motion_change). */
 struct motion_slopes {
   int xx, xy, yy, xt, yt;
 };
@@ -192,7 +204,8 @@ MOTION_CODE int motion_change(int now, int last) {
   return (now - last) >> 2;
 }
 
-/* Adds pixel i of the 8x8 around block (x, y), if it moves by (dx, dy) pixels. now and last: details of level 1. */
+/* Adds one pixel to the sums: number i of the 8x8 pixels around block (x, y), for a block that moves by (dx, dy) pixels
+ * of level 1. now and last: the details of level 1 of both frames, w x h. */
 MOTION_CODE void motion_add_slopes(struct motion_slopes *s, const int32_t *now, const int32_t *last, int w, int h,
                                    int x, int y, int dx, int dy, int i) {
   int u = motion_clamp(4 * x - 2 + i % 8, w - 1), v = motion_clamp(4 * y - 2 + i / 8, h - 1);
@@ -204,13 +217,14 @@ MOTION_CODE void motion_add_slopes(struct motion_slopes *s, const int32_t *now, 
 }
 
 struct motion_match {
-  int y, x; /* in 1/256 pixel */
-  /* how well the brightness around tells a place from its neighbours: about the smaller eigenvalue of [xx xy; xy yy] in
-   * struct motion_slopes */
+  int y, x; /* vector in 1/256 pixel */
+  /* how certain the vector is, that is, how much the block's brightness differs from that at positions nearby; about
+   * the smaller eigenvalue of the matrix [xx xy; xy yy] (struct motion_slopes) */
   int weight;
 };
 
-/* Returns a match whose part in whole pixels of level 1 is (y, x), with the fraction that the slopes give. */
+/* Returns the match of a block. Its vector is (y, x), in whole pixels of level 1, plus the fraction that is computed
+ * from the slopes, limited to one pixel. */
 MOTION_CODE struct motion_match motion_solve(struct motion_slopes s, int y, int x) {
   struct motion_match match;
   int64_t xx = s.xx + 256, yy = s.yy + 256, xy = s.xy;
@@ -223,20 +237,23 @@ MOTION_CODE struct motion_match motion_solve(struct motion_slopes s, int y, int 
   return match;
 }
 
-/* --- the motion of the whole picture --- */
+/* --- the motion of the whole picture, fitted to the blocks' vectors --- */
 
-/* A similarity from places now to places in the last frame, about the picture's centre: x' = (1 + a) x - b y + tx,
- * y' = b x + (1 + a) y + ty; a and b in 1 / MOTION_ONE, tx and ty in 1/256 pixel. */
+/* The whole picture's motion as a similarity (shift, turn and zoom) from positions in this frame to positions in the
+ * last one, about the picture's centre: x' = (1 + a) x - b y + tx, y' = b x + (1 + a) y + ty; a and b in 1 /
+ * MOTION_ONE, tx and ty in 1/256 pixel. */
 struct motion_model {
   int a, b, ty, tx;
 };
 
-/* Returns a block's place from the picture's centre, in half pixels; size: the picture's. */
+/* Returns the position of a block's centre along one axis, counted from the picture's centre, in half pixels. block:
+ * the block's column or row; size: the picture's width or height. */
 MOTION_CODE int motion_place(int block, int size) {
   return 2 * MOTION_BLOCK * block + MOTION_BLOCK - size;
 }
 
-/* Return the motion of a place, which is given in half pixels from the centre, in 1/256 pixel. */
+/* motion_model_x and motion_model_y return the motion along x and y, in 1/256 pixel, that the model gives to position
+ * (x, y), which is in half pixels from the picture's centre. */
 MOTION_CODE int motion_model_x(const struct motion_model *m, int x, int y) {
   return m->tx + (int)(((int64_t)m->a * x - (int64_t)m->b * y + 65536) >> 17);
 }
@@ -245,19 +262,20 @@ MOTION_CODE int motion_model_y(const struct motion_model *m, int x, int y) {
   return m->ty + (int)(((int64_t)m->b * x + (int64_t)m->a * y + 65536) >> 17);
 }
 
-/* The first guess of the whole picture's motion is the vector that most matches are near. They are counted in cells of
- * 4 x 4 pixels, MOTION_BINS along each axis, with no motion in the middle. */
+/* The first guess of the whole picture's motion is the vector near which most blocks' vectors lie. For this, vectors
+ * are counted in bins (squares of 4 x 4 pixels), MOTION_BINS along each axis, with "no motion" in the middle one. */
 enum { MOTION_BINS = 32 };
 
-/* Returns the number of the cell in which a match's vector lies, row by row, or -1 outside all cells. */
+/* Returns the number, row by row, of the bin in which a match's vector lies, or -1 if it lies outside all bins. */
 MOTION_CODE int motion_bin(int y, int x) {
   int row = (y + 64 * 256 + 512) >> 10, column = (x + 64 * 256 + 512) >> 10;
   bool inside = row >= 0 && column >= 0 && row < MOTION_BINS && column < MOTION_BINS;
   return inside ? row * MOTION_BINS + column : -1;
 }
 
-/* Returns a key of a cell, which is higher the more matches lie in it and around it: cells near no motion come first
- * among equals. counts: of all cells. */
+/* Returns the key by which bins of vectors are compared: the bin with the highest key is the first guess. The key grows
+ * with the number of matches in the bin and in the eight around it. Of equal bins the one nearest to "no motion" is
+ * highest. counts: the numbers of matches in all bins. */
 MOTION_CODE int64_t motion_bin_key(const int *counts, int bin) {
   int row = bin / MOTION_BINS, column = bin % MOTION_BINS;
   int64_t sum = counts[bin];
@@ -276,21 +294,24 @@ MOTION_CODE struct motion_model motion_bin_model(int64_t key) {
   return m;
 }
 
-/* After the first guess the model is fitted MOTION_PASSES times by least squares to the matches within a distance of
- * the pass before's model (motion_radius, in 1/256 pixel), which shrinks from pass to pass. */
+/* After the first guess, the model of the whole picture's motion is fitted MOTION_PASSES times by least squares. Each
+ * pass uses the matches that are within motion_radius (in 1/256 pixel) of the previous pass's model; the radius shrinks
+ * from pass to pass. */
 enum { MOTION_PASSES = 6 };
 
 MOTION_CODE int motion_radius(int pass) {
   return pass == 0 ? 2560 : pass == 1 ? 1280 : pass == 2 ? 768 : pass == 3 ? 384 : pass == 4 ? 256 : 192;
 }
 
-/* Sums over the matches that agree with a model: their number, places, vectors, squared distances from the centre, and
- * the products of place and vector along and across. */
+/* Sums over the matches near a model of the whole picture's motion, from which the next model is fitted. count: their
+ * number; x, y: positions; vx, vy: vectors; far: squared distances from the centre; along, across: products of position
+ * and vector, along the position and at a right angle to it. */
 struct motion_sums {
   int64_t count, x, y, vx, vy, far, along, across;
 };
 
-/* Adds a block's match if it counts and lies within `radius` of the model. */
+/* Adds a block's match to the sums, if its weight is at least MOTION_WEIGHT and its vector is within `radius` of the
+ * model's at this position. (x, y): the block's position; (vy, vx): its vector. */
 MOTION_CODE void motion_gather(struct motion_sums *s, const struct motion_model *m, int radius, int x, int y, int vy,
                                int vx, int weight) {
   bool near = motion_abs(vy - motion_model_y(m, x, y)) <= radius && motion_abs(vx - motion_model_x(m, x, y)) <= radius;
@@ -309,15 +330,16 @@ MOTION_CODE bool motion_is_wide(int64_t x, int shift) {
   return (x >> shift) > most || (x >> shift) < -most;
 }
 
-/* Returns numerator * 2^17 / denominator within the limits of a similarity's matrix. shift: low bits that are dropped
- * from both. */
+/* Returns numerator * 2^17 / denominator, limited to MOTION_STEEPEST. shift: number of low bits that are first dropped
+ * from both, so that the product does not overflow. */
 MOTION_CODE int motion_ratio(int64_t numerator, int64_t denominator, int shift) {
   int64_t ratio = motion_divide((numerator >> shift) * 131072, (denominator >> shift) + 1);
   const int64_t most = MOTION_STEEPEST;
   return (int)(ratio < -most ? -most : ratio > most ? most : ratio);
 }
 
-/* Fits the model to the sums. The first pass fits a shift alone. Too few matches change nothing. */
+/* Fits the model of the whole picture's motion to the sums, by least squares. Pass 0 fits only a shift, later passes
+ * turn and zoom as well. If there are too few matches, the model stays as it is. */
 MOTION_CODE void motion_fit(struct motion_model *m, const struct motion_sums *s, int pass) {
   int64_t spread = s->count * s->far - s->x * s->x - s->y * s->y;
   int64_t along = s->count * s->along - s->x * s->vx - s->y * s->vy;
@@ -333,8 +355,9 @@ MOTION_CODE void motion_fit(struct motion_model *m, const struct motion_sums *s,
   m->ty = (int)motion_divide(s->vy * 131072 - m->b * s->x - m->a * s->y, s->count * 131072);
 }
 
-/* Sums over the matches that count: how badly no motion and the model explain them, how many agree with the model, and
- * the squared lengths of the model's vectors there. */
+/* Sums over all certain matches, by which a model of the whole picture's motion is judged. still, fitted: squared
+ * distances of the vectors from "no motion" and from the model; count: number of matches; agreeing: number of those
+ * close to the model; length: squared lengths of the model's vectors at these. */
 struct motion_merit {
   int64_t still, fitted, count, agreeing, length;
 };
@@ -354,9 +377,9 @@ MOTION_CODE void motion_weigh(struct motion_merit *s, const struct motion_model 
   s->length += agrees ? my * my + mx * mx : 0;
 }
 
-/* True if the whole picture moves as the model says: enough matches agree, it moves them by an eighth of a pixel or
- * more, and it explains them clearly better than no motion does. The fewer matches there are, the better it has to
- * explain them, because its four numbers follow the noise of a few. */
+/* Returns true if the whole picture moves as the model says: enough matches agree with the model, it moves them by an
+ * eighth of a pixel or more, and it explains the matches clearly better than no motion does. The fewer matches there
+ * are, the better it must explain them, because the model's four numbers can be fitted to the noise of a few. */
 MOTION_CODE bool motion_is_moving(const struct motion_merit *s, int blocks) {
   return s->agreeing >= 12 && s->agreeing * 5 >= s->count && s->agreeing * 32 >= blocks &&
          4 * s->fitted < 3 * s->still && 64 * s->fitted < (s->still - s->fitted) * (s->count - 2) &&
@@ -367,7 +390,7 @@ MOTION_CODE bool motion_is_still(const struct motion_model *m) {
   return !m->a && !m->b && !m->ty && !m->tx;
 }
 
-/* Returns the model of the opposite direction. */
+/* Returns the model of the inverse motion, which leads from positions in the last frame to positions in this one. */
 MOTION_CODE struct motion_model motion_inverse(const struct motion_model *m) {
   const int64_t one = MOTION_ONE;
   int64_t a = one + m->a, size = (a * a + (int64_t)m->b * m->b) >> 24;
@@ -380,10 +403,11 @@ MOTION_CODE struct motion_model motion_inverse(const struct motion_model *m) {
   return r;
 }
 
-/* --- the choice of each block's vector --- */
+/* --- the choice of each block's vector: its own match, the whole picture's motion, or none --- */
 
-/* Returns the factor, in 1/256, by which now is multiplied where details are compared; last gets the rest of 256.
- * now and last: sums of the absolute details. With it, a light that became brighter or darker adds no difference. */
+/* Returns the factor, in 1/256 and limited to 64..192, by which this frame's details are multiplied before they are
+ * compared with the last frame's, which are multiplied by 256 minus this factor. So a change of the light by up to a
+ * factor of 3 counts as no difference. now and last: sums of both frames' absolute details. */
 MOTION_CODE int motion_gain(int now, int last) {
   int gain = now + last ? (int)(((int64_t)last * 256 + (now + last) / 2) / (now + last)) : 128;
   return gain < 64 ? 64 : gain > 192 ? 192 : gain;
@@ -393,28 +417,29 @@ MOTION_CODE int motion_difference(int now, int last, int gain) {
   return motion_abs(now * gain - last * (256 - gain));
 }
 
-/* True if a sum of differences over 8x8 pixels, in 1/2048 grey level, is clearly lower than another: by a quarter and
- * by 0.8 grey levels a pixel. */
+/* Returns true if the difference `sum` is clearly lower than `other`: by a quarter of it, and by 0.8 grey levels a
+ * pixel. Both are sums of differences over 8x8 pixels, in 1/2048 grey level. */
 MOTION_CODE bool motion_is_clear(int sum, int other) {
   return sum + 64 * 1638 <= other && 4 * (int64_t)sum <= 3 * (int64_t)other;
 }
 
-/* A match is trusted if it has half the weight that counts for the whole picture's motion, and this many of its eight
- * neighbours lie near it (motion_is_near). */
+/* Least number of a block's eight neighbours that must have a vector near its own (motion_is_near) for its match to be
+ * trusted; the match's weight must also be at least half of MOTION_WEIGHT. */
 enum { MOTION_SUPPORT = 3 };
 
 MOTION_CODE bool motion_is_near(int y, int x, int other_y, int other_x) {
   return motion_abs(y - other_y) <= 384 && motion_abs(x - other_x) <= 384;
 }
 
-/* True if a block was seen in the last frame: its place then lies within the picture, and the vectors of both
- * directions cancel there. y and x: the block's vector; back: that of the block there. */
+/* Returns true if the vectors of both directions cancel, as they do for a block that was visible in the last frame. (y,
+ * x): the block's vector to its position there; (back_y, back_x): the vector from there to this frame. */
 MOTION_CODE bool motion_agrees(int y, int x, int back_y, int back_x) {
   int most = 256 + ((motion_abs(y) + motion_abs(x)) >> 4);
   return motion_abs(y + back_y) <= most && motion_abs(x + back_x) <= most;
 }
 
-/* Returns the number of the block in which block (x, y) was in the last frame, or -1 outside the picture. */
+/* Returns the number of the block, in the last frame, to which the vector (vy, vx) of block (x, y) leads, or -1 if that
+ * is outside the picture. */
 MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy, int vx) {
   int px = 256 * MOTION_BLOCK * x + 128 * MOTION_BLOCK + vx, py = 256 * MOTION_BLOCK * y + 128 * MOTION_BLOCK + vy;
   if (px < 0 || py < 0 || px >= 256 * s->w[0] || py >= 256 * s->h[0])
@@ -424,8 +449,9 @@ MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy,
 
 /* --- cuts --- */
 
-/* Sums over a group's pixels of level 1 that are overexposed in neither frame: of the products of the details in both
- * frames, and of the squares in each, in squares of a quarter grey level. */
+/* Sums that say how alike a group of blocks looks in this frame and in the last one: over its pixels of level 1 that
+ * are overexposed in neither frame. both: products of the two frames' details; now, last: squared details of each
+ * frame. All in squares of a quarter grey level. */
 struct motion_likeness {
   int both, now, last;
 };
@@ -437,34 +463,42 @@ MOTION_CODE void motion_compare(struct motion_likeness *s, int now, int last) {
   s->last += last * last;
 }
 
-/* True if a group's sum of squares is above that of a camera's noise. */
+/* Returns true if a group of blocks has texture: its sum of squared details is above that of a camera's noise. */
 MOTION_CODE bool motion_has_texture(int squares) {
   return squares > 12288;
 }
 
-/* True if the correlation of now and last is at least one half. */
+/* Returns true if a group of blocks looks alike in both frames: the correlation of their details is at least one
+ * half. */
 MOTION_CODE bool motion_is_alike(const struct motion_likeness *s) {
   return s->both > 0 && 4 * (int64_t)s->both * s->both >= (int64_t)s->now * s->last;
 }
 
-/* Numbers of groups: all, those with texture now, those with texture in both frames, and of these those that look
- * alike. */
+/* Numbers of groups of blocks. groups: all of them; now: those with texture in this frame; both: those with texture in
+ * both frames; alike: those of `both` that look alike in the two frames. */
 struct motion_tally {
   int groups, now, both, alike;
 };
 
-/* True if the frame shows next to nothing, as between the flashes of a strobe. From such a frame neither a motion nor a
- * cut can be found. */
+/* Returns true if the frame has nearly no texture, as between the flashes of a strobe. Neither motion nor a cut can be
+ * found from such a frame. */
 MOTION_CODE bool motion_is_blank(const struct motion_tally *t) {
   return t->now * 16 < t->groups || !t->now;
 }
 
-/* True if the frames have next to nothing in common. */
+/* Returns the value GLOBAL_BLANK (op_motion.h) of this frame. blank: it has no texture; past: there is a last frame;
+ * before: the last frame's value, which is read only if `past` is true. */
+MOTION_CODE int32_t motion_blank(bool blank, bool past, int32_t before) {
+  return blank ? 1 : past && before == 1 ? 2 : 0;
+}
+
+/* Returns true if there is a cut between the last frame and this one: too few groups of blocks have texture in both, or
+ * too few of these look alike. */
 MOTION_CODE bool motion_is_cut(const struct motion_tally *t) {
   return t->both * 16 < t->groups || !t->both || t->alike * 5 < t->both * 2;
 }
 
-/* Returns the number of groups along an axis with this many blocks. */
+/* Returns the number of groups (MOTION_GROUP blocks) along an axis with this many blocks. */
 MOTION_CODE int motion_groups(int blocks) {
   return (blocks + MOTION_GROUP - 1) / MOTION_GROUP;
 }

@@ -1,17 +1,21 @@
-/* The ops are the whole contract between models, which append them to a plan, and devices, which run them. Both know
- * this file and nothing of each other.
+/* The ops (operations of a network or of its input and output). They are the interface between models, which append ops
+ * to a plan (plan.h), and devices, which run them. Models and devices know nothing else of each other.
  *
  * An op is as coarse as the fastest device can fuse it. A device that cannot fuse some part of an op, such as its norm
  * or its activation, runs that part as a separate step. The CPU's plain loops (cpu_ops.c) define each op, and every
  * other implementation is compared with them.
  *
- * Each op is one row of OP_TABLE and one list of operands. Its type, the tensors of its struct, its constructor
- * (plan.h), its reads, writes and lifetimes, the checks that all ops share, and the devices' tables are made from these
- * two. An op that lacks one of its parts does not compile or link. A new op needs a row here, a list and a struct in
- * the op_*.h of its kind, its rule in the op_*.c next to that, its definition in the CPU device, an implementation in
- * other devices, and cases in tests/rigs/op_cases*.c.
+ * Each op is one row of OP_TABLE and one list of operands, OPERANDS_<TYPE> in an op_*.h. Macros make from these two:
+ * the op's number (enum op_type), the tensors of its struct, its constructor (plan.h), its reads, writes and lifetimes,
+ * the checks that all ops share, and the devices' tables. An op that lacks one of its parts does not compile or link. A
+ * new op needs a row here, a list and a struct in the op_*.h of its kind, a function op_check_FIELD in the op_*.c
+ * beside that header, its definition in the CPU device, an implementation in other devices, and cases in
+ * tests/rigs/op_cases*.c.
  *
- * Tensors are NHWC. "Precise" tensors are ELEMENT_PRECISE. */
+ * The comments on the ops give each op's formula and then its operands, one a line, with shapes in the order NHWC: n
+ * pictures of h rows and w columns of c values. "FP32" is ELEMENT_PRECISE, "int32" is ELEMENT_WHOLE; operands without
+ * either have the type that the device computes in. "run" stands for the run's parameters, struct run_params
+ * (run.h). */
 #ifndef UNET_PLAN_OP_H
 #define UNET_PLAN_OP_H
 
@@ -24,9 +28,10 @@
 #include "unet/plan/op_prompts.h"
 #include "unet/plan/op_steps.h"
 
-/* All ops. A row has: the TYPE (of OP_TYPE); the field in struct op; the name in messages; the check of the run
- * parameters that the op reads, a function check_NAME of check_run.c (`nothing`: it reads none); and the function of
- * op.c that counts its floating-point operations (no_flops: it has no matrix product). */
+/* All ops. The columns of a row: the TYPE (OP_<TYPE> in enum op_type); the op's field in struct op; its name in
+ * messages; the function check_NAME of check_run.c that checks the run parameters which the op reads (`nothing`: it
+ * reads none); and the function of op.c that counts its floating-point operations (no_flops: the op has no matrix
+ * product). */
 #define OP_TABLE(ROW)                                                                                                  \
   ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
   ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
@@ -70,6 +75,7 @@
   ROW(MATCH, match, "match", nothing, no_flops)                                                                        \
   ROW(FIT, fit, "fit", nothing, no_flops)                                                                              \
   ROW(FLOW, flow, "flow", nothing, no_flops)                                                                           \
+  ROW(DETAIL, detail, "detail", detail, no_flops)                                                                      \
   ROW(PIXELS_OUT, pixels_out, "pixels out", shown, no_flops)
 
 #define OP_TYPE(TYPE, field, ...) OP_##TYPE,
@@ -79,7 +85,8 @@ enum op_type { OP_TABLE(OP_TYPE) OP_TYPES };
 #define OP_FIELD(TYPE, field, ...) struct op_##field field;
 struct op {
   enum op_type type;
-  /* place in the model, for messages and profiles ("down_blocks.0.resnets.1.conv1"); owned by the plan */
+  /* the op's name in messages and profiles, which is its path in the model ("down_blocks.0.resnets.1.conv1"); owned by
+   * the plan */
   const char *name;
   union {
     OP_TABLE(OP_FIELD)
@@ -92,37 +99,37 @@ const char *op_type_name(enum op_type type);
 struct op_operand {
   struct tensor tensor;
   const char *name; /* name of the field in the op's struct: "x2", "prologue.gamma" */
-  unsigned roles;   /* bits of enum operand_role */
+  unsigned roles;   /* bits of enum operand_role: how the op uses the operand */
 };
 
-/* Lists the operands that have any of these roles, in the order of the op's list, and returns their number. Optional
- * operands that were left out are listed too, with TENSOR_NONE. */
+/* Stores in list the operands of an op that have any of these roles, in the order of the op's list of operands, and
+ * returns their number. Optional operands that were left out are stored too, as TENSOR_NONE. */
 enum { OPERANDS_MAX = 10 };
 int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]);
-/* Lists the tensors of the operands that have any of these roles, without those that were left out, and returns their
- * number. */
+/* Stores in list the tensors of those operands that have any of these roles, without operands that were left out, and
+ * returns their number. */
 int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]);
 
-/* The shape and precision of the tensor y that an op writes. op_check computes them, and the plan makes the tensor. */
+/* Shape and precision of the tensor y that an op writes. op_check computes them, and the plan makes y from them. */
 struct op_result {
   int n, h, w, c; /* shape of y */
   enum demand demand;
 };
 
-/* Checks an op before it is appended to a plan, by the rule of its type. runs: how often one run of the plan executes
- * it, more than 1 in a loop. Stores in *result the shape and precision of its y. Returns the fault in a few words
- * (static text), or NULL if there is none. */
+/* Checks the operands of an op before it is appended to a plan, and stores shape and precision of its y in *result.
+ * runs: number of times that one run of the plan executes the op; above 1 only in a loop. Returns NULL, or in a few
+ * words what is wrong (static text). */
 const char *op_check(const struct op *op, int runs, struct op_result *result);
-/* Returns the address of the op's field y, or NULL if the op has no such field and only writes tensors that exist
- * already. */
+/* Returns the address of the op's field y (its result). Returns NULL if the op has no such field, because it only
+ * writes tensors that exist already. */
 struct tensor *op_y(struct op *op);
 
-/* Returns the floating-point operations of one execution of the op's matrix products (2 per multiply-add); 0 if it has
- * none. */
+/* Returns the number of floating-point operations in one execution of the op's matrix products, 2 for each
+ * multiply-add; 0 if it has no matrix product. */
 double op_flops(const struct op *op);
-/* True if ops of this type have to be visited in every run: they read run parameters that device_submit checks, or are
- * OP_PIXELS_IN, whose frames are checked, or OP_STYLE, which adds nothing in some runs. plan_finish lists such ops
- * (plan.told). */
+/* Returns true if a device must look at ops of this type anew in every run, for one of three reasons: the op reads run
+ * parameters, which device_submit checks; it reads frames (OP_PIXELS_IN); or some runs leave it out (OP_STYLE).
+ * plan_finish lists the ops of such types in plan.told. */
 bool op_is_told(enum op_type type);
 
 #endif

@@ -59,6 +59,6 @@ const char *op_check_flow(const struct op *op, int runs, struct op_result *y) {
     return "the picture is not of whole cells";
   int rows = o->h / o->cell, columns = o->w / o->cell;
   bool fit = o->flow.n == 1 && o->flow.h == rows && o->flow.w == columns && o->flow.c == 2 &&
-             has_size(o->back, o->flow) && o->back.c == 2 && has_size(o->visible, o->flow) && o->visible.c == 1;
+             has_size(o->visible, o->flow) && o->visible.c == 1;
   return fit && is_row(o->global, GLOBAL_VALUES) ? NULL : "a result does not have the size of the cells";
 }

@@ -20,6 +20,14 @@ const char *op_check_map(const struct op *op, int runs, struct op_result *y) {
   return o->control >= 0 && o->control < CONTROLS_MAX ? NULL : "no such control";
 }
 
+const char *op_check_detail(const struct op *op, int runs, struct op_result *y) {
+  const struct op_detail *o = &op->detail;
+  (void)runs, (void)y;
+  if (o->x.n > BATCH_MAX || o->x.c != 3)
+    return "the pictures are too many or do not have three channels";
+  return has_size(o->x, o->y) && o->y.c == 3 ? NULL : "the sizes of input and picture differ";
+}
+
 const char *op_check_pixels_out(const struct op *op, int runs, struct op_result *y) {
   const struct op_pixels_out *o = &op->pixels_out;
   (void)runs, (void)y;
@@ -33,8 +41,8 @@ const char *op_check_pixels_out(const struct op *op, int runs, struct op_result 
   return fits_latents(o->input, o->x) ? NULL : "input and output sizes differ";
 }
 
-/* True if a picture of so many patches has no more pixels than a tensor may have (plan.c). Each factor is bounded, so
- * that their product does not overflow. */
+/* Returns true if a picture of rows x columns patches has no more pixels than a tensor may have (plan.c). Each factor
+ * is limited first, so that the product does not overflow. */
 static bool has_grid(int rows, int columns, int size) {
   enum { SIDE_MAX = 1 << 14 };
   return rows > 0 && columns > 0 && size > 0 && rows <= SIDE_MAX / size && columns <= SIDE_MAX / size;

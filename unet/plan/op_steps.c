@@ -1,6 +1,7 @@
 #include "unet/plan/op_checks.h"
 
-/* Returns the number of steps at which the latents are, or 0 if they are not whole groups of `together`. */
+/* Returns the number of steps at which the latents are, if `together` neighbouring latents are at each step; 0 if they
+ * cannot be divided evenly. */
 static int count_steps(int latents, int together) {
   int each = together ? together : 1;
   return each > 0 && latents % each == 0 ? latents / each : 0;
@@ -20,12 +21,13 @@ const char *op_check_between(const struct op *op, int runs, struct op_result *y)
   return fits ? NULL : "the ends are not two of the noise's shape";
 }
 
-/* True if `last` was left out, or is there with all that it needs. */
+/* Returns true if the operand `last` (feedback) was left out, or is given together with all operands that it needs. */
 static bool fits_feedback(const struct op_start *o) {
   if (!tensor_exists(o->last))
-    return !tensor_exists(o->flow) && !tensor_exists(o->visible);
+    return !tensor_exists(o->flow) && !tensor_exists(o->visible) && !tensor_exists(o->global);
   return tensor_exists(o->z) && fits_latents(o->last, o->z) && o->z.n == 1 && o->cell > 0 && has_size(o->flow, o->z) &&
-         o->flow.c == 2 && has_size(o->visible, o->z) && o->visible.c == 1;
+         o->flow.c == 2 && has_size(o->visible, o->z) && o->visible.c == 1 &&
+         tensor_elements(o->global) == GLOBAL_VALUES;
 }
 
 const char *op_check_start(const struct op *op, int runs, struct op_result *y) {
@@ -46,7 +48,8 @@ const char *op_check_mask(const struct op *op, int runs, struct op_result *y) {
   return fits ? NULL : "the mask's size differs from the picture's";
 }
 
-/* True if kept has k x k values for each pixel of x, either for all pictures or for each. */
+/* Returns true if the mask `kept` was left out, or has k x k values for each pixel of x, as one mask for all pictures
+ * or one for each picture. */
 static bool fits_mask(struct tensor kept, struct tensor x) {
   int k = kept.h / x.h;
   return !tensor_exists(kept) ||

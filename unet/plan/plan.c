@@ -102,7 +102,7 @@ static bool check(struct plan *plan, const char *name, bool right, const char *w
   return right && !plan->failed;
 }
 
-/* --- the loop --- */
+/* --- the loop: ops that a run repeats --- */
 
 static bool loop_is_open(const struct plan *plan) {
   return plan->loop.iterations > 0 && plan->loop.end == 0;
@@ -147,13 +147,13 @@ int plan_op_runs(const struct plan *plan, int op) {
 
 /* --- regions --- */
 
-/* Returns the fault of a region's condition, if it is evaluated for this many successive calls of the U-Net, or
- * NULL. */
+/* Returns what is wrong with a region's condition, or NULL. runs: number of the successive U-Net calls for which a run
+ * evaluates it, above 1 in a loop. */
 static const char *misfit_when(const struct region_when *when, int runs) {
   int latents = when->latents ? when->latents : 1;
   static const int indices[REGION_KINDS] = {CONTROLS_MAX, CONTROLS_MAX, STYLES_MAX, 1, 1};
   if (when->kind >= REGION_KINDS || when->index < 0 || when->index >= indices[when->kind])
-    return "there is no such control or style";
+    return "there is no such region";
   if (when->kind != REGION_CONTROL)
     return NULL;
   bool steps = latents > 0 && latents <= CALLS_MAX && when->step >= 0 && when->step < CALLS_MAX &&
@@ -215,8 +215,8 @@ const struct plan_region *plan_region_of(const struct plan *plan, int op) {
   return NULL;
 }
 
-/* maker[i] gets the number of the first op that writes temporary i: op_count if no op does, -1 for inputs, which some
- * op reads before any has written them. */
+/* Stores in maker[i] the number of the first op that writes temporary i. op_count: no op writes it. -1: it is an input,
+ * that is, some op reads it before any op has written it. */
 static void find_makers(const struct plan *plan, int *maker) {
   struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->temporary_count; i++)
@@ -233,7 +233,8 @@ static void find_makers(const struct plan *plan, int *maker) {
   }
 }
 
-/* Refuses an op outside a region that reads a temporary made within the region. */
+/* Fails if op number `index` reads or changes a temporary that was made in a region (ops that a run may skip) in which
+ * the op is not: after a run that skipped the region the temporary would hold nothing. */
 static void check_reach(struct plan *plan, int index, const int *maker) {
   const struct op *op = &plan->ops[index];
   const struct plan_region *region = plan_region_of(plan, index);
@@ -251,7 +252,7 @@ static bool is_one(struct tensor a, struct tensor b) {
   return a.space == b.space && a.index == b.index;
 }
 
-/* True if one of two ops writes a tensor that the other reads or writes. */
+/* Returns true if one of two ops writes a tensor that the other reads or writes. */
 static bool collide(const struct op *a, const struct op *b) {
   struct op_operand of_a[OPERANDS_MAX], of_b[OPERANDS_MAX];
   int count_a = op_operands(a, OPERAND_READ | OPERAND_WRITE, of_a),
@@ -294,13 +295,13 @@ static bool is_whole(struct tensor t) {
   return t.offset == 0 && t.pitch == t.c;
 }
 
-/* True if a tensor's demand asks for whole numbers. */
+/* Returns true if a tensor contains whole numbers (ELEMENT_WHOLE). */
 static bool holds_whole(const struct plan *plan, struct tensor t) {
   return t.space != TENSOR_RESOURCE && plan_demand(plan, plan_place(plan, t)) == ELEMENT_WHOLE;
 }
 
-/* Returns the fault of an operand that contradicts its roles, or NULL. An operand that is only written need not exist
- * yet. */
+/* Returns what is wrong with an operand's tensor for its roles (enum operand_role), or NULL. An operand that is only
+ * written need not exist yet, because the plan makes it. */
 static const char *misfit(const struct plan *plan, const struct op_operand *operand) {
   struct tensor t = operand->tensor;
   if (!tensor_exists(t))
@@ -327,7 +328,8 @@ static bool check_operands(struct plan *plan, const char *name, const struct op 
   return !plan->failed;
 }
 
-/* True if y, which was given, is also read: no thread of a kernel may write values that another one still reads. */
+/* Returns true if the op also reads y, the tensor that the model has named for its result. This is refused, because one
+ * thread of a kernel would write values that another thread still has to read. */
 static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   struct tensor list[OPERANDS_MAX];
   int count = op_tensors(op, OPERAND_READ, list);
@@ -337,8 +339,8 @@ static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   return false;
 }
 
-/* Makes y with this shape, unless the model has given a tensor for it, which must then have as many rows and channels.
- * Returns false after a failure. */
+/* Makes the op's result y, a temporary of this shape. If the model has named a tensor as y, it is used instead; it must
+ * have as many rows and channels. Returns false after a failure. */
 static bool settle_result(struct plan *plan, const char *name, struct tensor *y, const struct op_result *shape) {
   if (tensor_exists(*y)) {
     size_t rows = (size_t)shape->n * (size_t)shape->h * (size_t)shape->w;
@@ -417,7 +419,8 @@ struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int 
                                                           : none;
 }
 
-/* Computes the first and last use of each temporary. One that is read before it is written is an input. */
+/* Computes between which ops each temporary is needed: from the first op that writes it to the last that reads it. An
+ * input, which is read before it is written, is needed throughout the run. */
 static void settle_lifetimes(struct plan *plan) {
   struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->op_count; i++) {
@@ -434,15 +437,18 @@ static void settle_lifetimes(struct plan *plan) {
   const struct plan_loop *loop = &plan->loop;
   for (int i = 0; i < plan->temporary_count; i++) {
     struct temporary *t = &plan->temporaries[i];
-    if (t->first < 0 || t->last < 0) /* inputs, and results that only tests read, live throughout */
+    /* inputs, and results that only tests read, keep their memory throughout the run */
+    if (t->first < 0 || t->last < 0)
       t->first = 0, t->last = plan->op_count - 1;
     else if (t->first < loop->first && t->last >= loop->first &&
-             t->last < loop->end) /* the next iteration reads it too */
+             /* the next iteration of the loop reads the temporary as well, so it must last until the loop's end */
+             t->last < loop->end)
       t->last = loop->end - 1;
   }
 }
 
-/* Lists the ops that read run parameters, so that the code executed with each run need not go through all ops. */
+/* Lists the ops that must be looked at in every run (op_is_told), so that code which runs once a frame need not go
+ * through all ops. Returns -1 if memory runs out. */
 static int list_told(struct plan *plan) {
   free(plan->told);
   plan->told = malloc((size_t)plan->op_count * sizeof *plan->told + 1);
@@ -478,10 +484,12 @@ static int larger_first(const void *a, const void *b) {
   const struct placed *p = a, *q = b;
   if (p->size != q->size)
     return p->size < q->size ? 1 : -1;
-  return p->temporary - q->temporary; /* makes the layout reproducible */
+  /* Equal sizes are ordered by the temporaries' numbers, so that the layout is the same on every machine. */
+  return p->temporary - q->temporary;
 }
 
-/* Returns the lowest offset at which a temporary fits between those already placed whose lifetimes overlap its own. */
+/* Returns the lowest offset at which temporary placed[count] fits among the `count` that have one already. It may
+ * overlap those whose lifetimes do not overlap its own. */
 static size_t lowest_gap(const struct plan *plan, const struct placed *placed, int count, size_t size,
                          const size_t *offset) {
   const struct temporary *t = &plan->temporaries[placed[count].temporary];
