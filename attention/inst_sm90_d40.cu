@@ -1,5 +1,5 @@
-/* The Hopper kernel for head dims up to 40. */
-#include "kernel_sm90.cuh"
+/* Compiles the Hopper kernel for head dims up to 40. */
+#include "launch_sm90.cuh"
 
 namespace attention {
 

@@ -1,5 +1,5 @@
-/* The Hopper kernel for head dims up to 512, in two slices. */
-#include "kernel_sm90.cuh"
+/* Compiles the Hopper kernel for head dims up to 512, where two thread blocks divide the channels. */
+#include "launch_sm90.cuh"
 
 namespace attention {
 

@@ -10,44 +10,46 @@
  *        Q1 [64]  |   "   |   "   |   "   |                         "     |       | K1 V1 |       | K3 V3
  *        Q2 [64]  |   "   |   "   |   "   |                       merged through shared memory at the end
  *
- * SLICES = 2, for head dims whose O is too large for one thread block: a cluster of two owns the same rows and takes
- * the same blocks of keys; each thread block has half of the channels of Q, K, V and O. Its product of Q and K is a
- * part of every score, so each thread sends its scores to the thread with the same rows and keys in the other thread
- * block (st.async, counted by a barrier there) and adds what comes from there. From there on each thread block works as
- * on a head of its own.
+ * SLICES = 2, for head dims whose O is too large for one thread block: a cluster of two thread blocks owns the same
+ * rows and takes the same blocks of keys. Each has half of the channels of Q, K, V and O, so its product of Q and K is
+ * a part of every score. Each thread therefore sends its scores to the thread with the same rows and keys in the other
+ * thread block (st.async, counted by a barrier there), and adds the scores that it receives. From there on each thread
+ * block works as on a head of its own.
  *
- * PARTS = 2, for tiles that fill less than half of the chip: a cluster of two owns the same rows, and each thread block
- * takes half of the blocks of keys. At the end each sends the other its results for half of the rows, adds what it gets
- * for its own half, and stores that.
+ * PARTS = 2, for tiles that fill less than half of the chip: a cluster of two thread blocks owns the same rows, and
+ * each takes half of the blocks of keys. At the end each sends the other its results for half of the rows, adds the
+ * results that it receives for its own half, and stores that half.
  *
- * Pipeline. The producer keeps STAGES blocks of K and V under way; full barriers count the bytes that arrived, empty
- * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together; the row groups
- * do so in turns, so that while one is in its softmax (special function units) the others' products keep the tensor
- * cores busy:
+ * Pipeline. The producer has STAGES blocks of K and V under way; full barriers count the bytes that arrived, empty
+ * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together. The row groups
+ * do so in turns: while one is in its softmax (special function units), the others' products keep the tensor cores
+ * busy.
  *
  *   group 0   | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 1            | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 2                     | S1 PV0 |  softmax 1  | S2 PV1 |
  *
- * The groups get their first scores at nearly the same time, so their first exponentials go in order, one group after
- * the other. This makes them alternate from then on.
+ * The groups get their first scores at nearly the same time. So that they alternate from then on, their first
+ * exponentials go in order, one group after the other.
  *
  * A launch's first and last microsecond go to latencies: instruction cache misses, divisions, copies. To shorten them,
- * the producer initialises the barriers and begins to load before the other warps are ready, divides by multiplying
- * with constants from the host, and writes the tile's place to shared memory for the consumers that store the tile.
+ * the producer initialises the barriers and begins to load before the other warps are ready. It divides by multiplying
+ * with constants from the host, and writes the tile's coordinates to shared memory for the consumers that store the
+ * tile.
  *
- * The exponentials limit the softmax: a warp gets one every eighth cycle. Packing to FP16 fits in between, and with D =
- * 64 the tensor cores make the row sums too: V gets eight more channels, all ones, kept once in shared memory and
- * addressed through the distance between 64-channel chunks in V's descriptor.
+ * The exponentials limit the softmax: those of one instruction (one for each thread of a warp) take eight cycles.
+ * Packing to FP16 fits in between. With D = 64 the tensor cores compute the row sums, too: V gets eight more channels,
+ * all ones. They are in shared memory only once; V's descriptor reaches them through the distance between its
+ * 64-channel chunks.
  *
- * Roofline, D = 64: a 64 x 64 piece of S costs the tensor cores of a multiprocessor 256 cycles (both products) and the
- * special function units another 256 (16 exponentials a cycle): both are the limit, and memory is not, since K and V of
- * a block are used by 192 rows. With larger D the products dominate.
+ * Roofline, D = 64: a 64 x 64 square of S costs the tensor cores of a multiprocessor 256 cycles (both products) and the
+ * special function units another 256 (16 exponentials a cycle). Both are the limit, and memory is not, because 192 rows
+ * use each block of K and V. With larger D the products dominate.
  *
- * Work. Row tiles rarely fill the chip evenly. Balanced launches cut the line of all (row tile, block of keys) pairs
- * into equal ranges, one a thread block. The pieces of a cut tile store partial results in the workspace. The thread
- * block that finishes last adds them up, in the order of the keys, so that results do not depend on timing. cuts.h has
- * the division. */
+ * Work. Row tiles rarely fill the chip evenly. Balanced launches divide all pairs of a row tile and a block of keys, in
+ * order, into equal ranges, one for each thread block. The pieces of a tile that is cut this way store partial results
+ * in the workspace. The thread block that finishes last adds them up, in the order of the keys, so that results do not
+ * depend on timing. cuts.h has the division. */
 #ifndef ATTENTION_KERNEL_SM90_CUH
 #define ATTENTION_KERNEL_SM90_CUH
 
@@ -55,22 +57,24 @@
 #include "pipeline_sm90.cuh"
 #include "softmax.cuh"
 
-#include <type_traits>
-
 namespace attention {
 
-/* ---- consumers ------------------------------------------------------------------------------------------- */
+/* ---- consumers: the warpgroups that compute ----------------------------------------------------------------- */
 
-/* Numbers of the named barriers. */
+/* Numbers of the named barriers, by which the warps of a thread block wait for each other. */
 enum {
   BARRIER_START = 0,
-  BARRIER_TURN = 1,  /* barriers 1 to 4: a consumer's turn at the tensor cores; its number is added */
-  BARRIER_GROUP = 5, /* barriers 5 to 8: the four warps of one consumer; its number is added */
-  /* Barriers 9 to 11: the first exponentials of consumers 1 to 3; the consumer's number is added. */
+  /* barriers 1 to 4 (number of the consumer added): a consumer waits for its turn at the tensor cores or
+   * exponentials */
+  BARRIER_TURN = 1,
+  /* barriers 5 to 8 (number of the consumer added): the four warps of one consumer wait for each other */
+  BARRIER_GROUP = 5,
+  /* barriers 9 to 11 (number of the consumer, 1 to 3, added): a consumer waits until the one before it has computed its
+   * first exponentials */
   BARRIER_FIRST = 8
 };
 
-/* Starts S = Q K^T. q, k: descriptors of the first channels. */
+/* Starts the product S = Q K^T. q, k: wgmma's descriptors of the first channels of Q and K. */
 template <class T>
 __device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], uint32_t q, uint32_t k) {
 #pragma unroll
@@ -82,14 +86,14 @@ __device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], ui
   wgmma_commit();
 }
 
-/* Returns what must be added to V's descriptor to move its address on by this many bytes. With T::SUMS the descriptor's
- * second field is the distance from V's chunk of channels to the chunk of ones, which does not move, so that the
- * distance becomes smaller by as much. */
+/* Returns the number that is added to V's descriptor to move its address on by this many bytes. With T::SUMS the
+ * descriptor's second field is the distance from V's chunk of channels to the chunk of ones. That chunk does not move,
+ * so the distance becomes smaller by the same amount. */
 template <class T> __device__ __forceinline__ uint32_t values_step(int bytes) {
   return bytes / 16 * (T::SUMS ? 1u - (1u << 16) : 1u);
 }
 
-/* Starts O += P V. v: descriptor of the first keys. */
+/* Starts the product O += P V. v: wgmma's descriptor of the first keys of V. */
 template <class T>
 __device__ __forceinline__ void multiply_values_async(float (&o)[T::O_GROUPS][4], const uint32_t (&p)[T::BN / 16][4],
                                                       uint32_t v) {
@@ -99,7 +103,8 @@ __device__ __forceinline__ void multiply_values_async(float (&o)[T::O_GROUPS][4]
   wgmma_commit();
 }
 
-/* Keeps the operand's registers in use up to this point, because wgmma reads them until it has been waited for. */
+/* Keeps the compiler from reusing the operand's registers before this point: wgmma reads them until a wait says that
+ * it is done. */
 template <int STEPS> __device__ __forceinline__ void pin_operand(uint32_t (&p)[STEPS][4]) {
 #pragma unroll
   for (int k = 0; k < STEPS; k++)
@@ -112,13 +117,16 @@ template <class T> struct Consumer {
   const params_sm90 &p;
   const Work<T> &work;
   Shared<T> shared;
-  char *memory; /* shared memory as a pointer */
-  int *arrived; /* shared memory, one for each consumer: how many parts of its tile were finished earlier */
+  char *memory; /* pointer to the thread block's shared memory */
+  /* for each consumer, in shared memory: how many pieces of its cut tile other clusters have finished before
+   * (merge_pieces) */
+  int *arrived;
   int row_group, key_group, consumer, thread, lane;
-  uint32_t q_rows, k_rows, v_columns; /* descriptors of this group's Q, and of stage 0 of K and of V */
+  /* wgmma's descriptors of this group's Q, and of the first stage (buffer) of K and of V */
+  uint32_t q_rows, k_rows, v_columns;
   Ring<T> k_ring, v_ring;
   int inbox_parity;
-  /* The output before it is divided by the row sums; with T::SUMS its last 8 columns are these sums. */
+  /* the output before it is divided by the row sums; with T::SUMS its last 8 columns are these sums */
   float o[T::O_GROUPS][4];
   OnlineSoftmax softmax;
 
@@ -131,14 +139,16 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
-  /* Each warp stores its own 16 rows, else four warps store 64 together. leads(): the thread that starts the store. */
+  /* BY_WARP: true: each warp stores its own 16 rows; false: four warps store 64 together. leads() returns true in the
+   * thread that starts the store. */
   static constexpr bool BY_WARP = T::STORE_ROWS == 16;
   __device__ __forceinline__ bool leads() const {
     return (BY_WARP ? lane : thread) == 0;
   }
 
-  /* Consumers take turns in a circle: each turn ends by arriving at the next consumer's barrier. zero: always 0 (see
-   * probabilities). */
+  /* turn_begin waits until it is this consumer's turn at one step (T::TURNS says which); turn_end hands
+   * the turn to the next consumer. zero: always 0, but computed from earlier results, so that the compiler keeps the
+   * order (see probabilities). */
   __device__ __forceinline__ void turn_begin() const {
     named_sync(BARRIER_TURN + consumer, 256);
   }
@@ -146,8 +156,9 @@ template <class T> struct Consumer {
     named_arrive(BARRIER_TURN + (consumer + 1) % T::CONSUMERS + zero, 256);
   }
 
-  /* If consumers take turns at products, each begins its first exponentials when the one before has done its own. All
-   * get their first scores at nearly the same time; without an order all would be slow, and finish together. */
+  /* first_begin waits until the previous consumer has computed its first exponentials, first_end lets the next one
+   * begin. All consumers get their first scores at nearly the same time; without this order all would be slow, and
+   * finish together. */
   __device__ __forceinline__ void first_begin() const {
     if (consumer > 0)
       named_sync(BARRIER_FIRST + consumer, 256);
@@ -163,8 +174,8 @@ template <class T> struct Consumer {
       mask_columns(s, valid, lane % 4 * 2);
   }
 
-  /* Zeroes the rows of V behind the second segment's valid ones in the last block. Their probabilities are 0, but 0
-   * times an infinity or a NaN in that memory would be NaN. */
+  /* Zeroes those rows of V in the last block that lie behind the used rows of the second segment. Their probabilities
+   * are 0, but 0 times an infinity or a NaN in that memory would be NaN. */
   __device__ __forceinline__ void clear_stale(int j) const {
     int valid = work.valid(p, j);
     if (j < work.split || valid >= T::BN)
@@ -179,9 +190,9 @@ template <class T> struct Consumer {
     group_sync();
   }
 
-  /* Adds the other slice's part of the scores. Each of the two thread blocks has the scores of its own channels; each
-   * thread adds those of the thread with the same rows and keys in the other. Both get the same sums to the bit, so
-   * both take the same decisions from here on. */
+  /* Adds to the scores the part that the other thread block of the cluster has computed from its half of the channels.
+   * Each thread exchanges it with the thread that has the same rows and keys there. Both get the same sums to the bit,
+   * so both take the same decisions from here on. */
   __device__ __forceinline__ void add_other_slice(float (&s)[T::BN / 8][4]) {
     if constexpr (T::SLICES > 1) {
       int warp = consumer * 4 + thread / 32, other = slice_of_block<T>() ^ 1;
@@ -210,13 +221,14 @@ template <class T> struct Consumer {
     }
   }
 
-  /* Turns a block's scores into probabilities and updates the softmax state. FIRST: the first block of a piece. In
-   * later blocks the product O += P V of the block before is still reading `probability` and adding to o, so it must
-   * end before either is written. It normally has: finding the maxima takes longer. */
+  /* Turns a block's scores into probabilities and updates the softmax state. FIRST: it is the consumer's first block of
+   * keys for this tile. In later blocks the product O += P V of the block before still reads `probability` and adds to
+   * o, so it must end before either is written. It normally has ended already, because finding the maxima takes
+   * longer. */
   template <bool FIRST>
   __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4]) {
     float top[2], keep[2];
-    /* Maxima, and the reference m. */
+    /* Find the maxima, and with them the reference m of each row (the score that is subtracted from all). */
     largest(s, top);
     if constexpr (FIRST) {
       softmax.begin(top, p.scale);
@@ -229,11 +241,11 @@ template <class T> struct Consumer {
       if (changed)
         scale_rows<T::O_GROUPS>(o, keep);
     }
-    /* Exponentials, packed to the A operand of the next product. */
+    /* Compute the exponentials, and pack them to the A operand of the next product. */
     constexpr bool IN_TURN = T::TURNS == TURNS_EXPONENTIALS, IN_ORDER = FIRST && T::TURNS == TURNS_PRODUCTS;
     if constexpr (IN_TURN || IN_ORDER) {
-      /* The compiler keeps no order between arithmetic and barriers, so data dependencies make one: the exponentials
-       * need a zero that is read after the first barrier, and the second barrier needs a zero made of their signs. */
+      /* The compiler may move arithmetic across barriers. Data dependencies prevent that: the exponentials need a zero
+       * that is read after the first barrier, and the second barrier needs a zero made of the exponentials' signs. */
       IN_TURN ? turn_begin() : first_begin();
       float zero = *reinterpret_cast<volatile float *>(memory + T::ZERO_OFFSET);
       softmax.template exponentiate<!T::SUMS>(s, p.scale, zero);
@@ -249,7 +261,7 @@ template <class T> struct Consumer {
     }
   }
 
-  /* Hand the stage of K, or of V, back to the producer. */
+  /* scores_done gives the stage (buffer) of the present block of K back to the producer, values_done that of V. */
   __device__ __forceinline__ void scores_done() {
     release(shared.k_empty(k_ring.stage));
     k_ring.advance(T::KEY_GROUPS);
@@ -259,7 +271,8 @@ template <class T> struct Consumer {
     v_ring.advance(T::KEY_GROUPS);
   }
 
-  /* Start a product with the block that the ring points at. */
+  /* issue_scores starts the product with the block of K that is next in the ring of buffers, issue_values that with the
+   * next block of V. */
   __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4]) const {
     wgmma_fence();
     multiply_keys_async<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
@@ -270,18 +283,19 @@ template <class T> struct Consumer {
     multiply_values_async<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
   }
 
-  /* Does this group's share of a piece. Leaves the result in o and softmax. */
+  /* Computes this warpgroup's part of a piece (rows of a tile, range of keys). The result is in o and softmax. */
   __device__ __forceinline__ void attend(const Piece &piece) {
     float s[T::BN / 8][4];
     uint32_t probability[T::BN / 16][4] = {};
     int j = piece.first + key_group;
     if (T::TURNS == TURNS_EXPONENTIALS && (piece.last - piece.first - 1) % T::KEY_GROUPS < key_group) {
-      turn_begin(); /* the group has one block less than the first: it passes one turn on */
+      /* This group has one block of keys less than the first group, so it passes its last turn on unused. */
+      turn_begin();
       turn_end(0);
     }
     if (j >= piece.last)
       return;
-    /* The first block: scores and probabilities. */
+    /* The first block of keys: scores and probabilities. */
     barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
     issue_scores(s);
     wgmma_wait<0>();
@@ -291,7 +305,7 @@ template <class T> struct Consumer {
     mask(s, j);
     probabilities<true>(s, probability);
 
-    /* Later blocks: the scores of block j and O += P V of the block before, in flight together. */
+    /* Later blocks: the scores of block j and O += P V of the block before are computed at the same time. */
     for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
       barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
       if constexpr (T::TURNS == TURNS_PRODUCTS)
@@ -308,19 +322,20 @@ template <class T> struct Consumer {
       probabilities<false>(s, probability);
     }
 
-    /* The last O += P V. */
+    /* After the last block only O += P V is left. */
     clear_stale(j - T::KEY_GROUPS);
     issue_values(probability);
     wgmma_wait<0>();
     pin(o);
     values_done();
-    if constexpr (T::SUMS) /* each thread of a quad has the whole sums: only one of them keeps them */
+    /* the tensor cores give the whole sums to each of the four threads that share a row; only one may count them */
+    if constexpr (T::SUMS)
       for (int r = 0; r < 2; r++)
         softmax.sum[r] = lane % 4 == 0 ? o[T::DP / 8][2 * r] : 0;
   }
 
-  /* Adds up the results of the groups that split the keys. Returns true for the group that has the sum; the others are
-   * done. */
+  /* Adds up the results of the warpgroups that have the same rows and different keys. Returns true in the warpgroup
+   * that has the sum, and false in the others, whose work is done. */
   __device__ __forceinline__ bool merge_groups() {
     if constexpr (T::KEY_GROUPS > 1) {
       constexpr int GROUP_FLOAT4S = T::PARTIAL_BYTES / 16;
@@ -330,15 +345,17 @@ template <class T> struct Consumer {
         barrier_arrive(shared.merge_full(row_group));
         return false;
       }
-      barrier_wait(shared.merge_full(row_group), 0); /* once, because such thread blocks have one tile */
+      /* The barrier's first phase has parity 0; there is no other, because a thread block that merges results has only
+       * one tile. */
+      barrier_wait(shared.merge_full(row_group), 0);
       for (int g = 1; g < T::KEY_GROUPS; g++)
         add_partial<T, false>(merge + (g - 1) * T::ROW_GROUPS * GROUP_FLOAT4S, o, softmax, p.scale, thread);
     }
     return true;
   }
 
-  /* Exchanges results between the two parts that split the keys. Each part stores the rows of half of the warps, and
-   * receives the other's results for these. */
+  /* Exchanges results between the two thread blocks (parts) that have the same rows and different keys. Each thread
+   * block stores the rows of half of its warps, and receives the other's results for these rows. */
   __device__ __forceinline__ void merge_parts() {
     if constexpr (T::PARTS > 1) {
       int own = part_of_block<T>(), within = thread % T::PART_THREADS;
@@ -362,23 +379,23 @@ template <class T> struct Consumer {
     return p.partials + ((block * 2 + slot) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16);
   }
 
-  /* Called when a tile was cut and this cluster has one piece of it. Stores the result in the workspace: in slot 0 of
-   * this thread block if the piece is its first, else in slot 1. The last cluster to finish adds up all results, in the
-   * order of the keys, and returns true. With two pieces the later one needs no slot, because a sum of two does not
-   * depend on the order. */
+  /* Called if a tile was cut and this cluster has computed one piece (range of keys) of it. Stores the result in the
+   * workspace: in slot 0 of this thread block if the piece is its first, else in slot 1. The last cluster to finish
+   * adds up all results, in the order of the keys, and returns true. Of two pieces the later one needs no slot, because
+   * a sum of two does not depend on the order. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
-    /* Has the cluster with the other of two parts finished? */
+    /* If the tile has two pieces, find out whether the cluster with the other piece has finished. */
     int first = attn_cluster_of(&work.own, piece.tile * work.blocks());
     int last = attn_cluster_of(&work.own, (piece.tile + 1) * work.blocks() - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
-    group_sync(); /* arrived[] may still be read from the call before */
+    group_sync(); /* other threads of this consumer may still be reading arrived[] in the previous call */
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();
     bool later_of_two = others == 1 && arrived[consumer] == 1;
     group_sync();
-    /* Store this piece's result and count it; all but the last cluster are done. */
+    /* Store this piece's result and count it. All clusters but the last one are done then. */
     if (!later_of_two) {
       leave_partial<T>(partial(work.cluster(), slot(work.cluster(), piece.tile)), o, softmax, thread);
       group_sync();
@@ -388,7 +405,7 @@ template <class T> struct Consumer {
       if (arrived[consumer] != others)
         return false;
     }
-    /* The last cluster adds up the results. */
+    /* The last cluster to finish adds up the results. */
     if (thread == 0)
       *arrivals = 0;
     if (others > 1)
@@ -399,16 +416,17 @@ template <class T> struct Consumer {
     return true;
   }
 
-  /* Normalises o, writes it as FP16 rows to the place of this group's Q, and stores the rows that belong to this
-   * part. */
+  /* Normalises o, writes it as FP16 rows to the shared memory of this warpgroup's Q, and stores the rows that this
+   * thread block is responsible for. */
   __device__ __forceinline__ void store() {
     /* Normalise: divide by the row sums. */
     int warp_row = thread / 32 * 16, first_row = BY_WARP ? warp_row : 0;
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
     /* Write FP16 rows to shared memory, swizzled. */
-    int stored = warp_row + lane % 16; /* the row of 8 channels whose address this lane gives */
-    group_sync();                      /* all warps are done with Q */
+    /* number of the row (of 8 channels) in shared memory whose address this lane gives */
+    int stored = warp_row + lane % 16;
+    group_sync(); /* wait until all warps of this consumer have read Q, because the rows are written to its memory */
 #pragma unroll
     for (int g = 0; g < T::DP / 8; g += 2) {
       int at = g + lane / 16;
@@ -445,7 +463,7 @@ template <class T> struct Consumer {
   }
 };
 
-/* Runs a consumer warpgroup over all parts of tiles that its thread block calculates, beginning with `piece`. */
+/* Runs a consumer warpgroup over all pieces (ranges of keys of a tile) of its thread block, beginning with `piece`. */
 template <class T>
 __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared, char *memory,
                                         int *arrived, int warpgroup) {
@@ -461,9 +479,9 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   c.k_ring = c.v_ring = {c.key_group, 0};
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
-    c.turn_end(0); /* consumer 0 has the first turn */
+    c.turn_end(0); /* the last consumer gives the first turn to consumer 0 */
   if constexpr (T::CLUSTER > 1)
-    cluster_wait(); /* the other thread blocks must run before anything is sent to them */
+    cluster_wait(); /* the cluster's other thread block must run before anything is sent to it */
   int q_parity = 0;
   for (bool more = true; more; more = work.next(piece), q_parity ^= 1) {
     c.clear();
@@ -477,26 +495,31 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
     if (c.leads())
       barrier_arrive(shared.q_empty());
   }
-  if constexpr (T::SLICES > 1) { /* a thread block must not end while others may still write to its shared memory */
+  /* This thread block must not end while the other one may still write to its shared memory. */
+  if constexpr (T::SLICES > 1) {
     cluster_arrive();
     cluster_wait();
   }
 }
 
-/* Grid: any number of clusters; with KEY_GROUPS or PARTS > 1 one cluster for each row tile. Each has at least one piece
- * of work; where the number of keys in the second segment decides how tiles are cut, some clusters may have none. */
+/* The Hopper kernel. Its grid is any number of clusters; with KEY_GROUPS or PARTS > 1 one cluster for each row tile.
+ * Each cluster has at least one piece of work, except where the number of keys in the second segment decides how tiles
+ * are cut. */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  /* Shared memory, barriers, descriptors. */
+  /* Set up shared memory and barriers, and load the descriptors of the tensors. */
   extern __shared__ char unaligned[];
-  /* Used where tiles are cut. Its size also tells present_sm90 that this code was compiled. */
+  /* Numbers that consumers need where tiles are cut. From the array's size present_sm90 also sees that this code was
+   * compiled. */
   __shared__ int arrived[T::CONSUMERS];
   launch_dependents();
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
-  uint32_t aligned = (address + 1023) & ~1023u; /* 1024 bytes: the period of the swizzle */
+  /* aligned to 1024 bytes, the period of TMA's swizzle (permutation of 16-byte chunks) */
+  uint32_t aligned = (address + 1023) & ~1023u;
   char *memory = unaligned + (aligned - address);
-  asm volatile("" : "+r"(aligned)); /* kept in a register; otherwise it is calculated anew for each use */
+  /* makes the compiler keep the address in a register instead of calculating it again for each use */
+  asm volatile("" : "+r"(aligned));
   Shared<T> shared = {aligned};
   int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
   bool producer = threadIdx.x == T::CONSUMERS * 128;
@@ -509,18 +532,18 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     tensor_prefetch(&p.v);
     tensor_prefetch(&p.o);
   }
-  /* Only the producer reads results of earlier kernels, and the consumers read what it loads. A second segment is
-   * different: all threads read count2. */
+  /* Only the producer reads results of earlier kernels, and the consumers read the memory that it loads to. A second
+   * segment is different: all threads read its length count2. */
   int count2 = 0;
   if (p.count2) {
     wait_for_predecessors();
     count2 = attn_second_keys(*p.count2, p.count2_most, p.count2_rows);
   }
-  /* Divide the work, then split into the producer and the consumers. */
+  /* Divide the work; then one warpgroup becomes the producer, the others consumers. */
   Work<T> work(p, count2);
   Piece piece = {};
   if (!work.next(piece) && T::CUTS)
-    return; /* all threads of the cluster return: it has no work for this number of keys */
+    return; /* this cluster has no work for this number of keys, and all of its threads return here */
   if constexpr (T::CLUSTER > 1)
     cluster_arrive_relaxed();
   if (warpgroup == T::CONSUMERS) {
@@ -541,60 +564,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     consume<T>(p, work, piece, shared, memory, arrived, warpgroup);
   }
 #endif
-}
-
-template <class T> cudaError_t launch_tile_sm90(const params_sm90 &p, int grid, bool overlap, cudaStream_t stream) {
-  cudaError_t status =
-      cudaFuncSetAttribute(attention_sm90_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
-  if (status != cudaSuccess)
-    return status;
-  cudaLaunchAttribute attributes[2] = {};
-  int count = 0;
-  if (overlap) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (T::CLUSTER > 1) {
-    attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count++].val.clusterDim = {T::CLUSTER, 1, 1};
-  }
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(grid);
-  config.blockDim = dim3(T::THREADS);
-  config.dynamicSmemBytes = T::SHARED_BYTES;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = count;
-  return cudaLaunchKernelEx(&config, attention_sm90_kernel<T>, p);
-}
-
-template <int DP, shape_sm90 SHAPE>
-cudaError_t launch_shape_sm90(const params_sm90 &p, int grid, bool overlap, cudaStream_t stream) {
-  using T = typename tile_of<DP, SHAPE>::type;
-  if constexpr (std::is_void_v<T>)
-    return cudaErrorNotSupported;
-  else
-    return launch_tile_sm90<T>(p, grid, overlap, stream);
-}
-
-template <int DP>
-cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool overlap, cudaStream_t stream) {
-  switch (shape) {
-  case SHAPE_LONG:
-    return launch_shape_sm90<DP, SHAPE_LONG>(p, grid, overlap, stream);
-  case SHAPE_PAIR:
-    return launch_shape_sm90<DP, SHAPE_PAIR>(p, grid, overlap, stream);
-  case SHAPE_HALVES:
-    return launch_shape_sm90<DP, SHAPE_HALVES>(p, grid, overlap, stream);
-  case SHAPE_SPLIT:
-    return launch_shape_sm90<DP, SHAPE_SPLIT>(p, grid, overlap, stream);
-  case SHAPE_FEW:
-    return launch_shape_sm90<DP, SHAPE_FEW>(p, grid, overlap, stream);
-  case SHAPE_SHORT:
-    return launch_shape_sm90<DP, SHAPE_SHORT>(p, grid, overlap, stream);
-  default:
-    return cudaErrorNotSupported;
-  }
 }
 
 } // namespace attention

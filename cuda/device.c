@@ -17,8 +17,9 @@ enum { LIVE_LONGEST = 512 };
 
 /* --- opening --- */
 
-/* Checks that this build has code for the GPU, and finds out whether the code can overlap launches and run in clusters.
- * PTX of an older target, compiled by the driver, lacks the instructions for that. */
+/* Fails if this build has no code for the GPU. Sets queue.overlap: true if that code can start a kernel early
+ * (programmatic dependent launch) and run in clusters. PTX for compute capability 8.0, which the driver compiles for
+ * newer GPUs, has no instructions for that. */
 static int check_code(struct cuda_device *device, struct error *err) {
   const struct cudaDeviceProp *p = &device->properties;
   int version = 0;
@@ -62,7 +63,7 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
       cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0)
     return -1;
   device->loads.arrived = arrived;
-  /* the writes and the runs are enqueued on one stream, so that they can use the same workspace one after the other */
+  /* writes and runs are enqueued on the same stream, so they use this workspace one after the other */
   device->writes.arrived = device->lane[0].workspace;
   return 0;
 }
@@ -119,7 +120,8 @@ static int create(struct device **out, const struct device_options *options, str
   device->log = options->log;
   device->use_graph = options->graph == GRAPH_ON;
   device->stamps = options->stamps;
-  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* the system provides the memory as it is used */
+  /* the system gives memory only for entries that are written, so this large array costs little */
+  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource);
   device_begin(&device->base);
   device->base.memory_limit = options->memory_limit;
   pthread_mutex_init(&device->preparing.lock, NULL);
@@ -140,6 +142,10 @@ static int create(struct device **out, const struct device_options *options, str
              device->dnn ? "" : "cuDNN 9", device->dnn || device->blas ? "" : " and ", device->blas ? "" : blas_name());
   if (tuner_open(&device->tuner, device, options->cache_dir, err) < 0)
     goto fail;
+  if (options->choices && !tuner_take(device->tuner, options->choices))
+    log_line(device->log, LOG_WARNING,
+             "cuda: the choices of another engine were made on another GPU, or with another driver or library: this "
+             "one makes its own, and its pictures differ by rounding");
   *out = &device->base;
   return 0;
 fail:
@@ -178,9 +184,14 @@ static void counters(struct device *base, struct device_counters *counters) {
   pthread_mutex_unlock(&base->memory);
 }
 
+static int choices(struct device *base, char **text, struct error *err) {
+  *text = tuner_write(cuda_device(base)->tuner);
+  return *text ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+}
+
 /* --- tensors --- */
 
-/* Returns the address of a resource when its loading is done. */
+/* Loads a resource if needed, waits for that, and returns its device address; NULL with err set on failure. */
 static void *find_resource(struct cuda_device *device, struct tensor tensor, struct element *element,
                            struct error *err) {
   pthread_mutex_lock(&device->base.weights);
@@ -226,6 +237,7 @@ const struct device_impl cuda_device_impl = {
     .destroy = destroy,
     .info = info,
     .counters = counters,
+    .choices = choices,
     .prepare = program_prepare,
     .release = program_release,
     .submit = program_submit,

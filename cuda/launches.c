@@ -96,6 +96,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch->motion.enqueue(queue, &launch->motion.args);
   case LAUNCH_PIXELS_IN:
     return launch_pixels_in(queue, &launch->pixels);
+  case LAUNCH_DETAIL:
+    return launch_detail(queue, &launch->detail);
   case LAUNCH_PIXELS_OUT:
     return launch_pixels_out(queue, &launch->pixels);
   }
@@ -123,7 +125,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_ROW_LEAVE] = "row leave", [LAUNCH_STYLE] = "style",         [LAUNCH_RECALL] = "recall",
       [LAUNCH_REMEMBER] = "remember",   [LAUNCH_JOIN] = "join",           [LAUNCH_MAP] = "map",
       [LAUNCH_DEPTH] = "depth",         [LAUNCH_CANVAS] = "canvas",       [LAUNCH_ADVECT] = "advect",
-      [LAUNCH_MOTION] = "motion",
+      [LAUNCH_MOTION] = "motion",       [LAUNCH_DETAIL] = "detail",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

@@ -1,5 +1,5 @@
-/* The launches that a program consists of. Each is a kernel or a library's function, with all its arguments, and can be
- * enqueued again for every run. */
+/* The launches that a program consists of. Each is a kernel or a library's function with all its arguments, and is
+ * enqueued anew for every run. */
 #ifndef CUDA_LAUNCHES_H
 #define CUDA_LAUNCHES_H
 
@@ -41,15 +41,18 @@ enum launch_kind {
   LAUNCH_ADVECT,
   LAUNCH_MOTION,
   LAUNCH_PIXELS_IN,
+  LAUNCH_DETAIL,
   LAUNCH_PIXELS_OUT,
 };
 enum { LAUNCH_KINDS = LAUNCH_PIXELS_OUT + 1 };
 
-/* One launch. */
+/* A kernel, or a function of a library, with all arguments of one call. */
 struct launch {
   enum launch_kind kind;
-  int op;        /* index of its op in the plan */
-  int algorithm; /* for a library: index in the list of algorithms that it offers for this shape */
+  int op; /* index, in the plan, of the op that this launch computes, or of the first one if it computes several */
+  /* for launches of libraries: `index` of struct choice (ways/way.h), which says which of the library's algorithms it
+   * is */
+  int algorithm;
   union {
     struct gemm_args gemm;
     struct product_args product;
@@ -93,6 +96,7 @@ struct launch {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct motion_args *args);
       struct motion_args args;
     } motion;
+    struct detail_args detail;
     struct pixels_args pixels;
   };
 };
@@ -102,16 +106,18 @@ struct launches {
   int count, capacity;
 };
 
+/* Appends a copy of the launch to the list. Returns -1 if memory is out. */
 int launches_append(struct launches *launches, const struct launch *launch, struct error *err);
-void launches_truncate(struct launches *launches, int count); /* drops all launches after the first `count` */
-void launches_free(struct launches *launches);                /* takes a zeroed struct, too */
+void launches_truncate(struct launches *launches, int count); /* removes all launches after the first `count` */
+void launches_free(struct launches *launches);                /* frees the list; accepts a zeroed struct */
 cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct launch *launch);
-/* Enqueues launches [first, end). */
+/* Enqueues the launches with indices first to end - 1 of the list, in order. */
 cudaError_t launches_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                              const struct launches *launches, int first, int end);
+/* Returns the name of a kind of launch for profiles and the tuning file, such as "gemm". */
 const char *launch_kind_name(enum launch_kind kind);
-/* Writes the kind's name with tile, splits or algorithm: "gemm 64x64/2". */
+/* Writes the kind of the launch with its tile, splits or algorithm, such as "gemm 64x64/2". */
 void launch_describe(const struct launch *launch, char *out, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ static int append_sample(struct preparation *p,
   return append(p, &launch);
 }
 
-/* --- preparation of each type of op --- */
+/* --- functions that turn one type of op each into launches --- */
 
 static int prepare_norm(struct preparation *p) {
   const struct op_norm *o = &p->op->norm;
@@ -56,8 +56,9 @@ static int rows_of(struct tensor t) {
   return t.h * t.w;
 }
 
-/* Sets *workspace to memory of the lane that is large enough for this attention. If the lane has to allocate a larger
- * one, programs that were prepared earlier go on using the smaller one, which is not freed. */
+/* Sets *workspace to memory for attention kernels, or to NULL if this attention needs none. All attention kernels that
+ * run one after the other share it (struct lane). If it is too small for this attention, larger memory replaces it; the
+ * smaller memory is not freed, because programs that were prepared earlier use it. */
 static int reserve_attention(struct preparation *p, const struct attn_args *args, void **workspace) {
   struct cuda_device *device = p->device;
   struct lane *lane = &device->lane[p->program->lane];
@@ -74,7 +75,8 @@ static int reserve_attention(struct preparation *p, const struct attn_args *args
   return 0;
 }
 
-/* Adds the ring as the second segment. */
+/* Adds a second segment of keys and values to an attention's arguments: the bank's ring, which holds those of earlier
+ * frames. */
 static void add_second(struct preparation *p, const struct op_attention *o, struct attn_args *args) {
   if (!tensor_exists(o->k2))
     return;
@@ -396,6 +398,18 @@ static int prepare_pixels_in(struct preparation *p) {
   return append(p, &launch);
 }
 
+static int prepare_detail(struct preparation *p) {
+  const struct op_detail *o = &p->op->detail;
+  struct launch launch = {.kind = LAUNCH_DETAIL};
+  launch.detail = (struct detail_args){.block = p->program->block,
+                                       .x = operand(p, o->x, ROLE_ANY),
+                                       .y = operand(p, o->y, ROLE_ANY),
+                                       .n = o->x.n,
+                                       .h = o->x.h,
+                                       .w = o->x.w};
+  return append(p, &launch);
+}
+
 static int prepare_pixels_out(struct preparation *p) {
   const struct op_pixels_out *o = &p->op->pixels_out;
   struct launch launch = {.kind = LAUNCH_PIXELS_OUT};
@@ -425,7 +439,7 @@ static int append_depth(struct preparation *p,
   return append(p, &launch);
 }
 
-/* Returns the arguments that all ops of the depth network have in common. */
+/* Returns the arguments that all ops around the depth networks have in common. */
 static struct depth_args depth_args(struct preparation *p, struct tensor x, struct tensor y) {
   return (struct depth_args){.x = operand(p, x, ROLE_ANY),
                              .y = operand(p, y, ROLE_ANY),
@@ -542,4 +556,6 @@ void op_scratch(const struct cuda_device *device, const struct cuda_program *pro
     bytes[SCRATCH_PROLOGUE] = map_scratch_bytes(op->map.kind, op->map.x.w, op->map.x.h);
   if (motion_scratch(op))
     bytes[SCRATCH_PROLOGUE] = motion_scratch(op);
+  if (advect_scratch(op))
+    bytes[SCRATCH_PROLOGUE] = advect_scratch(op);
 }

@@ -1,5 +1,7 @@
 #include "cuda/ops_carry.h"
 
+#include "cuda/ways/way.h"
+
 static int append_advect(struct preparation *p,
                          cudaError_t (*enqueue)(const struct launch_queue *, const struct advect_args *),
                          const struct advect_args *args) {
@@ -10,8 +12,13 @@ static int append_advect(struct preparation *p,
   return append(p, &launch);
 }
 
+size_t advect_scratch(const struct op *op) {
+  return op->type == OP_ADVECT ? advect_scratch_bytes(op->advect.places.h, op->advect.places.w) : 0;
+}
+
 int prepare_advect(struct preparation *p) {
   const struct op_advect *o = &p->op->advect;
+  bool counts = advect_scratch(p->op) > 0;
   const struct advect_args args = {.h = o->places.h,
                                    .w = o->places.w,
                                    .cell = o->cell,
@@ -20,8 +27,10 @@ int prepare_advect(struct preparation *p) {
                                    .global = operand_whole(p, o->global),
                                    .places = operand_whole(p, o->places),
                                    .entries = operand_whole(p, o->entries),
-                                   .advected = operand_whole(p, o->y)};
-  if (append_advect(p, launch_advect_move, &args) < 0 || append_advect(p, launch_advect_show, &args) < 0)
+                                   .advected = operand_whole(p, o->y),
+                                   .strained = counts ? program_scratch(p->program, SCRATCH_PROLOGUE) : NULL};
+  if (append_advect(p, launch_advect_move, &args) < 0 || (counts && append_advect(p, launch_advect_count, &args) < 0) ||
+      append_advect(p, launch_advect_show, &args) < 0)
     return -1;
   return append_advect(p, launch_advect_keep, &args);
 }
@@ -48,6 +57,7 @@ int prepare_feedback(struct preparation *p) {
                              .cell = o->cell,
                              .flow = operand_whole(p, o->flow),
                              .visible = operand_whole(p, o->visible),
+                             .global = operand_whole(p, o->global),
                              .noise = operand(p, o->noise, ROLE_VECTOR),
                              .last = operand(p, o->last, ROLE_VECTOR),
                              .samples = 1};

@@ -1,11 +1,17 @@
-/* Turns the ops of noise that moves with the picture, and of feedback, into launches. */
+/* Turns the ops of noise that moves with the picture, and of feedback (the last latent mixed into the next one), into
+ * launches. */
 #ifndef CUDA_OPS_CARRY_H
 #define CUDA_OPS_CARRY_H
 
 #include "cuda/preparation.h"
 
+/* Turn an OP_ADVECT and an OP_CARRIED_NOISE into launches. */
 int prepare_advect(struct preparation *p);
 int prepare_carried_noise(struct preparation *p);
-int prepare_feedback(struct preparation *p); /* OP_START with `last` */
+/* Turns an OP_START with the operand `last` (the last frame's latent, for feedback) into launches. */
+int prepare_feedback(struct preparation *p);
+
+/* Returns how many bytes of scratch memory an OP_ADVECT needs; 0 for other ops. */
+size_t advect_scratch(const struct op *op);
 
 #endif

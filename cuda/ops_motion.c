@@ -2,7 +2,7 @@
 
 #include "cuda/ways/way.h"
 
-/* --- the canvas --- */
+/* --- the ops of the canvas, a plane on which the scene stands still while the camera moves --- */
 
 static int append_canvas(struct preparation *p,
                          cudaError_t (*enqueue)(const struct launch_queue *, const struct canvas_args *),
@@ -97,7 +97,6 @@ int prepare_flow(struct preparation *p) {
                              .block = p->program->block,
                              .kept = operand_whole(p, o->last),
                              .flow = operand_whole(p, o->flow),
-                             .back = operand_whole(p, o->back),
                              .visible = operand_whole(p, o->visible),
                              .global = operand_whole(p, o->global),
                              .cell = o->cell,

@@ -1,18 +1,18 @@
 #include "cuda/run_wait.h"
 
-/* All times are in nanoseconds. A thread is woken by a margin before the expected end of a run. The margin grows by
- * margin_up after each late wake, and shrinks by margin_down after each wake that was too early: eight of these undo
- * one late wake. */
+/* All times are in nanoseconds. A waiting thread wakes by a margin (margin_ns) before the expected end of a run. The
+ * margin grows by margin_up if the thread woke too late, and shrinks by margin_down if it woke too early. So eight
+ * early wakes undo one late wake. */
 static const int64_t margin_first = 60000, margin_least = 10000, margin_most = 250000;
 static const int64_t margin_up = 8000, margin_down = 1000;
-/* A wake is too early if the run ends more than this long after it. The limit is lower for a thread that polls memory,
- * because it uses the processor meanwhile. */
+/* A wake counts as too early if the run ends more than early_enough nanoseconds after it. early_enough_to_look is for a
+ * thread that polls memory after it woke; it is lower, because polling uses the processor. */
 static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
-/* If a run is expected to end within this many nanoseconds, all sleeps are short, so that the end is seen nearly at
- * once. */
+/* If a run ends within this many nanoseconds after the thread woke, the thread has slept only for short times since, so
+ * that it has seen the end nearly at once. */
 static const int64_t at_once_most = 120000;
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -23,7 +23,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Returns the least of the values; 0 if there are none. */
+/* Returns the smallest of the first `count` values, in nanoseconds; 0 if there are none. */
 static int64_t least_of(const int64_t *recent_ns, unsigned count) {
   int64_t least = count ? INT64_MAX : 0;
   for (unsigned i = 0; i < count; i++)
@@ -31,26 +31,30 @@ static int64_t least_of(const int64_t *recent_ns, unsigned count) {
   return least;
 }
 
-/* Returns the least of the last DELAYS delays between submission and beginning. The mean would be wrong: if one run in
- * ten begins at once, the thread must be awake early enough for that run, too. */
+/* Returns the smallest of the last DELAYS delays, in nanoseconds, between a run's submission and its beginning. The
+ * mean would not do: if one run in ten begins at once, the thread must wake early enough for that run, too. */
 static int64_t expected_delay(const struct durations *durations) {
   return least_of(durations->delays_ns, durations->delays < DELAYS ? durations->delays : DELAYS);
 }
 
-/* Returns the nanoseconds from submission to the expected end, by the shortest of the last runs. If a run takes longer,
- * the thread only asks a few times more; if it were shorter than expected, the thread would see its end late. */
+/* Returns the expected nanoseconds from a run's submission to its end: the shortest of the last delays plus the
+ * shortest of the last durations. If a run takes longer, the thread only asks a few times more. With means instead, the
+ * thread would wake after the end of each run that takes less. */
 static int64_t expected_duration(const struct durations *durations) {
   return expected_delay(durations) +
          least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);
 }
 
-/* Calls world->ended, with naps between the calls, until the run has ended, and returns its result. *early_ns:
- * nanoseconds from the first call to the end; -1: the run had already ended. */
-static int ask(const struct wait_world *world, int64_t *early_ns) {
+/* Calls world->ended again and again, with short sleeps between the calls, until its result is not 0, and returns that
+ * result. *early_ns: nanoseconds from the first call to the end; -1: the run had ended before. *under_way_ns: last time
+ * at which a call returned 0; 0: there was none. */
+static int ask(const struct wait_world *world, int64_t *early_ns, int64_t *under_way_ns) {
   int ended;
   int64_t begun = world->now_ns(world->opaque), now = begun;
   *early_ns = -1;
+  *under_way_ns = 0;
   while (!(ended = world->ended(world->opaque))) {
+    *under_way_ns = now;
     if (!world->looks || now - begun >= look_most)
       world->sleep_until(world->opaque, now + larger(nap_least, smaller((now - begun) / DURATIONS, nap_most)));
     now = world->now_ns(world->opaque);
@@ -66,8 +70,8 @@ static void set_margin(struct waiter *waiter, int64_t early_ns, bool looks) {
     waiter->margin_ns = larger(waiter->margin_ns - margin_down, margin_least);
 }
 
-/* Sleeps until a time. A thread wakes late from a long sleep but hardly from a short one, so a long sleep is split.
- * Returns true if it slept. */
+/* Sleeps until wake_ns, and returns true if it slept. A thread wakes late from a long sleep, but hardly late from a
+ * short one, so a long sleep is divided in two. */
 static bool sleep_before(int64_t wake_ns, const struct wait_world *world) {
   if (wake_ns - world->now_ns(world->opaque) > soon)
     world->sleep_until(world->opaque, wake_ns - approach);
@@ -84,7 +88,7 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
     waiter->margin_ns = margin_first;
   waiter->begun_ns = larger(submitted_ns, waiter->ended_ns);
   bool slept = sleep_before(waiter->begun_ns + expected_duration(durations) - waiter->margin_ns, world);
-  int ended = ask(world, &early_ns);
+  int ended = ask(world, &early_ns, &waiter->under_way_ns);
   waiter->saw = early_ns >= 0;
   waiter->at_once = waiter->saw && early_ns <= at_once_most;
   waiter->seen_ns = world->now_ns(world->opaque);
@@ -93,22 +97,25 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   return ended;
 }
 
-/* Updates the expected delay. A thread that woke after the end knows only an upper limit of the delay; if it took that
- * for the delay, it would wake later each time. */
+/* Updates the expected delay between a run's submission and its beginning. If the thread woke after the run's end, it
+ * knows only that the delay was not longer. If it took this limit for the delay, it would wake later each time. */
 static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
   if (waiter->saw || delay_ns < expected_delay(durations))
     durations->delays_ns[durations->delays++ % DELAYS] = delay_ns;
 }
 
-/* Returns the time at which a run ended that the thread saw late: the expected end, or the time at which it was seen if
- * that is earlier. */
-static int64_t late_end(const struct waiter *waiter, const struct durations *durations, int64_t took_ns) {
-  return smaller(waiter->seen_ns, waiter->begun_ns + expected_delay(durations) + took_ns);
+/* Returns the estimated end, in ns, of a run whose end the thread did not see at once. The run is assumed to have begun
+ * without delay, but it cannot have ended before the last time at which it was seen under way, nor after its end was
+ * seen. The next run's times are counted from this estimate, so an error is carried on. An estimate that is too early
+ * makes the thread wake too early, so that it sees the next end at once, which corrects the error. An estimate that is
+ * too late would make it wake later each time, which is why no delay is assumed. */
+static int64_t estimated_end(const struct waiter *waiter, int64_t took_ns) {
+  return smaller(waiter->seen_ns, larger(waiter->under_way_ns, waiter->begun_ns + took_ns));
 }
 
 void wait_learn(struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   durations->recent_ns[durations->count++ % DURATIONS] = took_ns;
   learn_delay(waiter, durations, took_ns);
-  waiter->ended_ns = waiter->at_once ? waiter->seen_ns : late_end(waiter, durations, took_ns);
+  waiter->ended_ns = waiter->at_once ? waiter->seen_ns : estimated_end(waiter, took_ns);
 }

@@ -1,13 +1,14 @@
-/* Waits for the end of a run: the thread sleeps until shortly before the expected end, then it naps and asks. On a
- * virtual machine with an H200 a thread wakes 20 to 270 us late from a sleep of 3 ms, and uses a processor for 12 us;
- * from less than 1 ms, 4 to 50 us late, for 4 us. Waking by the driver takes 150 to 700 us, and asking all the time
- * uses a whole processor.
+/* Waits for the end of a run: the thread sleeps until shortly before the expected end; then it asks again and again if
+ * the run has ended, with short sleeps in between. On a virtual machine with an H200, a thread wakes 20 to 270 us late
+ * from a sleep of 3 ms, which takes 12 us of a processor, and 4 to 50 us late from a sleep of less than 1 ms, which
+ * takes 4 us. The other methods are worse: the driver's own wait ends 150 to 700 us late, and asking all the time keeps
+ * a processor busy.
  *
- * A run that writes its end to memory can be asked at next to no cost, so the last microseconds are spent polling: a
- * nap would cost as much, and end late.
+ * If a run writes to memory that it has ended, asking takes next to no time. So the thread polls in the last
+ * microseconds: a short sleep would take as much of the processor, and end late.
  *
- * Runs of unexpected lengths, first runs, and runs that another program delays are asked less and less often, so that
- * they cost little as well. */
+ * Runs that take longer than expected (first runs, or because another program delays them) are asked less and less
+ * often, so that waiting for them takes little as well. */
 #ifndef CUDA_RUN_WAIT_H
 #define CUDA_RUN_WAIT_H
 
@@ -16,39 +17,43 @@
 
 enum { DURATIONS = 8, DELAYS = 64 };
 
-/* Times of one program's last runs, in rings of which count and delays are the numbers of values written so far:
- * recent_ns are durations on the device, delays_ns the times from submission to beginning, in which the device may have
- * been busy with an earlier run or with OpenGL. */
+/* Times of a program's last runs, in nanoseconds, in two ring buffers. recent_ns: durations on the device; delays_ns:
+ * times from submission to beginning, in which the device may have been busy with an earlier run or with OpenGL. count,
+ * delays: how many values were written to each of them so far. */
 struct durations {
   int64_t recent_ns[DURATIONS], delays_ns[DELAYS];
   unsigned count, delays;
 };
 
-/* State of a thread that waits for one run after the other. Zeroed at first. */
+/* What a thread knows that waits for one run after the other. Zeroed before the first wait. */
 struct waiter {
-  int64_t ended_ns;  /* approximate end of the last run, by wait_world.now_ns as are all times here */
-  int64_t margin_ns; /* the thread is woken this long before the expected end; 0 before the first wait */
-  int64_t begun_ns;  /* approximate beginning of the run that was waited for */
-  int64_t seen_ns;   /* time at which the thread saw the end */
-  bool saw;          /* true: the thread was awake when the run ended */
-  /* True: it had then been awake for at most 0.12 ms, in which naps are short, so that seen_ns is nearly the end. */
+  int64_t ended_ns;  /* estimated end of the last run, as a time of wait_world.now_ns, like all times in this struct */
+  int64_t margin_ns; /* how long before the expected end of a run the thread wakes; 0 before the first wait */
+  int64_t begun_ns;  /* estimated time at which the run that was waited for began */
+  int64_t seen_ns;   /* time at which the thread saw that the run had ended */
+  /* last time at which the thread saw that the run had not ended; 0: the run had ended when it first asked */
+  int64_t under_way_ns;
+  /* true: the thread was awake, and polling, when the run ended; false: the run had ended before the thread woke */
+  bool saw;
+  /* true: when the run ended, the thread had been awake for at most 0.12 ms. In that time it sleeps only briefly
+   * between two calls, so seen_ns is nearly the end. */
   bool at_once;
 };
 
-/* The clock, the sleep and the test for a run's end that a wait uses; tests replace them. */
+/* The clock, the sleep, and the test for a run's end, with which a thread waits. Tests of this code replace them. */
 struct wait_world {
   int64_t (*now_ns)(void *opaque);
   void (*sleep_until)(void *opaque, int64_t ns);
-  int (*ended)(void *opaque); /* 1: the run has ended; 0: not yet; -1: it never will */
-  bool looks;                 /* true: `ended` only reads memory, so that it may be called all the time */
+  int (*ended)(void *opaque); /* returns 1 if the run has ended, 0 if not yet, -1 if it never will */
+  bool looks; /* true: `ended` only reads memory, so it may be called without a pause; false: it calls CUDA */
   void *opaque;
 };
 
 /* Waits for a run that was submitted at submitted_ns. Returns 1 when it has ended, or -1 if `ended` returned -1. */
 int wait_for_run(struct waiter *waiter, const struct durations *durations, int64_t submitted_ns,
                  const struct wait_world *world);
-/* Corrects the expectations of later waits after wait_for_run has returned. took_ns: the run's duration by the device's
- * clock, without the delay before it began. */
+/* Updates what is expected of later runs, after wait_for_run has returned 1. took_ns: the run's duration by the
+ * device's clock, without the delay before it began. */
 void wait_learn(struct waiter *waiter, struct durations *durations, int64_t took_ns);
 
 #endif

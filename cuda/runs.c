@@ -1,16 +1,18 @@
-/* Runs a program on frames: the copies to the GPU and back, and the launches.
+/* Runs a program on frames: copies to the GPU, launches, and copies back. With several frames in flight, three streams
+ * work at the same time:
  *
- *   upload stream    copy staged planes -> buffer i % 2; page-locked planes from where they are
- *   compute stream           begin (reads the order), launches ..., pixels out -> the run's picture, end (tells it)
- *   download stream                                                  the picture's host part
+ *   upload stream    copies input planes of frame i + 1 -> device buffer (i + 1) % 2
+ *   compute stream                    kernels of frame i: begin (reads the run's order), launches ..., end (reports)
+ *   download stream                                        copies the pictures of frame i - 1 -> host memory
  *
- * This is how overlapping frames are copied. A frame that begins while no other picture is in flight is one launch
- * alone: its first kernels copy the planes, and its last one copies the host's part. That is faster than copies on
- * other streams, each of which waits for another stream (cuda/kernels/carry.h). The first kernel copies the parameters
- * in any case.
+ * A frame that begins while no other picture is in flight is one launch alone, unless its planes or pictures have more
+ * than CARRY_MOST bytes: its first kernels copy the input planes, and its last kernel copies the pictures to the host.
+ * That is faster than copies on other streams, because a stream that waits for another one takes time
+ * (cuda/kernels/transfer.h). The first kernel copies the run's parameters in any case.
  *
- * Planes in the GPU's memory stay there; the compute stream alone waits for their fence. At most two runs are in
- * flight, so a buffer is free again when its turn comes. Pictures that stay on the device are not downloaded. */
+ * Planes that are in the GPU's memory are not copied; the compute stream waits for their fence. At most two runs are in
+ * flight, so a run's buffer is free again when it is used the next time. Pictures that are to stay on the device are
+ * not copied to the host. */
 #include <string.h>
 
 #include "cuda/buffers.h"
@@ -25,8 +27,8 @@
 static const double origin_seconds = 0.5;
 static const char stopped[] = "the GPU stopped in the middle of a frame";
 
-/* More bytes than this are copied on the other streams: the kernels would take as long, and separate copies allow the
- * next frame to begin meanwhile. */
+/* Largest number of bytes of planes that the run's own kernels copy. Planes with more bytes are copied on the upload
+ * stream: that takes as long, but the next frame can begin meanwhile. */
 enum { CARRY_MOST = 4 << 20 };
 
 static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, int bytes, int rows) {
@@ -38,12 +40,14 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* The memory from which a run reads a frame's planes, and how they get there. */
+/* How a run gets at the planes of a frame. */
 enum way {
-  WAY_NONE,     /* there is no frame */
-  WAY_IN_PLACE, /* where they are: kernels read them at the frame's own address */
-  WAY_PINNED,   /* in the run's buffer, copied directly from page-locked memory */
-  WAY_STAGED,   /* in the run's buffer, copied by way of the pinned buffer */
+  WAY_NONE,     /* there is no frame (its width is 0), so the run gets no planes */
+  WAY_IN_PLACE, /* the planes are in the GPU's memory, and kernels read them at the frame's own addresses */
+  WAY_PINNED,   /* the planes are in page-locked memory, from which they are copied to the run's device buffer */
+  /* the planes are in ordinary memory, from which they are copied to page-locked memory, and from there to the run's
+   * device buffer */
+  WAY_STAGED,
 };
 
 static enum way way_of(const struct cuda_device *device, const struct frame *frame) {
@@ -54,8 +58,8 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
   return frame_pinned(frame) ? WAY_PINNED : WAY_STAGED;
 }
 
-/* Returns the bytes that a run's buffers need. Any frame that is small now may be as large as the others in the next
- * run. */
+/* Returns how many bytes of a run's buffer `count` frames need. All are counted with the size of the largest one,
+ * because any of them may be as large in the next run. least: frames with a lower enum way need no memory. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {
@@ -70,7 +74,8 @@ static size_t room_for(const struct cuda_device *device, int count, const struct
   return most > sum ? most : sum;
 }
 
-/* Lays out a frame's planes in a run's buffer, from offset `at` on. Returns the offset of their end. */
+/* Sets the addresses of a frame's planes in a run's device buffer, beginning at offset `at`. Returns the offset at
+ * which they end. */
 static size_t place_planes(const struct run_buffer *buffer, size_t at, const struct frame *frame,
                            struct planes *input) {
   return at + planes_layout(input, frame->format, frame->width, frame->height, buffer->device + at);
@@ -92,8 +97,8 @@ static void point_to_planes(const struct frame *frame, struct planes *input) {
   }
 }
 
-/* Stores the addresses of all frames' planes in the run's order (struct run_order), and copies the planes that are
- * staged. Returns their bytes. */
+/* Stores the addresses of all frames' planes in the run's order, and copies planes that are in ordinary memory to the
+ * page-locked buffer. Returns how many bytes these take there. */
 static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *frames) {
   struct planes *inputs = buffer->order->block.input;
@@ -121,8 +126,8 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
   return staged;
 }
 
-/* Fills the run's order (struct run_order), and the page-locked buffer with the planes that go through it. *staged:
- * their bytes. */
+/* Fills the run's order (parameters, addresses, copies to make). Copies planes that are in ordinary memory to the
+ * page-locked buffer; *staged becomes the number of bytes that they take there. */
 static int fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                        const struct run_params *params, const struct frame *frames, size_t *staged, struct error *err) {
   struct run_order *order = buffer->order;
@@ -140,39 +145,41 @@ static int fill_buffer(struct cuda_device *device, struct cuda_program *program,
   order->ups = order->downs = 0;
   order->end = buffer->end;
   order->number = program->base.submitted + 1;
-  if (!order->number) /* the 32-bit number has wrapped around to 0, which is no valid number */
+  if (!order->number) /* the 32-bit number has wrapped around to 0, which is not allowed */
     order->number = UINT32_MAX;
   buffer->end->number = 0;
   return 0;
 }
 
-/* --- copies by the run's own kernels --- */
+/* --- copies that the run's own kernels make --- */
 
 static bool is_even(const void *address, int pitch, int bytes) {
-  return ((uintptr_t)address | (unsigned)pitch | (unsigned)bytes) % CARRY_UNIT == 0;
+  return ((uintptr_t)address | (unsigned)pitch | (unsigned)bytes) % TRANSFER_UNIT == 0;
 }
 
-/* Adds planes in page-locked memory. Returns false if the kernels cannot copy them. */
+/* Adds a frame's planes, which are in page-locked memory, to the copies that the run's first kernels make. Returns
+ * false if the kernels cannot copy them, because an address or a size does not fit. */
 static bool add_planes(struct run_order *order, const struct frame *frame, const struct planes *input) {
   for (int i = 0; i < frame_planes(frame->format); i++) {
     int bytes = frame_row_bytes(frame->format, i, frame->width);
-    if (order->ups == CARRIES_UP || !is_even(frame->plane[i], frame->pitch[i], bytes))
+    if (order->ups == TRANSFERS_UP || !is_even(frame->plane[i], frame->pitch[i], bytes))
       return false;
     order->up[order->ups++] =
-        (struct carry){frame->plane[i], input->plane[i], frame->pitch[i],
-                       input->pitch[i], bytes,           frame_rows(frame->format, i, frame->height)};
+        (struct transfer){frame->plane[i], input->plane[i], frame->pitch[i],
+                          input->pitch[i], bytes,           frame_rows(frame->format, i, frame->height)};
   }
   return true;
 }
 
-/* Lets the run's kernels copy the planes, if they can; otherwise they are copied on the upload stream. */
+/* Lets the run's first kernels copy the planes to the device. If they cannot, leaves the list of copies empty, so that
+ * the planes are copied on the upload stream. */
 static void carry_up(const struct cuda_device *device, const struct cuda_program *program,
                      const struct run_buffer *buffer, const struct frame *frames, size_t staged) {
   struct run_order *order = buffer->order;
   size_t bytes = staged;
   bool can = device->properties.canUseHostPointerForRegisteredMem;
   if (staged)
-    order->up[order->ups++] = (struct carry){buffer->host, buffer->device, 0, 0, (int)staged, 1};
+    order->up[order->ups++] = (struct transfer){buffer->host, buffer->device, 0, 0, (int)staged, 1};
   for (int i = 0; can && i < program->base.frames; i++)
     if (way_of(device, &frames[i]) == WAY_PINNED) {
       bytes += frame_bytes(&frames[i]);
@@ -183,23 +190,25 @@ static void carry_up(const struct cuda_device *device, const struct cuda_program
     order->ups = 0;
 }
 
-/* Lets the run's last kernel copy the pictures. The host's memory has the same layout, so each picture is one copy.
- * Returns false if it cannot. */
+/* Lets the run's last kernel copy the pictures to the host. Host memory has the same layout as device memory, so each
+ * picture is one copy. Returns false if the kernel cannot copy them. */
 static bool carry_down(const struct cuda_program *program, const struct run_buffer *buffer,
                        const struct frame *pictures) {
   struct run_order *order = buffer->order;
   size_t bytes = program->output_bytes, count = (size_t)program->base.pictures;
-  if (bytes * count > CARRY_MOST || bytes % CARRY_UNIT)
+  if (bytes * count > CARRY_MOST || bytes % TRANSFER_UNIT)
     return false;
   for (size_t i = 0; i < count; i++)
-    order->down[i] = (struct carry){order->block.output[i].plane[0], frame_plane(&pictures[i], 0), 0, 0, (int)bytes, 1};
+    order->down[i] =
+        (struct transfer){order->block.output[i].plane[0], frame_plane(&pictures[i], 0), 0, 0, (int)bytes, 1};
   order->downs = (int)count;
   return true;
 }
 
 /* --- launching --- */
 
-/* Counts the launches among [first, end) that a run without a graph makes. */
+/* Returns how many of the launches first to end - 1 are enqueued in a run without a graph. Skipped regions are not
+ * counted. */
 static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
                          int iteration) {
   int count = end - first;
@@ -211,8 +220,8 @@ static int count_stretch(const struct cuda_program *program, int first, int end,
   return count;
 }
 
-/* Counts the launches of a run without a graph: begin and end, the program's launches, and one at the end of each
- * iteration. */
+/* Returns how many kernels a run without a graph enqueues: those at its begin and end, the program's launches, and one
+ * at the end of each iteration of the loop. */
 static int count_launches(const struct cuda_program *program, const struct run_params *params) {
   const struct plan_loop *loop = &program->loop;
   int count = BEGIN_LAUNCHES + 1 + count_stretch(program, 0, loop->first, params, 0) +
@@ -226,7 +235,7 @@ static const struct run_params *next_params(const struct cuda_program *program) 
   return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
 }
 
-/* Chooses the graph that leaves out the most of the run's idle controls and styles. */
+/* Of the graphs that leave out only what the run does not need, returns the one that leaves out most. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
   const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
   unsigned idle = run_idles(program->base.plan, next_params(program)), best = 0;
@@ -250,9 +259,10 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program,
   return record_part(device, &device->queue, &recording);
 }
 
-/* Relates the GPU's clock to the host's. The error is at most half of the time that the two calls take. The clocks
- * drift apart by some microseconds a second, so this is repeated from time to time. It waits for all runs, so it
- * happens only while no run of the program and no picture of any program is in flight. */
+/* Records an event together with the host's time, so that the GPU's clock can be converted to the host's. The error is
+ * at most half of the time that recording takes. The clocks drift apart by some microseconds a second, so this is
+ * repeated from time to time. Because it waits for all runs, it happens, after the first time, only while no run of
+ * this program and no picture of any program is in flight. */
 static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
   static const char doing[] = "the trace's clock";
   double begin = clock_seconds();
@@ -269,7 +279,7 @@ static int set_origin(struct cuda_device *device, const struct cuda_program *pro
   return 0;
 }
 
-/* Returns the time of an event; 0 if it was not recorded. */
+/* Returns the host's time, in ns, at which an event was reached; 0 if it was not recorded. */
 static int64_t stamp(const struct cuda_device *device, cudaEvent_t event) {
   float milliseconds;
   if (cudaEventElapsedTime(&milliseconds, device->origin, event) == cudaSuccess)
@@ -282,8 +292,8 @@ static int64_t at_ns(uint32_t units) {
   return (int64_t)units * RUN_END_NS;
 }
 
-/* Returns a run's times. The event `begun` is recorded directly before the run, whose own clock continues from
- * there. */
+/* Returns the times at which the stages of a run began and ended. The run's own clock counts from the event `begun`,
+ * which is recorded directly before the run. */
 static struct run_stamps take_stamps(const struct cuda_device *device, const struct run_buffer *buffer) {
   const struct run_end *end = buffer->end;
   int64_t begun = stamp(device, buffer->begun), there = begun + at_ns(end->there);
@@ -298,7 +308,7 @@ static struct run_stamps take_stamps(const struct cuda_device *device, const str
   return stamps;
 }
 
-/* Copies planes directly from page-locked memory to the buffer. */
+/* Starts to copy a frame's planes from page-locked memory to the run's device buffer, on the upload stream. */
 static int upload_pinned(const struct cuda_device *device, const struct frame *frame, const struct planes *input,
                          struct error *err) {
   for (int i = 0; i < frame_planes(frame->format); i++)
@@ -311,7 +321,7 @@ static int upload_pinned(const struct cuda_device *device, const struct frame *f
   return 0;
 }
 
-/* Makes the compute stream wait for the fences of frames whose planes the run reads at their own address. */
+/* Makes the compute stream wait for the fences of frames whose planes the run reads in place. */
 static int wait_for_fences(const struct cuda_device *device, const struct cuda_program *program,
                            const struct frame *frames, struct error *err) {
   for (int i = 0; frames && i < program->base.frames; i++)
@@ -329,7 +339,8 @@ static bool brings_pixels(const struct cuda_device *device, const struct cuda_pr
   return any;
 }
 
-/* Starts to copy frames on the upload stream, in parallel to other runs. */
+/* Starts to copy the planes of all frames on the upload stream, while earlier runs are executed. The compute stream
+ * waits for these copies. */
 static int start_upload(const struct cuda_device *device, const struct cuda_program *program,
                         const struct run_buffer *buffer, const struct frame *frames, size_t staged, struct error *err) {
   static const char doing[] = "upload";
@@ -348,7 +359,8 @@ static int start_upload(const struct cuda_device *device, const struct cuda_prog
   return cuda_check(cudaStreamWaitEvent(device->queue.stream, buffer->uploaded, 0), doing, err);
 }
 
-/* Does what comes before a run's launches: starts to upload frames, and waits for their fences. */
+/* Does what must come before a run's launches: starts to copy planes on the upload stream if its kernels do not copy
+ * them, and makes the compute stream wait for frames in the GPU's memory. */
 static int start_run(struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
                      const struct frame *frames, size_t staged, struct error *err) {
   buffer->pixels = brings_pixels(device, program, frames);
@@ -363,7 +375,7 @@ static int start_run(struct cuda_device *device, const struct cuda_program *prog
              : 0;
 }
 
-/* Starts a run with all its parts. */
+/* Starts all parts of a run, one after the other. */
 static int start_launches(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                           const struct frame *frames, size_t staged, struct error *err) {
   if (start_run(device, program, buffer, frames, staged, err) < 0)
@@ -374,7 +386,7 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
-/* Stores the addresses of the run's pictures in its order (struct run_order). */
+/* Stores in the run's order the addresses of the pictures that it writes. */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
   for (int i = 0; i < program->base.pictures; i++) {
@@ -405,7 +417,7 @@ static int start_download(const struct cuda_device *device, const struct cuda_pr
   return cuda_check(cudaEventRecord(buffer->downloaded, device->download), doing, err);
 }
 
-/* Chooses how pixels are copied, in both directions. */
+/* Decides how the run's pixels are copied: input planes to the device, and pictures to the host. */
 static void choose_ways(const struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
                         const struct frame *frames, const struct frame *pictures, size_t staged) {
   bool alone = program->has_output && device->pictures_in_flight == 0;
@@ -414,8 +426,9 @@ static void choose_ways(const struct cuda_device *device, const struct cuda_prog
   buffer->downloads = program->has_output && !buffer->on_device && !(alone && carry_down(program, buffer, pictures));
 }
 
-/* Ends a run that may have started in part. Afterwards its frames and pictures are no longer read or written, nothing
- * is copied for it, and the turn, which its launches may have advanced, is reset. */
+/* Undoes the start of a run that has failed in between. Afterwards the device neither reads nor writes its frames and
+ * pictures, no copies are left to be made, and the number of the next run, which the launches may have incremented on
+ * the device, is set back. */
 static void undo_start(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer) {
   cudaStream_t streams[] = {device->upload, device->queue.stream, device->download};
   for (int i = 0; i < 3; i++)
@@ -448,7 +461,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
   return -1;
 }
 
-/* Starts one part of a run. The buffer belongs to the run until its last part was started. */
+/* Starts one part of a run. The run keeps its buffer until its last part was started. */
 int program_start_part(struct device *base, struct program *program_base, const struct run_params *params, int part,
                        bool merged, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
@@ -477,7 +490,7 @@ static void sleep_until(void *opaque, int64_t ns) {
   platform_sleep_until_ns(ns);
 }
 
-/* The run that a thread waits for. since_ns: the time of the first call of has_ended for it; 0: there was none yet. */
+/* The run that a thread waits for. since_ns: time of the first call of has_ended; 0: there was none yet. */
 struct awaited {
   const struct run_buffer *buffer;
   cudaStream_t stream;
@@ -488,8 +501,9 @@ static bool is_told(const struct run_buffer *buffer) {
   return __atomic_load_n(&buffer->end->number, __ATOMIC_ACQUIRE) == buffer->order->number;
 }
 
-/* Returns 1 if the run has ended, -1 if it never will. A look into memory costs next to nothing, whereas calls of CUDA
- * take a microsecond and more on a processor that has slept. A late run may never end, and only CUDA can tell that. */
+/* Returns 1 if the run has ended, 0 if not yet, -1 if it never will. Normally it only reads memory, because a call of
+ * CUDA takes a microsecond or more on a processor that has slept. It asks CUDA if the download stream copies the run's
+ * pictures, and if the run is late, because CUDA alone can tell that a run has failed. */
 static int has_ended(void *opaque) {
   static const int64_t late_ns = 300000;
   struct awaited *run = opaque;
@@ -513,7 +527,8 @@ static void make_timers_exact(struct cuda_device *device) {
   device->waited = true;
 }
 
-/* *took_ns: time from the run's beginning to the end that the wait sees. */
+/* Stores how long the run took, from its beginning to the end of the download on the download stream if there is one,
+ * else to the end of its last kernel. */
 static int time_run(const struct run_buffer *buffer, int64_t *took_ns, struct error *err) {
   float milliseconds;
   *took_ns = at_ns(buffer->end->done);
@@ -529,7 +544,9 @@ static int wait_for_end(struct cuda_device *device, struct cuda_program *program
                         struct error *err) {
   struct awaited awaited = {.buffer = buffer, .stream = device->queue.stream};
   const struct wait_world world = {now_ns, sleep_until, has_ended, !buffer->downloads, &awaited};
-  struct waiter other = {0}; /* runs without pictures may come between other runs' parts */
+  /* a run without pictures has its own waiter, because it comes between runs with pictures, whose times it would
+   * disturb */
+  struct waiter other = {0};
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
   int64_t took_ns;
   make_timers_exact(device);
@@ -557,14 +574,16 @@ int program_collect(struct device *base, struct program *program_base, struct er
     picture_copied(buffer->pictures[i]);
   if (device->stamps)
     device->counters.stamps = take_stamps(device, buffer);
-  buffer->order->ups = buffer->order->downs = 0; /* a graph that is launched again copies nothing */
+  /* the order must contain no copies any more, because the profile launches its graph again */
+  buffer->order->ups = buffer->order->downs = 0;
   return 0;
 }
 
 int program_poison(struct device *base, struct program *program_base, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  /* All bits set is a quiet NaN, in FP16 and in FP32. */
+  /* All bits are set, which is a NaN in FP16 and in FP32: a kernel that reads memory which no kernel has written will
+   * show. */
   cudaStream_t stream = device->queue.stream;
   if (cuda_check(cudaMemsetAsync(program->arena, 0xff, program->arena_bytes, stream), "poisoning", err) < 0)
     return -1;

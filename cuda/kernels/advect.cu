@@ -1,15 +1,21 @@
-/* Kernels of noise that moves with the picture, and of feedback. The field of places is whole numbers, computed by the
- * functions of unet/plan/texture.h. Each thread has a cell, or one value of the noise. A field has few cells (4096 at
- * 512x512), so that the latency of loads limits the kernels, and a launch more costs less than a barrier over the
- * grid. */
+/* Kernels of noise that moves with the picture (OP_ADVECT, OP_CARRIED_NOISE), and of feedback, which mixes the last
+ * picture's latent into the next one (OP_START). A field gives each cell of the latent a place in a texture of noise.
+ * It consists of whole numbers, computed by the functions of unet/plan/texture.h. Each thread has a cell, or one value
+ * of the noise. A field has few cells (4096 at 512x512), so the latency of loads limits the kernels, and another launch
+ * takes less time than a barrier over the grid. */
 #include "cuda/kernels/advect.h"
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
+/* Largest number of cells (that of a picture of 1024x1024) for which every thread block of show_kernel counts the
+ * strained cells of the whole field. The time for that grows with the square of the number of cells, so for larger
+ * fields count_kernel counts them once. */
+constexpr int COUNTED_BY_ALL = 128 * 128;
 
-/* The field as it was (places) and as it is after moving (advected). */
+/* Return the field, the place of each cell in the texture of noise: last_field before this frame's motion (`places`),
+ * moved_field after it (`advected`). */
 __device__ __forceinline__ struct texture_field last_field(const struct advect_args &p) {
   return {p.h, p.w, 256 * p.cell, p.places, 2};
 }
@@ -33,19 +39,39 @@ __global__ void __launch_bounds__(THREADS) move_kernel(const __grid_constant__ s
   p.advected[i * ADVECTED_VALUES + ADVECTED_X] = place.x;
 }
 
-/* Returns true if so many cells are strained that the texture is to be renewed. Every thread block looks at all
- * cells. */
-__device__ __forceinline__ bool is_strained(const struct advect_args &p, const struct texture_field &field) {
-  __shared__ int count;
-  int cells = p.h * p.w, mine = 0;
+__device__ __forceinline__ int strain_counts(const struct texture_field &field, int i) {
+  return texture_strain(&field, i / field.w, i % field.w) > TEXTURE_STRAINED;
+}
+
+/* Returns the sum of `mine` over all threads of the thread block, to each of them. */
+__device__ __forceinline__ int block_sum(int mine) {
+  __shared__ int sum;
   if (threadIdx.x == 0)
-    count = 0;
+    sum = 0;
   __syncthreads();
-  for (int i = threadIdx.x; i < cells; i += THREADS)
-    mine += texture_strain(&field, i / p.w, i % p.w) > TEXTURE_STRAINED;
-  atomicAdd(&count, mine);
+  atomicAdd(&sum, mine);
   __syncthreads();
-  return count * TEXTURE_PART > cells;
+  return sum;
+}
+
+/* Counts the cells that are strained, which means stretched or squeezed too much by zooms. Each thread block stores the
+ * number of those among its own cells. */
+__global__ void __launch_bounds__(THREADS) count_kernel(const __grid_constant__ struct advect_args p) {
+  int i = blockIdx.x * THREADS + threadIdx.x;
+  wait_for_previous();
+  int count = block_sum(i < p.h * p.w && strain_counts(moved_field(p), i));
+  if (threadIdx.x == 0)
+    p.strained[blockIdx.x] = count;
+}
+
+/* Returns true if so many cells are strained (stretched or squeezed by zooms) that the texture of noise must be
+ * renewed. Each thread block adds up the numbers that count_kernel has stored; without those it counts the cells of the
+ * whole field. */
+__device__ __forceinline__ bool is_strained(const struct advect_args &p, const struct texture_field &field) {
+  int cells = p.h * p.w, parts = p.strained ? (int)gridDim.x : cells, mine = 0;
+  for (int i = threadIdx.x; i < parts; i += THREADS)
+    mine += p.strained ? p.strained[i] : strain_counts(field, i);
+  return block_sum(mine) * TEXTURE_PART > cells;
 }
 
 __global__ void __launch_bounds__(THREADS) show_kernel(const __grid_constant__ struct advect_args p) {
@@ -84,7 +110,8 @@ __global__ void __launch_bounds__(THREADS) noise_kernel(const __grid_constant__ 
   static_cast<float *>(p.y)[i] = from[(size_t)at * p.c + channel];
 }
 
-/* Returns the last latent at a position in 1/256 pixel from the middle of its first cell. */
+/* Returns a value of the last picture's latent at a position between its cells, by linear interpolation. py, px: the
+ * position in 1/256 pixel of the picture, counted from the middle of the first cell. */
 __device__ __forceinline__ float last_at(const struct advect_args &p, int py, int px, int channel) {
   int unit = 256 * p.cell, iy = texture_clamp(py, (p.h - 1) * unit), ix = texture_clamp(px, (p.w - 1) * unit);
   int y = iy / unit, x = ix / unit, below = min(y + 1, p.h - 1), right = min(x + 1, p.w - 1);
@@ -101,7 +128,7 @@ __global__ void __launch_bounds__(THREADS) feedback_kernel(const __grid_constant
     return;
   const struct run_params &run = p.block->run;
   float z = element_read(p.x, p.x_type, i);
-  if (run.feedback != 0.0f && p.visible[cell]) {
+  if (run.feedback != 0.0f && p.visible[cell] && !p.global[GLOBAL_BLANK]) {
     int y = cell / p.w * 256 * p.cell + p.flow[2 * cell], x = cell % p.w * 256 * p.cell + p.flow[2 * cell + 1];
     z += run.feedback * (last_at(p, y, x, channel) - z);
   }
@@ -121,8 +148,17 @@ cudaError_t launch_over_values(const struct launch_queue *queue, void (*kernel)(
 
 } // namespace
 
+size_t advect_scratch_bytes(int h, int w) {
+  size_t cells = (size_t)h * w;
+  return cells > COUNTED_BY_ALL ? blocks_for(cells, THREADS) * sizeof(int32_t) : 0;
+}
+
 cudaError_t launch_advect_move(const struct launch_queue *queue, const struct advect_args *args) {
   return launch_over_cells(queue, move_kernel, args);
+}
+
+cudaError_t launch_advect_count(const struct launch_queue *queue, const struct advect_args *args) {
+  return launch_over_cells(queue, count_kernel, args);
 }
 
 cudaError_t launch_advect_show(const struct launch_queue *queue, const struct advect_args *args) {

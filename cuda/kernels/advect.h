@@ -1,4 +1,4 @@
-/* Noise that moves with the picture, as in unet/plan/op_carry.h, and OP_START with feedback. */
+/* Noise that moves with the picture, as in unet/plan/op_carry.h, and OP_START with the last frame's latent fed back. */
 #ifndef CUDA_KERNELS_ADVECT_H
 #define CUDA_KERNELS_ADVECT_H
 
@@ -13,23 +13,36 @@ struct advect_args {
   int h, w, c, cell;
   const int32_t *flow, *visible, *global;
   int32_t *places, *entries;
-  int32_t *advected; /* [h][w][ADVECTED_VALUES] */
+  int32_t *advected; /* result of OP_ADVECT: [h][w][ADVECTED_VALUES] (unet/plan/op_carry.h) */
+  /* scratch memory of advect_scratch_bytes bytes, in which thread blocks store their numbers of strained cells; NULL if
+   * that size is 0 */
+  int32_t *strained;
 
-  /* For launch_carried_noise and launch_feedback. */
-  const float *noise, *second, *last; /* [samples][h][w][c], [h][w][c], [h][w][c] */
+  /* The following fields are only for launch_carried_noise and launch_feedback. */
+  /* first table of noise: [samples][h][w][c]; second table: [h][w][c]; the last picture's latent: [h][w][c] */
+  const float *noise, *second, *last;
   int samples, first;
-  const void *x; /* [h][w][c] */
+  const void *x; /* for launch_feedback: the input's latent, [h][w][c] */
   enum dtype x_type, y_type;
-  void *y; /* [samples][h][w][c] */
+  void *y; /* the result: [samples][h][w][c] */
 };
 
-/* OP_ADVECT takes these three launches in turn: the first one moves the field, the second one finds the entries and
- * stores the field, the third one stores the entries of a texture that is renewed. */
+/* Returns how many bytes of scratch memory OP_ADVECT needs for the numbers of strained cells that thread blocks have
+ * counted. 0: the field is so small that every thread block counts all of its strained cells, which takes less time
+ * than launch_advect_count. */
+size_t advect_scratch_bytes(int h, int w);
+/* The launches that do OP_ADVECT (noise that moves with the picture), in this order. launch_advect_move moves each
+ * cell's place in the texture with the picture. launch_advect_count counts the strained cells of each part of the
+ * field; it is left out if advect_scratch_bytes is 0. launch_advect_show finds the entry of the noise tables that each
+ * cell shows, and stores the field for the next run. launch_advect_keep stores a new texture if this run renews it. */
 cudaError_t launch_advect_move(const struct launch_queue *queue, const struct advect_args *args);
+cudaError_t launch_advect_count(const struct launch_queue *queue, const struct advect_args *args);
 cudaError_t launch_advect_show(const struct launch_queue *queue, const struct advect_args *args);
 cudaError_t launch_advect_keep(const struct launch_queue *queue, const struct advect_args *args);
+/* Does OP_CARRIED_NOISE: fills y with the noise that moves with the picture, or with `noise` unchanged. */
 cudaError_t launch_carried_noise(const struct launch_queue *queue, const struct advect_args *args);
-/* OP_START with `last`. */
+/* Computes OP_START with the operand `last` (feedback): mixes the last picture's latent into the input's latent, and
+ * adds the noise. */
 cudaError_t launch_feedback(const struct launch_queue *queue, const struct advect_args *args);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* The CUDA kernels' launchers, callable from C. Each kernel family has one struct of arguments, which a prepared
- * program keeps and launches again for every frame.
+/* The CUDA kernels' launchers, callable from C. Each family of kernels has one struct of arguments, which a prepared
+ * program keeps, to launch the kernel with it in every run.
  *
  * Conventions: pointers are device pointers and stay the caller's; half is FP16; tensors are NHWC without padding
  * unless a field says otherwise. Launchers only enqueue, so they can be captured, and return the launch's error. */
@@ -24,20 +24,21 @@ typedef uint16_t half_t;
 extern "C" {
 #endif
 
-/* The stream that launches go to, and how they are launched. */
+/* The stream on which kernels are launched, and facts about the device on which launchers base their choices. */
 struct launch_queue {
   cudaStream_t stream;
   int sms; /* number of multiprocessors */
-  /* Kernels are launched as programmatic dependents: a kernel may become resident before the one ahead has finished,
-   * and waits for it on the device. This needs compute capability 9.0, which also has clusters of thread blocks. */
+  /* true: a kernel may start before the preceding one in the stream has finished, and waits for it on the device
+   * (programmatic dependent launch). This needs compute capability 9.0, so that clusters of thread blocks exist as
+   * well. */
   bool overlap;
 };
 
-/* Stores 10 * major + minor of the PTX from which the current device's kernels were compiled. Returns an error if the
- * program has no kernels for the device. */
+/* Stores the version of PTX from which the current device's kernels were compiled, as 10 * major + minor: 90 for sm_90.
+ * Returns an error if this program has no kernels for the device. */
 cudaError_t kernels_version(int *version);
 
-/* --- gemm.cu: matrix products and convolutions as implicit matrix products, on tensor cores --- */
+/* --- gemm.cu: matrix products, and convolutions as implicit matrix products, on tensor cores --- */
 
 enum gemm_tile { TILE_128x128, TILE_64x160, TILE_64x64, TILE_64x16, TILES };
 
@@ -48,79 +49,90 @@ extern const struct gemm_tile_size gemm_tile_sizes[TILES];
 
 struct run_block;
 
-/* The gain of OP_INJECT: a product's rows are multiplied by a factor that differs from picture to picture. It is
- * calculated from the run's parameters, for this control and step. */
+/* The gain of OP_INJECT, which adds a control network's result times a factor. The factor differs from picture to
+ * picture. Kernels read it from the run's parameters, for control number `control` and step `step`. */
 struct product_gain {
-  bool there; /* false: the gain is 1 */
+  /* true: product and bias are multiplied by the gain; false: there is no gain, and the other fields are not read */
+  bool there;
   const struct run_block *block;
   int control, step;
-  float guess; /* gain for the first picture of each latent, if the control runs in guess mode */
+  /* a further factor, used if the control runs in guess mode: the first guidance row of each latent gets gain * guess,
+   * the other rows 0 (inject_gain in unet/plan/run.h) */
+  float guess;
   struct guidance_rows rows;
 };
 
 /* Arguments of a matrix product, y[rows, columns] = epilogue(A W^T), with one row for each output pixel: rows = n *
  * out_h * out_w. A is x itself (kernel 1), or the input windows of a convolution, gathered from x. */
 struct gemm_args {
-  const half_t *x, *x2;   /* [n, h, w, c], and [n, h, w, c2] concatenated after it; c and c2 are multiples of 8 */
-  const half_t *weight;   /* [columns, taps, c + c2], 16-byte aligned */
-  const float *bias;      /* [columns] or NULL */
-  const half_t *time;     /* [columns] or NULL: added like bias */
-  const half_t *residual; /* [rows, columns] or NULL */
-  half_t *y;              /* [rows, columns], or [rows, columns / 2] with ACT_GEGLU */
+  /* inputs [n, h, w, c] and [n, h, w, c2], concatenated by channels; c and c2 are multiples of 8; x2 NULL, c2 0: x
+   * alone */
+  const half_t *x, *x2;
+  const half_t *weight;   /* weights [columns, taps, c + c2], 16-byte aligned */
+  const float *bias;      /* [columns]; NULL: none */
+  const half_t *time;     /* [columns], a vector from the time embedding, added like bias; NULL: none */
+  const half_t *residual; /* [rows, columns], added to the product; NULL: none */
+  half_t *y;              /* the result: [rows, columns], or [rows, columns / 2] with ACT_GEGLU */
   int n, h, w, c, c2;
   int out_h, out_w;
-  int kernel, stride, pad; /* kernel is 1 or 3; pad is the padding at the left and top */
-  bool upsample;           /* doubles the picture by nearest neighbours before the convolution */
-  bool residual_last;      /* true: act comes before the residual, as in OP_LINEAR; false: after it, as in OP_CONV */
+  /* kernel: side of the convolution window, 1 or 3; pad: padding in pixels at the left and top */
+  int kernel, stride, pad;
+  bool upsample; /* true: the picture is doubled in width and height, by nearest neighbours, before the convolution */
+  /* true: the activation `act` comes before the residual is added, as in OP_LINEAR; false: after it, as in OP_CONV */
+  bool residual_last;
   enum activation act;
-  /* The gain multiplies product and bias, before the residual is added. It needs ACT_NONE. */
+  /* gain by which the product and the bias are multiplied before the residual is added; only with ACT_NONE */
   struct product_gain gain;
   int columns;
   enum gemm_tile tile;
-  int splits;     /* parts of the sum over taps and channels; partial sums are added in a fixed order */
-  float *partial; /* memory for partial sums, as gemm_partial_bytes says; NULL when splits is 1 */
-  /* gemm_tiles(args) counters, with which the last split of a tile is found; 0 before and after a launch; NULL when
-   * splits is 1 */
+  /* number of parts into which each sum over taps and channels is split, one thread block a part; they are added in a
+   * fixed order */
+  int splits;
+  float *partial; /* device memory for the parts of split sums, gemm_partial_bytes(args) bytes; NULL if splits is 1 */
+  /* gemm_tiles(args) counters, from which thread blocks find out which of them is the last of a tile; all 0 before and
+   * after a launch; NULL if splits is 1 */
   unsigned *arrived;
 };
 
-/* Returns the number of a product's tiles, which is that of the thread blocks of one split. */
+/* Returns the number of tiles of a product. A launch has as many thread blocks for each of its splits. */
 int gemm_tiles(const struct gemm_args *args);
+/* Returns how many bytes the parts of split sums take (gemm_args.partial). */
 size_t gemm_partial_bytes(const struct gemm_args *args);
 cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- narrow.cu: 3x3 convolutions with few channels over many pixels --- */
 
-/* Return whether launch_narrow can do a product, and with how much shared memory. The arguments are those of a gemm
- * with kernel 3, stride 1, pad 1 and no x2. It can do these numbers of channels, from c to columns: 8 to 32 or 64; 32
- * or 64 to the same number, or to at most 16. Each thread block keeps all weights, and a tile of the input with its
- * border, in shared memory. */
+/* Returns true if launch_narrow can do this convolution. The arguments are those of a gemm with kernel 3, stride 1, pad
+ * 1 and no x2, and without ACT_GEGLU. Possible numbers of channels, from input to output: 8 to 16, 32 or 64; 16 to 16;
+ * 32 to 32, or to at most 16; 64 to 64, or to at most 16. They are few, because each thread block keeps all weights and
+ * a tile of the input with its border in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
-/* Returns the bytes of shared memory that a thread block needs; not every GPU has so many. */
+/* Returns how many bytes of shared memory a thread block of launch_narrow needs, which can be more than the GPU has. */
 int narrow_shared_bytes(const struct gemm_args *args);
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
 
-/* --- norm.cu, group_norm.cu, layer_norm.cu --- */
+/* --- norm.cu, group_norm.cu, layer_norm.cu: group norms and layer norms, with an activation after them --- */
 
 struct norm_args {
-  const void *x, *x2;        /* [n, pixels, c], [n, pixels, c2] */
-  bool x_f32;                /* true: x is FP32 */
-  const float *gamma, *beta; /* [c + c2] or NULL */
-  half_t *y;                 /* [n, pixels, pitch]; channels from c + c2 to pitch are set to 0 */
+  const void *x, *x2;        /* inputs [n, pixels, c] and [n, pixels, c2], concatenated by channels */
+  bool x_f32;                /* true: x is FP32; false: x is FP16 */
+  const float *gamma, *beta; /* factors and summands of the channels, [c + c2]; NULL: 1 and 0 */
+  half_t *y; /* the result, [n, pixels, pitch]; channels from c + c2 to pitch are padding and are set to 0 */
   int n, pixels, c, c2, pitch;
-  int groups; /* groups of a group norm; 0: a layer norm over each pixel's channels */
+  int groups; /* number of groups of a group norm; 0: it is a layer norm, over the channels of each pixel */
   float eps;
   enum activation act;
-  float *partial; /* memory for partial sums of a group norm: NORM_PARTIAL_FLOATS floats */
+  float *partial; /* device memory for a group norm's partial sums, NORM_PARTIAL_FLOATS floats */
 };
 enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128 };
 enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
 
 cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args *args);
 
-/* --- pointwise.cu --- */
+/* --- pointwise.cu: element by element; a slow attention; conversion of weights --- */
 
-/* y = act(x ++ x2), doubled in size if upsample, with channels padded with 0 to pitch. */
+/* Arguments of a kernel that makes y from x and x2, pictures of h x w pixels. It concatenates them by channels, applies
+ * the activation, doubles height and width if `upsample` is true, and pads the channels with 0 to pitch. */
 struct gather_args {
   const void *x, *x2;
   bool x_f32;
@@ -131,8 +143,9 @@ struct gather_args {
 };
 cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_args *args);
 
-/* y = epilogue(x): finishes the product of a library, which has neither bias, time, residual, activation nor gain; the
- * fields mean the same as in gemm_args. x may be y. With ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
+/* Arguments of a kernel that finishes a product x which a library has computed: y = epilogue(x). x has neither bias,
+ * time, residual, activation nor gain yet; these fields mean the same as in gemm_args. x may be y. With ACT_GEGLU x is
+ * [rows, columns] and y [rows, columns / 2]. */
 struct epilogue_args {
   const half_t *x;
   const float *bias;
@@ -143,15 +156,16 @@ struct epilogue_args {
   bool residual_last;
   enum activation act;
   struct product_gain gain;
-  int pixels; /* rows of the product for one picture, for which the gain is the same */
+  int pixels; /* number of rows of the product that belong to one picture; the gain is the same for all of them */
 };
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
-/* Attention for shapes that attention/ does not support: one thread block a row, slow. */
+/* Attention for shapes that flash attention (attention/) does not support. It is slow: one thread block for each row of
+ * q. */
 cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct attn_args *args);
 
-/* Converts checkpoint rows to the device's order: source [rows, channels, taps] of type dtype, to target [rows, taps,
- * channels]. */
+/* Arguments of a kernel that converts a weight from the checkpoint's order and type to the device's: source is [rows,
+ * channels, taps] of type dtype, target [rows, taps, channels] of type element. */
 struct convert_args {
   const void *source;
   enum dtype dtype;
@@ -162,7 +176,8 @@ struct convert_args {
 };
 cudaError_t launch_convert(const struct launch_queue *queue, const struct convert_args *args);
 
-/* target = source, in rows of width elements; the target's rows are padded with 0 to pitch. */
+/* Arguments of a kernel that copies rows of `width` elements from source to target, where rows are `pitch` elements
+ * apart and padded with 0. */
 struct pad_args {
   const half_t *source;
   half_t *target;
@@ -171,32 +186,35 @@ struct pad_args {
 };
 cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args);
 
-/* Converts weights of a 3x3 convolution after an upsampling by 2, [rows, 9, width], to four 2x2 convolutions before the
- * upsampling, one for each of the four pixels that a pixel becomes: [rows, 4, 4, pitch]. */
+/* Converts weights of a 3x3 convolution that follows an upsampling by 2, [rows, 9, width], to the weights of four 2x2
+ * convolutions of the input before the upsampling, [rows, 4, 4, pitch]. Each of the four makes one of the 2x2 output
+ * pixels of an input pixel. */
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
+/* Converts `count` FP32 values to FP16. */
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
-/* A range of bytes that launch_publish copies from a shadow buffer to `target`. Number of bytes and address are
- * even. */
+/* A range of bytes that launch_publish copies to `target` from the shadow buffer, in which changed weights are
+ * prepared. Its address and its number of bytes are even. */
 struct segment {
-  size_t source; /* offset in the shadow buffer, a multiple of 16 */
+  size_t source; /* offset in bytes from the beginning of the shadow buffer, a multiple of 16 */
   void *target;
   size_t bytes;
 };
-/* Copies all segments. list is in device memory. */
+/* Copies the `count` segments of the list, which is in device memory, from the shadow buffer to their targets. */
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
 /* --- pixels.cu, sample.cu: kernels that read the run's parameters: conversion of pixels, sampler's steps, embeddings
  * --- */
 
-/* The conversion of stored numbers to R, G, B: value = (number - zero) * scale for each component, then the matrix. */
+/* How numbers that are stored in a picture's planes are converted to R, G, B: each component is (number - zero) *
+ * scale, and from luma, Cb and Cr the other factors give R, G, B. */
 struct coding {
   float zero[3], scale[3];
   float r, g, b;                /* weights of R, G, B in luma */
-  float r_cr, g_cb, g_cr, b_cb; /* factors of Cr and Cb in R, G and B */
+  float r_cr, g_cb, g_cr, b_cb; /* factors of Cr in R, of Cb in G, of Cr in G, of Cb in B */
 };
 
-/* A picture's planes in device memory. */
+/* The planes of a picture in device memory, with all that is needed to convert them to R, G, B. */
 struct planes {
   struct coding coding;
   enum pixel_format format;
@@ -207,22 +225,22 @@ struct planes {
   int pitch[3];
 };
 
-/* The parameters that a run's kernels read from device memory: those of the run, and the planes of its frames and
- * pictures. */
+/* What a run's kernels read from device memory: the parameters of the run, and the addresses of its input and output
+ * planes. */
 struct run_block {
   struct run_params run;
   struct planes input[FRAMES_MAX], output[BATCH_MAX];
-  int iteration; /* iteration of the plan's loop; 0 outside the loop */
+  int iteration; /* number of the present iteration of the plan's loop, from 0; 0 outside the loop */
 };
 
-/* Increments block->iteration, and resets it to 0 after the last of `iterations`. It is the last node of every
- * iteration. again: handle of the loop node in the graph being captured, which it tells whether another iteration
- * follows; NULL outside a graph. */
+/* Enqueues the last kernel of an iteration of the plan's loop. It increments block->iteration, or resets it to 0 after
+ * the last of `iterations` iterations. again: handle of the loop's node in the graph that is being captured; the kernel
+ * sets it so that the loop is repeated or ends. NULL: no graph is captured. */
 cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
                                   const cudaGraphConditionalHandle *again);
 
-/* The arguments of launch_decide: for each conditional node of the graph being captured, the condition under which the
- * region in its body runs. */
+/* The arguments of launch_decide: conditional nodes of the graph that is being captured, each with the condition under
+ * which its body (the ops of a region) runs. */
 enum { DECISIONS_MAX = 32 };
 struct decisions {
   int count;
@@ -230,81 +248,111 @@ struct decisions {
   cudaGraphConditionalHandle node[DECISIONS_MAX];
 };
 
-/* Sets each node to run or skip its body, by its condition, the run's parameters and block->iteration. */
+/* Evaluates the condition of each node, which reads the run's parameters and block->iteration, and sets the node so
+ * that its body runs or is skipped. */
 cudaError_t launch_decide(const struct launch_queue *queue, const struct run_block *block,
                           const struct decisions *decisions);
 
 struct pixels_args {
   const struct run_block *block;
-  const half_t *x;                 /* pixels_out: [n, h, w, 3] */
-  const half_t *input;             /* pixels_out: [n, h, w, 3] or NULL */
-  const half_t *map[CONTROLS_MAX]; /* pixels_out: [n, h, w, 3] each, or NULL */
-  half_t *y;                       /* pixels_in: [n, h, w, 3] */
-  /* pixels_in: [n, h, w, 8] or NULL. The same pixels with channels of zeros, as a convolution reads them. */
+  const half_t *x; /* pixels_out: the generated pictures, [n, h, w, 3] */
+  /* pixels_out: the input pictures, [n, h, w, 3], into which the generated ones are blended; NULL: none */
+  const half_t *input;
+  /* pixels_out: for each control its map, which can be shown, [n, h, w, 3]; NULL: the control has no map */
+  const half_t *map[CONTROLS_MAX];
+  half_t *y; /* pixels_in: the result, [n, h, w, 3] */
+  /* pixels_in: the pixels of y again with 8 channels, zeros from channel 3 on, as a convolution reads them, [n, h, w,
+   * 8]; NULL: not wanted */
   half_t *padded;
   int n, h, w;
   int out_h, out_w; /* pixels_out: height and width of the pictures that are written */
-  int first;        /* pixels_in: index in block->input of the frame for the first picture */
+  int first;        /* pixels_in: index in block->input of the frame from which picture 0 is made */
   float scale, bias, input_scale, input_bias;
 };
+/* Do OP_PIXELS_IN and OP_PIXELS_OUT. */
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
 cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args);
 
-/* --- maps.cu --- */
+/* --- detail.cu: the input's fine detail, added to the generated picture --- */
+
+struct detail_args {
+  const struct run_block *block;
+  const half_t *x; /* the input pictures, [n, h, w, 3] */
+  half_t *y;       /* the generated pictures, of x's shape, to which the detail is added */
+  int n, h, w;
+};
+cudaError_t launch_detail(const struct launch_queue *queue, const struct detail_args *args);
+
+/* --- maps.cu: maps of the input picture, such as its edges, that steer control networks --- */
 
 struct map_args {
   const struct run_block *block;
-  const half_t *x; /* [h, w, 3] */
-  half_t *y;       /* [h, w, 3] */
-  void *scratch;   /* working memory of the size that map_scratch_bytes returns */
+  const half_t *x; /* the picture, [h, w, 3] */
+  half_t *y;       /* the map, [h, w, 3] */
+  void *scratch;   /* device memory of map_scratch_bytes(kind, w, h) bytes */
   enum map_kind kind;
   int control, w, h;
-  float scale, bias; /* x * scale + bias, rounded down, is the 8-bit value from which the map is made */
-  /* launch_map sets all following fields: addresses in scratch, and the number of the pass of hysteresis. */
+  float scale, bias; /* floor(x * scale + bias) is the 8-bit code of a value x; maps are made from these codes */
+  /* launch_map itself sets the following fields: addresses of its arrays in `scratch`, and the number of the pass of
+   * hysteresis (strong edges grow along weak ones). */
   struct ushort4 *along;
   struct uchar4 *mean;
   unsigned *weak, *strong[2];
   int pass;
 };
+/* Returns how many bytes of scratch memory a map of this kind and size needs; 0 for some kinds. */
 size_t map_scratch_bytes(enum map_kind kind, int w, int h);
 cudaError_t launch_map(const struct launch_queue *queue, const struct map_args *args);
 
-/* Arguments of the ops of sample.cu; operands as in unet/plan/op.h. Pointers are to half, noise is float, unless a type
- * stands here. */
+/* Arguments of the ops of sample.cu (sampler, prompts, embeddings). Fields are named like the operands of the ops
+ * (unet/plan/op_*.h). Pointers are to FP16, and noise is FP32, unless the field says otherwise. */
 struct sample_args {
   const struct run_block *block;
   const void *x;
-  enum dtype x_type; /* FP32 or FP16 */
+  enum dtype x_type; /* element type of x: FP32 or FP16 */
   const half_t *image, *table, *position;
   const float *noise;
   enum dtype model_type, reference_type;
-  const void *model, *reference; /* FP32 or FP16 */
+  /* model: the network's predictions; reference: that of OP_GUIDE (residual guidance), NULL: zeros. Their types are
+   * model_type and reference_type: FP32 or FP16 */
+  const void *model, *reference;
   float *anew;
-  float *sums;    /* [latents][GUIDE_BLOCKS][4] */
-  float *earlier; /* [kept] latents */
+  float *sums;    /* device memory for launch_guide_sums, [latents][GUIDE_BLOCKS][4] */
+  float *earlier; /* predictions of earlier steps, `kept` for each latent, newest first: [latents][kept][count] */
   int kept;
   void *y;
   enum dtype y_type;
-  size_t count; /* elements of one row of y: a latent, a slot or an embedding */
-  /* Number of rows of y: of latents or of text positions. launch_shift: number of entries of the ring;
-   * launch_store_slot: number of slots of a ring, or 0. */
+  /* number of values of one row of y (a latent, a picture, a prompt slot); in launch_emphasis, launch_between and
+   * launches that do not use n, of all of y */
+  size_t count;
+  /* Number of rows of y. launch_shift: number of entries of the queue; launch_store_slot: number of slots of the ring,
+   * 0: the slot is that of the run's parameters; launch_emphasis: number of tokens. */
   int n;
-  /* [kept_n] pixels of the mask, or NULL. The mask is `size` times as wide and high as the latent. */
+  /* [kept_n] masks, at least 0.5 where the input picture is kept; NULL: none. launch_unet_input: a mask has `size`
+   * times the latent's width and height. */
   const float *kept_pixels;
-  int w, size;               /* width of the latent; pixels of the mask for one pixel of the latent */
-  int c, c_image;            /* channels of the latent and of image */
-  int pitch;                 /* elements from one row of table to the next */
-  struct guidance_rows rows; /* guidance rows of the first latent or step, and of each later one */
-  int values;                /* values embedded side by side instead of the steps' timesteps; 0: none */
+  /* w: width of the latent in pixels; size: side of the square, in pixels of the mask, that becomes one pixel of the
+   * latent. launch_mask: number of pixels of the mask; launch_blocks: side of a block. */
+  int w, size;
+  int c, c_image; /* numbers of channels of the latent and of `image` */
+  int pitch;      /* number of elements from one row of `table` to the next */
+  /* how many guidance rows (computations for one prompt each) the first latent has, and each later one */
+  struct guidance_rows rows;
+  /* launch_timestep: how many of value[] get embeddings, side by side, instead of the steps' timesteps; 0: the
+   * timesteps */
+  int values;
   float value[SIZES];
-  /* step: number of the U-Net's call; together: number of latents at each step (for noise: of pictures), at least 1 */
+  /* step: number of the U-Net's call in the plan, to which block->iteration is added; together: number of latents that
+   * are at the same step (for noise: of pictures), at least 1 */
   int step, together;
-  int kept_n; /* masks in kept_pixels: 1, or one for each latent */
+  int kept_n; /* number of masks in kept_pixels: 1 for all latents, or one for each latent */
   unsigned image_rows;
   bool cos_first, mean;
   float scale, shift;
   struct product_gain gain;
 };
+/* These functions and those below without a comment launch the kernel of the op with the same name: launch_embed does
+ * OP_EMBED. */
 cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_timestep(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_guidance_embed(const struct launch_queue *queue, const struct sample_args *args);
@@ -313,56 +361,63 @@ cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sam
 cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
-/* OP_BLOCKS. w is the width of y; c and pitch are those of x. */
+/* Does OP_BLOCKS, which rearranges square blocks of pixels to channels. Here w is the width of y; c and pitch are those
+ * of x. */
 cudaError_t launch_blocks(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args);
-/* y += gain * x, for n pictures of count elements. c 1: all pictures share one x; else c is 0. */
+/* Adds gain * x to y, for n pictures of `count` elements. c: 1 if all pictures have the same x, 0 if each has its
+ * own. */
 cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args);
-/* y += the row of table that belongs to each picture: the time embedding after a convolution, where pictures of a batch
- * are at different timesteps. */
+/* Adds time rows to y: to each of its n pictures the row of `table` (time embedding, projected for one convolution)
+ * with the picture's number. Used where the pictures of a batch are at different timesteps. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
-/* Calculates the sums from which launch_guide gets the standard deviation of a latent's predictions, to rescale them.
- * Does nothing in a run that does not rescale. */
+/* Calculates the sums from which launch_guide finds the standard deviations of a latent's predictions, which guidance
+ * rescale needs. Does nothing in a run without guidance rescale. */
 enum { GUIDE_BLOCKS = 32 };
 cudaError_t launch_guide_sums(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);
 
-/* --- style.cu --- */
+/* --- style.cu: attention to style pictures, and the op that joins rows of tokens --- */
 
-/* Arguments of OP_STYLE, attention to style pictures. k and v have a slot for each style picture; slots follow each
- * other in memory, tokens * pitch FP16 values each. */
+/* Arguments of OP_STYLE, attention to style pictures (IP-Adapter). k and v have one slot for each style picture. A slot
+ * has tokens * pitch FP16 values, and slots follow each other in memory. */
 struct style_args {
   const struct run_block *block;
   const half_t *q, *k, *v;
   half_t *y;
-  int n, count, heads, d;  /* count: rows of a picture */
-  int tokens, pitch, last; /* tokens of a slot; elements from one token to the next; number of the last slot */
-  int q_pitch, y_pitch;    /* elements from one row to the next */
+  /* n pictures with `count` rows of q each; heads: number of heads; d: number of channels of a head */
+  int n, count, heads, d;
+  /* tokens: number of tokens in a slot; pitch: elements from one token to the next; last: number of the last slot,
+   * which guidance rows other than a latent's first one read */
+  int tokens, pitch, last;
+  int q_pitch, y_pitch; /* elements from one row of q, and of y, to the next */
   float scale;
   int part;
-  struct guidance_rows rows; /* guidance rows of the first latent, and of each later one */
+  /* how many guidance rows (computations for one prompt each) the first latent has, and each later one */
+  struct guidance_rows rows;
 };
 cudaError_t launch_style(const struct launch_queue *queue, const struct style_args *args);
 
-/* Arguments of OP_JOIN: y = x, then x2, plus position if there is one. */
+/* Arguments of OP_JOIN: y has the rows of x followed by those of x2; `position` is added to them if it is not NULL. */
 struct join_args {
-  const void *x, *x2; /* FP32 or FP16 */
+  const void *x, *x2; /* the inputs, in x_type and x2_type: FP32 or FP16 */
   enum dtype x_type, x2_type;
-  const half_t *position; /* NULL: nothing is added */
+  const half_t *position; /* positions that are added; NULL: nothing is added */
   half_t *y;
-  size_t first, count; /* elements of x; elements of y */
+  size_t first, count; /* first: number of elements of x; count: number of elements of y, which are those of x and x2 */
 };
 cudaError_t launch_join(const struct launch_queue *queue, const struct join_args *args);
 
-/* --- profile.cu --- */
+/* --- profile.cu: an empty cache for measurements --- */
 
-/* Reads memory that holds zeros. If it is larger than the last cache level, it evicts nearly everything else. */
+/* Evicts nearly everything from the caches, by reading device memory that holds zeros and is larger than the last-level
+ * cache. bytes: its size, a multiple of 16. */
 cudaError_t launch_evict(const struct launch_queue *queue, const void *zeros, size_t bytes);
 
 #ifdef __cplusplus

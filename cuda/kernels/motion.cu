@@ -1,16 +1,16 @@
-/* How the picture moved since the last run: the CUDA device's OP_PYRAMID, OP_MATCH, OP_FIT and OP_FLOW.
+/* Finds how the picture has moved since the last run: the CUDA device's OP_PYRAMID, OP_MATCH, OP_FIT and OP_FLOW.
  * unet/cpu/cpu_motion.c and cpu_flow.c have the definitions. All arithmetic is that of unet/plan/motion_math.h, on
- * integers; sums of integers do not depend on their order, so that every device finds the same motion. The kernels
- * divide their work as follows:
+ * integers. Sums of integers do not depend on their order, so every device finds the same motion. The kernels divide
+ * their work as follows:
  *
- *   levels  |  a thread block has 32x32 pixels and makes all levels of its tile
- *   details |  a thread computes one detail
- *   seek    |  a thread block has 8x8 blocks of the picture; a thread tries one vector for a row of them, whose
- *           |  neighbours share the sums of columns
+ *   levels  |  a thread block has 32x32 pixels, and makes all pyramid levels of this tile
+ *   details |  a thread computes one detail (brightness less the mean around it)
+ *   seek    |  a thread block has 8x8 blocks of the picture; a thread tries one vector for a row of these blocks, in
+ *           |  which neighbours share the sums of columns
  *   match   |  a warp has one block of the picture
- *   fit     |  one thread block: what limits it is the latency of MOTION_PASSES + 2 reductions
- *   choose  |  a thread block has a group of 4x4 blocks, a warp one of them
- *   finish  |  a thread has a cell, and some values to copy */
+ *   fit     |  one thread block; the latency of MOTION_PASSES + 2 reductions limits it
+ *   choose  |  a thread block has a group of 4x4 blocks, each of its warps one of them
+ *   finish  |  a thread has a cell (a pixel of the latent), and some values to copy */
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/motion.h"
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ const int32_t *level_of(const struct motion_size &s, 
   return pyramid + motion_at(&s, 1, level);
 }
 
-/* --- the pyramid --- */
+/* --- the pyramid: the picture's brightness at smaller and smaller sizes, and details made from it --- */
 
 constexpr int TILE = 32, HALF = TILE / 2, AROUND = TILE + 2;
 
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
   __shared__ int now[SEEK_NOW][SEEK_NOW + 1], last[SEEK_LAST][SEEK_LAST + 1], best[SEEK * SEEK];
   const int left = blockIdx.x * SEEK, top = blockIdx.y * SEEK, w = p.size.w[3], h = p.size.h[3];
   wait_for_previous();
-  /* Load both pictures' details. */
+  /* Load the details (brightness less the mean around it) of both pictures, with a border. */
   const int32_t *here = level_of(p.size, blockIdx.z ? p.last : p.now, 3);
   const int32_t *there = level_of(p.size, blockIdx.z ? p.now : p.last, 3);
   for (int i = threadIdx.x; i < SEEK_NOW * SEEK_NOW; i += THREADS)
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
   if (threadIdx.x < SEEK * SEEK)
     best[threadIdx.x] = MOTION_NONE;
   __syncthreads();
-  /* Try every vector for every row of blocks. */
+  /* Try every vector for every row of blocks, and keep the best one of each block. */
   for (int task = threadIdx.x; task < MOTION_SIDE * MOTION_SIDE * SEEK; task += THREADS) {
     int index = task / SEEK, row = task % SEEK, dy = index / MOTION_SIDE, dx = index % MOTION_SIDE;
     int sum[SEEK_NOW] = {};
@@ -126,22 +126,23 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
     p.scratch[(blockIdx.z * h + y) * w + x] = best[threadIdx.x];
 }
 
-constexpr int MATCHES = THREADS / WARP; /* blocks of the picture for each thread block */
+/* number of blocks of the picture for which one thread block finds the best match, one warp each */
+constexpr int MATCHES = THREADS / WARP;
 
-/* What a warp of match_kernel keeps in shared memory: details of levels 2 and 1, with a border of one pixel around
- * those of the other picture. */
+/* A warp's shared memory in match_kernel: details around its block in levels 2 (now2, last2) and 1 (now1, last1). Those
+ * of picture `last` have one pixel more on each side, and in level 2 there is a copy for each starting vector. */
 struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
 
-/* Returns base number `base` of a block (motion_base), a vector in pixels of level 2. found: keys of level 3's
- * search. */
+/* Returns starting vector number `base` of a block (motion_base), in pixels of level 2. found: the results of the
+ * search in level 3. */
 __device__ __forceinline__ int2 base_vector(const struct motion_args &p, const int32_t *found, int x, int y, int base) {
   int block = motion_base(&p.size, x, y, base), key = block < 0 ? 0 : found[block];
   return block < 0 ? make_int2(0, 0) : make_int2(2 * motion_seek_x(key), 2 * motion_seek_y(key));
 }
 
-/* Returns the best vector of a block in pixels of level 2. */
+/* Returns the vector with which block (x, y) matches best, in pixels of level 2. */
 __device__ int2 find_middle(const struct motion_args &p, const int32_t *now, const int32_t *last, const int32_t *found,
                             int x, int y, int lane, struct match_memory &m) {
   const int w = p.size.w[2], h = p.size.h[2];
@@ -169,7 +170,8 @@ __device__ int2 find_middle(const struct motion_args &p, const int32_t *now, con
   return make_int2(vector.x + best % 3 - 1, vector.y + best % 9 / 3 - 1);
 }
 
-/* Returns the best vector of a block in pixels of level 1; middle: that of level 2. */
+/* Returns the vector with which block (x, y) matches best, in pixels of level 1. middle: the best vector in pixels of
+ * level 2, next to which it is searched. */
 __device__ int2 find_fine(const struct motion_args &p, const int32_t *now, const int32_t *last, int2 middle, int x,
                           int y, int lane, struct match_memory &m) {
   const int w = p.size.w[1], h = p.size.h[1];
@@ -203,7 +205,7 @@ __global__ void __launch_bounds__(THREADS) match_kernel(const __grid_constant__ 
   int2 middle = find_middle(p, level_of(p.size, now, 2), level_of(p.size, last, 2), p.scratch + blockIdx.z * blocks, x,
                             y, lane, memory[warp]);
   int2 fine = find_fine(p, now1, last1, middle, x, y, lane, memory[warp]);
-  /* Find the vector's fraction of a pixel from the slopes of the brightness. */
+  /* Find the fraction of a pixel that is still missing, from the slopes of the brightness. */
   struct motion_slopes s = {};
 #pragma unroll
   for (int i = lane; i < 64; i += WARP)
@@ -221,7 +223,7 @@ __global__ void __launch_bounds__(THREADS) match_kernel(const __grid_constant__ 
 
 constexpr int FIT_THREADS = 1024, FIT_WARPS = FIT_THREADS / WARP;
 
-/* Replaces each of a thread's numbers by its sum over all threads of the thread block. */
+/* Replaces each of `count` numbers by its sum over all threads of the thread block. */
 template <int count> __device__ void block_sums(int64_t *value) {
   __shared__ int64_t parts[FIT_WARPS][count], total[count];
 #pragma unroll
@@ -244,7 +246,8 @@ template <int count> __device__ void block_sums(int64_t *value) {
     value[k] = total[k];
 }
 
-/* Stores the first guess of the whole picture's motion in *model; all threads of the thread block call it. */
+/* Stores a first guess of the motion of the whole picture in *model: a vector near which there are more blocks' vectors
+ * than anywhere else. All threads of the thread block call it. */
 __device__ void guess_model(const struct motion_args &p, struct motion_model *model) {
   __shared__ int counts[MOTION_BINS * MOTION_BINS];
   __shared__ unsigned long long best;
@@ -279,7 +282,7 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
   const int blocks = motion_pixels(&p.size, 3), w = p.size.w[3];
   wait_for_previous();
   guess_model(p, &model);
-  /* Fit the model again and again. */
+  /* Fit the motion of the whole picture (model) several times, each time only to the vectors near the fit before. */
   for (int pass = 0; pass < MOTION_PASSES; pass++) {
     struct motion_sums sums = {};
     const struct motion_model before = model;
@@ -293,7 +296,7 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
       motion_fit(&model, &sums, pass);
     __syncthreads();
   }
-  /* Decide if the model explains the matches. */
+  /* Decide if the model explains the vectors of the blocks well enough; otherwise the picture counts as still. */
   struct motion_merit merit = {};
   for (int i = threadIdx.x; i < blocks; i += FIT_THREADS) {
     const int32_t *one = p.match + MATCH_VALUES * i;
@@ -308,21 +311,22 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
   p.y[2] = moving ? model.ty : 0, p.y[3] = moving ? model.tx : 0;
 }
 
-/* --- the choice of each block's vector, and cuts --- */
+/* --- the choice of each block's vector, and what is needed to find cuts --- */
 
 constexpr int GROUP_BLOCKS = MOTION_GROUP * MOTION_GROUP, CHOOSE_THREADS = GROUP_BLOCKS * WARP;
-constexpr int GROUP_SIDE = 4 * MOTION_GROUP; /* side of a group in pixels of level 1 */
+constexpr int GROUP_SIDE = 4 * MOTION_GROUP; /* side of a group of blocks in level 1, in pixels of that level */
 
-/* One direction: where the blocks of `now` are in `last`. */
+/* One of the two directions of the search: where the blocks of picture `now` are in picture `last`. The other direction
+ * has the two pictures exchanged. */
 struct direction {
   const int32_t *now, *last, *match;
   struct motion_model model;
 };
 
-/* Returns how badly block (x, y) of this frame fits the last frame at the vector (vy, vx), in 1/256 pixel of the
- * picture: the sum of the absolute differences of details (brightness less the brightness around it) over 8x8 pixels
- * around the block in level 1 of the pyramids, which has half the picture's width and height. All lanes of a warp call
- * it. */
+/* Returns how badly block (x, y) of picture d.now fits picture d.last at the vector (vy, vx), which is in 1/256 pixel
+ * of the picture. It is the sum of absolute differences of details (brightness less the mean around it), which
+ * motion_gain has made equally strong in both pictures, over 8x8 pixels around the block in level 1, which has half the
+ * picture's width and height. All lanes of a warp call it. */
 __device__ int cost(const struct motion_args &p, const struct direction &d, int x, int y, int vy, int vx, int lane) {
   const int w = p.size.w[1], h = p.size.h[1];
   int now[2], last[2], all_now = 0, all_last = 0, sum = 0;
@@ -349,7 +353,8 @@ __device__ bool is_trusted(const struct motion_args &p, const struct direction &
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Stores a block's vector: the motion of the whole picture, no motion, or the block's match. */
+/* Stores the vector of a block, which is one of three: that of the whole picture's motion, 0, or the block's own match,
+ * whichever fits clearly better. */
 __device__ void choose(const struct motion_args &p, const struct direction &d, int x, int y, int lane,
                        int32_t *vector) {
   int at = y * p.size.w[3] + x, u = motion_place(x, p.size.w[0]), v = motion_place(y, p.size.h[0]);
@@ -367,8 +372,8 @@ __device__ void choose(const struct motion_args &p, const struct direction &d, i
     vector[2 * at] = vy, vector[2 * at + 1] = vx;
 }
 
-/* Compares pixel (u, v) of level 1 with the last frame's at this vector from it, and adds the products to *s.
- * Overexposed pixels are left out. */
+/* Compares pixel (u, v) of level 1 of this frame with the pixel of the last frame to which the vector points, and adds
+ * the products of their details (brightness less the mean around it) to *s. Overexposed pixels are left out. */
 __device__ void compare(const struct motion_args &p, const struct direction &d, int u, int v, int vy, int vx,
                         struct motion_likeness *s) {
   const int w = p.size.w[1], h = p.size.h[1];
@@ -379,10 +384,12 @@ __device__ void compare(const struct motion_args &p, const struct direction &d, 
     motion_compare(s, now, motion_sample(d.last, w, h, 512 * u + vx, 512 * v + vy));
 }
 
-/* Bits of a group of blocks: it has texture now; in both frames; and the frames look alike there. */
+/* Bits for a group of blocks. GROUP_NOW: it has texture in this frame; GROUP_BOTH: it has texture in both frames;
+ * GROUP_ALIKE: both frames look alike there. */
 enum { GROUP_NOW = 1, GROUP_BOTH = 2, GROUP_ALIKE = 4 };
 
-/* Returns the GROUP_ bits of the thread block's group in thread 0; all threads of the thread block call it. */
+/* Judges one group of picture blocks, that with the numbers (blockIdx.x, blockIdx.y): returns GROUP_NOW, GROUP_BOTH and
+ * GROUP_ALIKE as they hold for it. Only thread 0's result is valid. All threads of the thread block call it. */
 __device__ int judge(const struct motion_args &p, const struct direction &d) {
   constexpr int VECTORS = 3;
   __shared__ int heaviest, sums[VECTORS][3];
@@ -392,7 +399,7 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   if (thread < 3 * VECTORS)
     sums[thread / 3][thread % 3] = 0;
   __syncthreads();
-  /* Find the group's block whose match has the highest weight; of equal ones the first. */
+  /* Find the block of the group whose match has the highest weight; the first one if several have it. */
   int bx = MOTION_GROUP * x + thread % MOTION_GROUP, by = MOTION_GROUP * y + thread / MOTION_GROUP;
   if (thread < GROUP_BLOCKS && bx < w && by < h)
     atomicMax(&heaviest, d.match[MATCH_VALUES * (by * w + bx) + 2] * 16 + 15 - thread);
@@ -400,7 +407,8 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   int first = 15 - (heaviest & 15);
   const int32_t *match = d.match + MATCH_VALUES * ((MOTION_GROUP * y + first / MOTION_GROUP) * w + MOTION_GROUP * x +
                                                    first % MOTION_GROUP);
-  /* Compare the group's pixels in both frames: without motion, with the whole picture's motion, and with the match. */
+  /* Compare the group's pixels in both frames with three vectors: 0, that of the whole picture's motion, and that of
+   * the best match. */
   const int middle = 2 * MOTION_GROUP * MOTION_BLOCK, u = middle * x + middle / 2 - p.size.w[0],
             v = middle * y + middle / 2 - p.size.h[0];
   const int vy[VECTORS] = {0, motion_model_y(&d.model, u, v), match[0]};
@@ -425,8 +433,9 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   return (now ? GROUP_NOW : 0) | (both ? GROUP_BOTH : 0) | (both && alike ? GROUP_ALIKE : 0);
 }
 
-/* Parts of the scratch memory of launch_flow: the vectors of both directions; one value that is not 0 if a last frame
- * is known; and the GROUP_ bits of each group. */
+/* Addresses in the scratch memory of launch_flow. It holds the vectors of both directions (vectors_of), then a number
+ * that is not 0 if a last frame is known, then for each group of blocks its bits GROUP_NOW, GROUP_BOTH and GROUP_ALIKE
+ * (past_of). */
 __device__ __forceinline__ int32_t *vectors_of(const struct motion_args &p, int backward) {
   return p.scratch + 2 * backward * motion_pixels(&p.size, 3);
 }
@@ -457,7 +466,8 @@ __global__ void __launch_bounds__(CHOOSE_THREADS) choose_kernel(const __grid_con
 
 /* --- results --- */
 
-/* Counts the groups with each of the GROUP_ bits; all threads of the thread block call it. */
+/* Counts the groups of blocks that have the bit GROUP_NOW, GROUP_BOTH or GROUP_ALIKE, each bit on its own. All threads
+ * of the thread block call it and get the result. */
 __device__ struct motion_tally count_groups(const struct motion_args &p) {
   struct motion_tally t = {motion_groups(p.size.w[3]) * motion_groups(p.size.h[3]), 0, 0, 0};
   for (int first = 0; first < t.groups; first += THREADS) {
@@ -469,12 +479,14 @@ __device__ struct motion_tally count_groups(const struct motion_args &p) {
   return t;
 }
 
-__device__ void put_global(const struct motion_args &p, bool cut, bool known) {
+__device__ void put_global(const struct motion_args &p, bool cut, bool blank, bool past) {
+  bool known = !cut && !blank;
   p.global[GLOBAL_CUT] = cut;
   p.global[GLOBAL_A] = MOTION_ONE + (known ? p.fit[0] : 0);
   p.global[GLOBAL_B] = known ? p.fit[1] : 0;
   p.global[GLOBAL_Y] = known ? p.fit[2] : 0;
   p.global[GLOBAL_X] = known ? p.fit[3] : 0;
+  p.global[GLOBAL_BLANK] = motion_blank(blank, past, p.global[GLOBAL_BLANK]);
 }
 
 __device__ void put_cell(const struct motion_args &p, int cell, bool known, bool otherwise_visible) {
@@ -484,7 +496,6 @@ __device__ void put_cell(const struct motion_args &p, int cell, bool known, bool
   int vy = forward[2 * at], vx = forward[2 * at + 1], origin = motion_origin(&p.size, x, y, vy, vx);
   bool seen = origin >= 0 && motion_agrees(vy, vx, backward[2 * origin], backward[2 * origin + 1]);
   p.flow[2 * cell] = known ? vy : 0, p.flow[2 * cell + 1] = known ? vx : 0;
-  p.back[2 * cell] = known ? backward[2 * at] : 0, p.back[2 * cell + 1] = known ? backward[2 * at + 1] : 0;
   p.visible[cell] = known ? seen : otherwise_visible;
 }
 
@@ -496,7 +507,7 @@ __global__ void __launch_bounds__(THREADS) finish_kernel(const __grid_constant__
   bool past = *past_of(p) && !p.block->run.restart, blank = motion_is_blank(&t);
   bool cut = !past || (!blank && motion_is_cut(&t));
   if (thread == 0)
-    put_global(p, cut, !cut && !blank);
+    put_global(p, cut, blank, past);
   for (int cell = thread; cell < p.rows * p.columns; cell += threads)
     put_cell(p, cell, !cut && !blank, blank && !cut);
   for (int i = thread; !blank && i < values; i += threads)

@@ -1,4 +1,4 @@
-/* Ops that measure how the picture moved, as in unet/plan/op_motion.h. */
+/* Launches of the ops that measure how the picture has moved since the last run (unet/plan/op_motion.h). */
 #ifndef CUDA_KERNELS_MOTION_H
 #define CUDA_KERNELS_MOTION_H
 
@@ -10,22 +10,25 @@ extern "C" {
 #endif
 
 struct motion_args {
-  struct motion_size size;   /* level 0 is the picture */
-  const half_t *x;           /* launch_pyramid: [h, w, 3] */
-  float scale, bias;         /* conversion to 8-bit codes: floor(x * scale + bias) */
+  struct motion_size size;   /* width and height of each level of the pyramids; level 0 is the picture */
+  const half_t *x;           /* for launch_pyramid: the picture, [h, w, 3] */
+  float scale, bias;         /* for launch_pyramid: floor(x * scale + bias) is the 8-bit code of a value x */
   const int32_t *now, *last; /* pyramids */
   const int32_t *match, *fit;
-  int32_t *y;       /* result of launch_pyramid, launch_match and launch_fit */
-  int32_t *scratch; /* motion_scratch_bytes of memory */
-  /* launch_flow */
+  int32_t *y;       /* result of launch_pyramid, launch_match or launch_fit, whose layouts are those of the ops */
+  int32_t *scratch; /* device memory of motion_scratch_bytes(&size) bytes */
+  /* for launch_flow: the run's parameters in device memory */
   const struct run_block *block;
-  int32_t *kept; /* the state from which `last` is read */
-  int32_t *flow, *back, *visible, *global;
-  int cell, rows, columns; /* side of a cell in pixels, and the numbers of cells */
+  int32_t *kept; /* for launch_flow: the state with the last frame's pyramid, which is replaced by this frame's */
+  int32_t *flow, *visible, *global;
+  /* for launch_flow: side of a cell (a pixel of the latent) in pixels of the picture; numbers of rows and columns of
+   * cells */
+  int cell, rows, columns;
 };
 
-/* Returns the bytes of scratch memory that suffice for each of the four launches below. */
+/* Returns how many bytes of scratch memory each of the following four functions needs at most. */
 size_t motion_scratch_bytes(const struct motion_size *size);
+/* Do OP_PYRAMID, OP_MATCH, OP_FIT and OP_FLOW. */
 cudaError_t launch_pyramid(const struct launch_queue *queue, const struct motion_args *args);
 cudaError_t launch_match(const struct launch_queue *queue, const struct motion_args *args);
 cudaError_t launch_fit(const struct launch_queue *queue, const struct motion_args *args);

@@ -1,5 +1,5 @@
-/* Kernels that work element by element: inputs and epilogues of convolutions and linear layers, conversion of weights,
- * and a plain attention for all other shapes. */
+/* Kernels that work element by element: inputs and epilogues of convolutions and linear layers, and conversion of
+ * weights. Also a slow attention for shapes that flash attention does not support. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -10,13 +10,13 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* 32-bit thread index for the kernels that every frame runs: dividing 64-bit numbers would take longer than the rest of
- * such a kernel. */
+/* Returns the thread's index in the grid as a 32-bit number, because dividing 64-bit numbers would take longer than the
+ * rest of a small kernel. */
 __device__ __forceinline__ unsigned short_index() {
   return blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* --- gather: activation, concatenation, upsampling, padding --- */
+/* --- gather: concatenation, activation, upsampling, padding --- */
 
 __global__ void __launch_bounds__(THREADS)
     gather_kernel(const __grid_constant__ struct gather_args p, unsigned chunks) {
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(THREADS)
   size_t source = (size_t)(picture * p.h + (y >> shift)) * p.w + (x >> shift);
   const __half *x1 = static_cast<const __half *>(p.x) + source * p.c;
   const __half *x2 = static_cast<const __half *>(p.x2) + source * p.c2;
-  /* Load eight channels, from either input, with zeros in the padding. */
+  /* Load eight channels from either input, with zeros in the padding. */
   float v[8];
   if (!p.x_f32 && p.c % 8 == 0 && p.c2 % 8 == 0 && channel < p.c + p.c2) {
     load8(channel < p.c ? x1 + channel : x2 + (channel - p.c), v);
@@ -46,14 +46,14 @@ __global__ void __launch_bounds__(THREADS)
     }
   }
   /* Activate and store. */
-  if (p.act != ACT_NONE) /* all activations of 0 are 0, so the padding stays 0 */
+  if (p.act != ACT_NONE) /* every activation turns 0 into 0, so the padding stays 0 */
 #pragma unroll
     for (int j = 0; j < 8; j++)
       v[j] = activate(v[j], p.act);
   store8(p.y + (size_t)pixel * p.pitch + channel, v);
 }
 
-/* Gather for rows of y that are not whole chunks: each thread has one element. */
+/* Does the same as gather_kernel, one element a thread, if rows of y are not whole chunks of 16 bytes. */
 __global__ void __launch_bounds__(THREADS)
     gather_odd_kernel(const __grid_constant__ struct gather_args p, size_t count) {
   size_t i = thread_index();
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(THREADS)
   p.y[i] = __float2half_rn(c < p.c + p.c2 ? activate(v, p.act) : 0.0f);
 }
 
-/* --- epilogue of a library's product --- */
+/* --- the epilogue of a product that a library has computed --- */
 
 __global__ void __launch_bounds__(THREADS)
     epilogue_kernel(const __grid_constant__ struct epilogue_args p, unsigned width) {
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(THREADS)
   float v[8];
   uint4 residual = fetch_residual(p.residual, at, true);
   load8(p.x + (size_t)row * p.columns + column, v);
-  /* GEGLU: values times GELU of their gates. */
+  /* GEGLU: multiply the values by the GELU of their gates. */
   if (geglu) {
     float gate[8];
     load8(p.x + (size_t)row * p.columns + width + column, gate);
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
       v[j] = (v[j] + bias) * gelu(gate[j] + gate_bias);
     }
   }
-  /* Gain, including the bias. */
+  /* OP_INJECT: multiply product and bias by the gain of the control network's result. */
   if (p.gain.there) {
     float gain = gain_of(p.gain, (int)(row / (unsigned)p.pixels));
     tail.bias = NULL;
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int j = 0; j < 8; j++)
       v[j] = gain * (p.bias ? v[j] + __ldg(p.bias + column + j) : v[j]);
   }
-  /* Bias, time, residual and activation; store. */
+  /* Add bias, time row (bias from the time embedding) and residual, activate, and store. */
   if (simple) {
     finish8(tail, v, column, residual);
   } else {
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS)
   store8(p.y + at, v);
 }
 
-/* --- plain attention: one thread block for each row of queries --- */
+/* --- plain attention: one thread block for each row of q and head --- */
 
 __device__ float block_reduce(float v, bool largest, float *shared) {
   __syncthreads();
@@ -133,11 +133,12 @@ __device__ float block_reduce(float v, bool largest, float *shared) {
   return shared[0];
 }
 
-/* The keys or the values of one head, in two segments. */
+/* The addresses of the keys, or of the values, of one head. They are in two segments: the first `split` of them in
+ * `one`, the others in `two`. */
 struct key_rows {
   const __half *one, *two;
   long one_row, two_row;
-  int split; /* rows in the first segment */
+  int split; /* number of keys in the first segment, `one` */
 
   __device__ __forceinline__ const __half *at(int j) const {
     return j < split ? one + j * one_row : two + (j - split) * two_row;
@@ -148,9 +149,20 @@ __device__ __forceinline__ const __half *head_rows(const void *rows, long batch,
   return static_cast<const __half *>(rows) + n * batch + head * d;
 }
 
+/* Number of keys whose weights are in shared memory at a time. It is a multiple of THREADS, so that the order in which
+ * sums are added does not depend on it. */
+constexpr int WEIGHTS = 8192;
+
+__device__ __forceinline__ float score_of(const struct attn_args &p, const __half *q, const __half *k) {
+  float score = 0;
+  for (int i = 0; i < p.D; i++)
+    score += __half2float(q[i]) * __half2float(k[i]);
+  return score * p.scale;
+}
+
 __global__ void __launch_bounds__(THREADS) plain_attention_kernel(const __grid_constant__ struct attn_args p) {
-  extern __shared__ float weights[]; /* a weight for each column */
-  __shared__ float scratch[THREADS];
+  extern __shared__ float totals[]; /* D sums (channels of the head), each of which one thread adds up */
+  __shared__ float weights[WEIGHTS], scratch[THREADS];
   int row = blockIdx.x, head = blockIdx.y, n = blockIdx.z;
   int split = p.causal ? min(p.Tk, row + 1) : p.Tk;
   const __half *q = head_rows(p.q, p.q_batch, n, head, p.D) + row * p.q_row;
@@ -160,30 +172,31 @@ __global__ void __launch_bounds__(THREADS) plain_attention_kernel(const __grid_c
                       p.v2_row, split};
   wait_for_previous();
   int each = max(p.count2_rows, 1), columns = split + (p.k2 ? min(max(*p.count2, 0), p.Tk2 / each) * each : 0);
-  /* Scores, and the largest of them. */
+  /* Find the row's largest score. */
   float row_max = -INFINITY, sum = 0;
-  for (int j = threadIdx.x; j < columns; j += THREADS) {
-    float score = 0;
-    for (int i = 0; i < p.D; i++)
-      score += __half2float(q[i]) * __half2float(k.at(j)[i]);
-    weights[j] = score * p.scale;
-    row_max = fmaxf(row_max, weights[j]);
-  }
+  for (int j = threadIdx.x; j < columns; j += THREADS)
+    row_max = fmaxf(row_max, score_of(p, q, k.at(j)));
   row_max = block_reduce(row_max, true, scratch);
-  /* Softmax: exponentials and their sum. */
-  for (int j = threadIdx.x; j < columns; j += THREADS) {
-    weights[j] = expf(weights[j] - row_max);
-    sum += weights[j];
+  for (int i = threadIdx.x; i < p.D; i += THREADS)
+    totals[i] = 0;
+  for (int first = 0; first < columns; first += WEIGHTS) {
+    int last = min(first + WEIGHTS, columns);
+    __syncthreads(); /* wait until all threads have used the weights in shared memory, which are now replaced */
+    /* Softmax: calculate the exponentials, and add them up. */
+    for (int j = first + threadIdx.x; j < last; j += THREADS) {
+      weights[j - first] = expf(score_of(p, q, k.at(j)) - row_max);
+      sum += weights[j - first];
+    }
+    __syncthreads();
+    /* Add up the weighted values. */
+    for (int i = threadIdx.x; i < p.D; i += THREADS)
+      for (int j = first; j < last; j++)
+        totals[i] += weights[j - first] * __half2float(v.at(j)[i]);
   }
   sum = block_reduce(sum, false, scratch);
-  /* Weighted sum of the values. */
   __half *y = static_cast<__half *>(p.o) + n * p.o_batch + row * p.o_row + head * p.D;
-  for (int i = threadIdx.x; i < p.D; i += THREADS) {
-    float total = 0;
-    for (int j = 0; j < columns; j++)
-      total += weights[j] * __half2float(v.at(j)[i]);
-    y[i] = __float2half_rn(total / sum);
-  }
+  for (int i = threadIdx.x; i < p.D; i += THREADS)
+    y[i] = __float2half_rn(totals[i] / sum);
 }
 
 /* --- weights --- */
@@ -205,7 +218,8 @@ __global__ void __launch_bounds__(THREADS) convert_kernel(const __grid_constant_
   float v = source_value(p, (row * p.channels + channel) * p.taps + tap);
   v /= p.element.scale;
   if (p.element.type == DTYPE_I32)
-    static_cast<int32_t *>(p.target)[i] = __float2int_rn(v); /* saturates, and NaN becomes 0, as in element_store */
+    /* __float2int_rn saturates and turns NaN into 0, as element_store on the host does */
+    static_cast<int32_t *>(p.target)[i] = __float2int_rn(v);
   else
     element_write(p.target, p.element.type, i, v);
 }
@@ -218,8 +232,9 @@ __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ st
     p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
 }
 
-/* True if row k of a 3x3 window after an upsampling by 2 falls on row `tap` of the 2x2 window before it. first: 0 for
- * the first, 1 for the second of the two rows that a row becomes. Columns work the same way. */
+/* Returns true if row k of the 3x3 window after an upsampling by 2 falls on the input row that is row `tap` of the 2x2
+ * window before the upsampling. first: which of the two output rows of an input row is meant, 0 for the upper one.
+ * Columns work the same way. */
 static __device__ __forceinline__ bool sees(int first, int tap, int k) {
   return (first + k + 1) / 2 == first + tap;
 }
@@ -253,7 +268,8 @@ __device__ __forceinline__ void copy_segment(const char *source, void *target, s
     static_cast<T *>(target)[i] = reinterpret_cast<const T *>(source)[i];
 }
 
-/* Thread blocks with the same y share a segment; the y of the grid walks over the segments. */
+/* Copies segments of changed weights to their places. Thread blocks with the same blockIdx.y share a segment; each
+ * takes every gridDim.y-th one. */
 __global__ void __launch_bounds__(THREADS) publish_kernel(const char *shadow, const struct segment *list, int count) {
   wait_for_previous();
   size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x, stride = (size_t)gridDim.x * THREADS;
@@ -291,11 +307,7 @@ cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilo
 }
 
 cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct attn_args *args) {
-  size_t shared = ((size_t)args->Tk + (args->k2 ? (size_t)args->Tk2 : 0)) * sizeof(float);
-  cudaError_t status =
-      cudaFuncSetAttribute(plain_attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-  if (status != cudaSuccess)
-    return status;
+  size_t shared = (size_t)args->D * sizeof(float);
   dim3 grid((unsigned)args->Tq, (unsigned)args->H, (unsigned)args->B);
   return launch(queue, plain_attention_kernel, grid, dim3(THREADS), shared, *args);
 }

@@ -8,7 +8,7 @@
 #include "cuda/ways/product.h"
 #include "cuda/ways/tuner.h"
 
-/* Returns the implementation that is used for this product without timing any other; NULL: there is none. */
+/* Returns the implementation (way) that is known to be best for this product without being timed; NULL: none is. */
 static const struct way *find_settled(const struct cuda_device *device, const struct gemm_args *shape) {
   for (int i = 0; i < WAYS && !device->forced; i++)
     if (ways[i]->settles && ways[i]->settles(device, shape))
@@ -50,16 +50,17 @@ static size_t output_rows(const struct gemm_args *a) {
   return (size_t)a->n * (size_t)a->out_h * (size_t)a->out_w;
 }
 
-/* Returns the next address for this many bytes. It has the same distance from a multiple of 256 as `like`, so that both
- * have the same alignment. */
+/* Returns the next free address for an operand of `bytes` bytes, and moves *next behind it. The address is as far from
+ * a multiple of 256 as `like`, the operand's address in frames, so that both have the same alignment. */
 static void *place(uintptr_t *next, const void *like, size_t bytes) {
   uintptr_t at = *next + (uintptr_t)like % 256;
   *next += aligned(bytes) + 256;
   return (void *)at;
 }
 
-/* Places operands and scratch one after the other, from base on. A residual that is also the output stays so. Returns
- * the bytes in all. base may be NULL. */
+/* Sets the addresses of a product's copy, which is to be timed: operands and scratch memory, one behind the other from
+ * `base` on. If the product adds its result to the residual in place, so does the copy. Returns how many bytes they
+ * take, also if base is NULL. */
 static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], struct product *product) {
   struct gemm_args *a = &product->args;
   uintptr_t next = (uintptr_t)base;
@@ -78,7 +79,7 @@ static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], st
   return (size_t)(next - (uintptr_t)base);
 }
 
-/* Returns how many bytes, at most, the operands of one of the program's products take. */
+/* Returns how many bytes of operands and scratch memory the largest product of the program needs while it is timed. */
 static size_t trial_bytes(const struct cuda_device *device, const struct cuda_program *program) {
   const struct plan *plan = program->base.plan;
   size_t most = 0;
@@ -110,9 +111,10 @@ static int reserve_trials(struct cuda_device *device, const struct cuda_program 
   return cudaMemsetAsync(counters, 0, COUNTER_BYTES, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Makes a copy of the product with its own operands, workspace and counters, because those of programs belong to runs
- * that go on during trials. Weights are only read, so they are shared. Operands are filled with values other than 0,
- * because zeros would make the candidates faster. On failure there is no memory, and nothing is timed. */
+/* Makes a copy of the product for timing, with its own operands, workspace and counters, because runs that go on
+ * meanwhile use those of the program. Weights are shared, because they are only read. Operands are filled with values
+ * other than 0, because zeros would make the candidates faster. Returns -1 if there is not enough memory; nothing is
+ * timed then. */
 static int make_trial(struct cuda_device *device, const struct cuda_program *program, const struct product *product,
                       struct product *trial) {
   struct preparing *p = &device->preparing;
@@ -128,8 +130,8 @@ static int make_trial(struct cuda_device *device, const struct cuda_program *pro
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Makes a launch of the product's norm in place, which runs between timed launches. Returns false if the norm's
- * channels are not a whole row. */
+/* Makes *launch the product's norm, but in place, to be run between timed launches. Returns false if the product has no
+ * norm, or one that pads channels. */
 static bool norm_as_spacer(const struct product *product, struct launch *launch) {
   const struct gemm_args *a = &product->args;
   *launch = product->prologue;
@@ -146,10 +148,10 @@ static bool norm_as_spacer(const struct product *product, struct launch *launch)
   return true;
 }
 
-/* Appends a kernel that runs before each candidate: the norm that also precedes the product in a frame, else a tiny
- * kernel. In a frame most products stand between small kernels of this program. If a candidate were timed directly
- * after itself, a kernel that needs much shared memory could not start early, and a library's kernels would have one
- * gap instead of two. */
+/* Appends a kernel that runs before a timed candidate: the norm that also precedes the product in a frame, or else a
+ * tiny kernel. In a frame most products stand between small kernels of this program. A candidate that is timed directly
+ * after itself would give wrong times: a kernel that needs much shared memory could not start early, and between a
+ * library's kernels there would be one gap instead of two. */
 static int append_spacer(const struct product *product, struct launches *launches, struct error *err) {
   struct launch norm;
   if (norm_as_spacer(product, &norm))
@@ -160,8 +162,8 @@ static int append_spacer(const struct product *product, struct launches *launche
   return launches_append(launches, &launch, err);
 }
 
-/* Returns the seconds of a candidate. Runs and changes of weights go on at the same time, so base.weights is unlocked
- * meanwhile. */
+/* Returns how many seconds one candidate for a product takes. The mutex base.weights is unlocked meanwhile, so that
+ * runs and changes of weights go on. Called with it locked. */
 static double time_candidate(struct cuda_device *device, const struct product *product, const struct choice *choice,
                              double least, bool *disturbed) {
   struct preparing *p = &device->preparing;
@@ -178,9 +180,13 @@ static double time_candidate(struct cuda_device *device, const struct product *p
   return seconds;
 }
 
-enum outcome { LEFT_OVER /* some candidates were not timed */, DISTURBED /* runs disturbed the trials */, SETTLED };
+enum outcome {
+  LEFT_OVER /* the time was over, or the caller gave up, before all candidates were timed */,
+  DISTURBED /* all candidates were timed, but runs went on meanwhile */,
+  SETTLED
+};
 
-/* Stores the fastest of the candidates that were timed before `until` in *best. */
+/* Times the candidates for a product, none after the time `until`, and stores the fastest one in *best. */
 static enum outcome time_candidates(struct cuda_device *device, const struct product *product, const char *key,
                                     const struct choice *list, int count, double until, struct choice *best) {
   double least = INFINITY;
@@ -220,7 +226,7 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   int count = list_candidates(device, &product->args, list);
   struct choice best = list[0];
   make_key(&product->args, key, sizeof key);
-  if (clock_seconds() >= program->tune_until || device->preparing.cramped)
+  if (clock_seconds() >= program->tune_until || device->preparing.cramped || tuner_is_given(device->tuner))
     return best;
   if (make_trial(device, program, product, &trial) < 0) {
     device->preparing.cramped = true;
@@ -233,8 +239,9 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   return best;
 }
 
-/* Returns the way for a product. Programs that time nothing follow the rule alone, so that a text is encoded to the
- * same bits, whatever ways frames of the same shape have found since. */
+/* Returns the candidate with which a product is done. Programs that time nothing (tune_until 0) use fixed rules alone.
+ * So a text is always encoded to the same bits, even if another program has found a faster implementation for the same
+ * shape. */
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
                             const struct product *product) {
   const struct way *settled = find_settled(device, &product->args);
@@ -249,8 +256,9 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   return find_best(device, program, product);
 }
 
-/* Lets the kernel of OP_PIXELS_IN write its pixels padded, as the convolution after it reads them, so that no launch
- * has to pad them. Returns false where this does not apply. */
+/* Lets the kernel of OP_PIXELS_IN, if it is the launch before, also write its pixels with channels padded to 8, as the
+ * convolution reads them. Then no other launch has to pad them. Returns false if the convolution's input is made in
+ * another way. */
 static bool pad_pixels(struct launches *launches, const struct launch *prologue) {
   const struct gather_args *g = &prologue->gather;
   struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
@@ -261,7 +269,8 @@ static bool pad_pixels(struct launches *launches, const struct launch *prologue)
   return true;
 }
 
-/* Keeps the choice for the launches with the other set of weights. */
+/* Records which implementation was chosen for an op, so that the launches that read the other set of weights use the
+ * same one. */
 static int keep_choice(const struct cuda_device *device, struct cuda_program *program, int index,
                        const struct choice *choice, struct error *err) {
   if (!device->merge)
@@ -288,8 +297,8 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
     return keep_choice(device, program, index, &choice, err);
   if (choice.way == ways[0])
     return -1;
-  /* A library has refused the choice of the tuning file. The candidates include the first way, which takes every
-   * product. */
+  /* A library has refused the choice that was read from the tuning file, so choose anew. The candidates include the
+   * first way (gemm.c), which can do every product. */
   launches_truncate(&program->launches, mark);
   choice = find_best(device, program, &product);
   return choice.way->append(device, &product, &choice, &program->launches, err) < 0

@@ -14,16 +14,21 @@ enum { KEY_MAX = 128 };
 struct entry {
   char key[KEY_MAX];
   struct choice choice;
-  bool own;   /* found by this run, not read from the file */
-  bool final; /* written to the file */
+  bool own;   /* true: this process has timed the choice; false: it was read from the file or given by tuner_take */
+  bool final; /* true: the choice is written to the file; false: it is not, because runs disturbed its timing */
+  bool used;  /* true: a program of this process uses it */
 };
 
 struct tuner {
   struct entry *list;
   int count, capacity;
-  char *folder, *path, *path_new; /* NULL: nothing is kept */
-  char version[256];              /* the file's first line: everything that its choices depend on */
+  /* folder: folder of the file; path: the file of choices; path_new: temporary file that replaces it. NULL: choices are
+   * not saved. */
+  char *folder, *path, *path_new;
+  /* first line of the file, which names all that its choices depend on: GPU, driver, libraries, sources of the ways */
+  char version[256];
   bool changed;
+  bool given; /* true: tuner_take has given the choices, so nothing is timed or saved */
 };
 
 /* --- entries --- */
@@ -35,10 +40,12 @@ static struct entry *entry_find(const struct tuner *tuner, const char *key) {
   return NULL;
 }
 
-bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice) {
-  const struct entry *entry = entry_find(tuner, key);
-  if (entry)
+bool tuner_find(struct tuner *tuner, const char *key, struct choice *choice) {
+  struct entry *entry = entry_find(tuner, key);
+  if (entry) {
     *choice = entry->choice;
+    entry->used = true;
+  }
   return entry != NULL;
 }
 
@@ -50,17 +57,19 @@ static void store(struct tuner *tuner, const char *key, const struct choice *cho
     int capacity = tuner->capacity ? 2 * tuner->capacity : 128;
     struct entry *list = realloc(tuner->list, (size_t)capacity * sizeof *list);
     if (!list)
-      return; /* the choice is used, but not kept */
+      return; /* out of memory: the caller uses the choice, but it is not saved */
     tuner->list = list;
     tuner->capacity = capacity;
   }
   if (!entry) {
     entry = &tuner->list[tuner->count++];
+    *entry = (struct entry){0};
     snprintf(entry->key, sizeof entry->key, "%s", key);
   }
   entry->choice = *choice;
   entry->own = own;
   entry->final = final;
+  entry->used |= own;
 }
 
 void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final) {
@@ -68,7 +77,7 @@ void tuner_store(struct tuner *tuner, const char *key, const struct choice *choi
   tuner->changed |= final;
 }
 
-/* --- the file: a version line, then "way index splits key" a line --- */
+/* --- the file: first the version, then one choice a line, as "way index splits key" --- */
 
 static void read_line(struct tuner *tuner, char *line) {
   char name[16];
@@ -86,7 +95,7 @@ static void read_line(struct tuner *tuner, char *line) {
     store(tuner, line + used, &choice, false, true);
 }
 
-/* Reads the file of choices. Entries that this process has found itself are kept. */
+/* Adds the choices in the file to the table. Those that this process has timed itself are not replaced. */
 static void read_file(struct tuner *tuner) {
   char line[2 * KEY_MAX];
   FILE *file = platform_stream(tuner->path, "r");
@@ -99,13 +108,17 @@ static void read_file(struct tuner *tuner) {
   fclose(file);
 }
 
+static int write_entry(FILE *file, const struct entry *entry) {
+  return fprintf(file, "%s %d %d %s\n", way_name(entry->choice.way), entry->choice.index, entry->choice.splits,
+                 entry->key);
+}
+
 static bool write_file(const struct tuner *tuner) {
   FILE *file = platform_create(tuner->path_new);
   bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
   for (int i = 0; good && i < tuner->count; i++) {
-    const struct entry *e = &tuner->list[i];
-    if (e->final)
-      good = fprintf(file, "%s %d %d %s\n", way_name(e->choice.way), e->choice.index, e->choice.splits, e->key) > 0;
+    if (tuner->list[i].final)
+      good = write_entry(file, &tuner->list[i]) > 0;
   }
   if (file && fclose(file) != 0)
     good = false;
@@ -137,9 +150,52 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
     tuner->path_new = platform_temporary_name(tuner->path);
   if (!tuner->folder || !tuner->path || !tuner->path_new)
     return error_set(err, STATUS_FAILED, "out of memory");
-  platform_make_folder(dir); /* if it cannot be made, tuner_save logs that */
+  platform_make_folder(dir); /* if this fails, tuner_save fails too, and logs that */
   read_file(tuner);
   return 0;
+}
+
+/* --- choices as a text, which another engine can be given --- */
+
+static int compare_entries(const void *one, const void *other) {
+  return strcmp(((const struct entry *)one)->key, ((const struct entry *)other)->key);
+}
+
+char *tuner_write(struct tuner *tuner) {
+  char *text = NULL;
+  size_t size;
+  FILE *file = open_memstream(&text, &size);
+  bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
+  /* entries are sorted by their keys, so that the same choices give the same text */
+  if (tuner->count)
+    qsort(tuner->list, (size_t)tuner->count, sizeof *tuner->list, compare_entries);
+  for (int i = 0; good && i < tuner->count; i++)
+    if (tuner->list[i].used)
+      good = write_entry(file, &tuner->list[i]) > 0;
+  if (file && fclose(file) != 0)
+    good = false;
+  if (good)
+    return text;
+  free(text);
+  return NULL;
+}
+
+bool tuner_take(struct tuner *tuner, const char *text) {
+  size_t length = strlen(tuner->version);
+  if (strncmp(text, tuner->version, length) != 0 || text[length] != '\n')
+    return false;
+  tuner->count = 0;
+  tuner->given = true;
+  for (const char *line = text + length + 1; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    char copy[2 * KEY_MAX];
+    snprintf(copy, sizeof copy, "%.*s\n", (int)strcspn(line, "\n"), line);
+    read_line(tuner, copy);
+  }
+  return true;
+}
+
+bool tuner_is_given(const struct tuner *tuner) {
+  return tuner->given;
 }
 
 void tuner_close(struct tuner *tuner) {
@@ -153,9 +209,10 @@ void tuner_close(struct tuner *tuner) {
 }
 
 void tuner_save(struct tuner *tuner, const struct log *log) {
-  if (!tuner->changed || !tuner->path)
+  if (!tuner->changed || !tuner->path || tuner->given)
     return;
-  intptr_t lock = platform_lock(tuner->folder); /* no other process saves between our reading and our replacing */
+  /* the lock keeps other processes from saving between the reading of the file here and its replacement */
+  intptr_t lock = platform_lock(tuner->folder);
   read_file(tuner);
   if (!write_file(tuner)) {
     log_line(log, LOG_WARNING, "%s: tuning results are not kept: %s", tuner->path, strerror(errno));

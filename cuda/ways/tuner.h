@@ -1,24 +1,34 @@
-/* Remembers the fastest choice (way, variant and splits) for each shape of product, in one file for each GPU. A file is
- * used only with the same driver, the same versions of the libraries, and the same source of the ways. */
+/* The tuner: a table with the fastest choice (way, variant and splits) for each shape of product, kept in one file for
+ * each GPU. A file is used only with the same driver, the same versions of the libraries and the same source code of
+ * the ways. */
 #ifndef CUDA_WAYS_TUNER_H
 #define CUDA_WAYS_TUNER_H
 
 #include "cuda/ways/ways.h"
 
-/* Reads the file of choices in the folder dir. If dir is NULL or the file cannot be read, the tuner begins empty, which
- * is no failure. The caller closes *tuner. */
+/* Opens a tuner, and reads the file of choices in the folder `dir`. If dir is NULL or there is no such file, the table
+ * is empty at first, which is no failure. The caller closes *tuner, also after a failure. */
 int tuner_open(struct tuner **tuner, const struct cuda_device *device, const char *dir, struct error *err);
-void tuner_close(struct tuner *tuner); /* takes NULL */
+void tuner_close(struct tuner *tuner); /* accepts NULL */
 
-/* Stores the choice for a key in *choice. A key describes a product's shape as a text without line breaks. Returns
- * false if there is no choice for it. */
-bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice);
-/* Stores a choice. final: it is also written to the file. Other choices, which were found while runs disturbed the
- * trials, hold until the tuner is closed, so that all programs of a device do a product in the same way; the next start
- * finds better ones undisturbed. */
+/* tuner_write returns the choices that programs of this process use (tuner_find, tuner_store) as a text like that of
+ * the file, sorted by their keys. The caller frees it; NULL: out of memory. tuner_take replaces all choices by those of
+ * such a text. From then on nothing is timed or saved, and tuner_is_given returns true. If the text was written for
+ * another GPU or other versions, tuner_take returns false and changes nothing. */
+char *tuner_write(struct tuner *tuner);
+bool tuner_take(struct tuner *tuner, const char *text);
+bool tuner_is_given(const struct tuner *tuner);
+
+/* Stores the choice for a key in *choice, and records that a program uses it. The key is a product's shape as a text of
+ * one line. Returns false if the table has no choice for it. */
+bool tuner_find(struct tuner *tuner, const char *key, struct choice *choice);
+/* Stores a choice in the table. final: true if it is saved in the file as well; false if runs disturbed its timing. A
+ * choice that is not final holds until the tuner is closed, so that all programs of a device do a product in the same
+ * way. The next start of the program times the product again. */
 void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final);
-/* Writes the file again if choices were stored since the last time. The file is replaced in one step. It keeps the
- * choices that other processes have saved meanwhile, and the tuner reads them. A failure is logged in one line. */
+/* Saves the table in the file if final choices were stored since the last time. Choices that other processes have saved
+ * meanwhile are read before, so that they are kept. The file is replaced in one step. A failure is logged in one
+ * line. */
 void tuner_save(struct tuner *tuner, const struct log *log);
 
 #endif

@@ -1,27 +1,27 @@
-/* The first two nodes of every run and the last one, which copy parameters and pixels between host and device.
+/* The first two kernels of every run and its last one, which copy parameters and pixels between host and device.
  *
  * Pixels are copied by several thread blocks, because one cannot use the whole bandwidth of the bus. The run's order
- * (struct run_order) is read by one thread block: if several read the same line of the host's memory, they do so one
- * after the other, a microsecond each. */
-#include "cuda/kernels/carry.h"
+ * (struct run_order: parameters and copies to make) is read by one thread block only. If several read the same line of
+ * the host's memory, these reads happen one after the other and take a microsecond each. */
+#include "cuda/kernels/transfer.h"
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 512, BLOCKS = 32, AT_ONCE = 4;
 
-/* Reads the GPU's clock. One thread alone calls it, because many readers wait for each other. PTX does not say how
- * coarse the clock's steps are. Coarse steps make the time of one run imprecise, but the mean of many is right. A host
- * thread that plans its wait by it looks too early at worst, never too late. */
+/* Reads the GPU's clock. Only one thread calls this function, because many readers wait for each other. PTX does not
+ * say how coarse the clock's steps are. Coarse steps make the time of one run imprecise, but the mean over many runs is
+ * right. A host thread that plans its wait by these times can only wake too early, not too late. */
 __device__ __forceinline__ uint64_t clock_ns() {
   uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
   return ns;
 }
 
-static_assert(CARRY_UNIT == sizeof(uint4), "what a thread carries at a time");
+static_assert(TRANSFER_UNIT == sizeof(uint4), "what a thread copies at a time");
 
-/* Reads past the caches, because the host has written its memory since the last run. */
+/* Reads 16 bytes from the host's memory, not from a cache, which may hold the bytes of an earlier run. */
 __device__ __forceinline__ uint4 read_unit(const void *from, size_t i) {
   return __ldcv(static_cast<const uint4 *>(from) + i);
 }
@@ -30,10 +30,10 @@ __device__ __forceinline__ void write_unit(void *to, size_t i, uint4 unit) {
   static_cast<uint4 *>(to)[i] = unit;
 }
 
-/* Copies rows. Each thread starts several reads before its first write, because reads of the host's memory take
- * long. */
-__device__ __forceinline__ void carry(const struct carry c) {
-  int width = c.bytes / CARRY_UNIT, count = width * c.rows, step = BLOCKS * THREADS;
+/* Copies the rows that c describes, 16 bytes a thread at a time. Each thread starts several reads before its first
+ * write, because a read of the host's memory takes long. */
+__device__ __forceinline__ void copy_rows(const struct transfer c) {
+  int width = c.bytes / TRANSFER_UNIT, count = width * c.rows, step = BLOCKS * THREADS;
   for (int i = blockIdx.x * THREADS + threadIdx.x; i < count; i += AT_ONCE * step) {
     uint4 unit[AT_ONCE];
 #pragma unroll
@@ -47,8 +47,8 @@ __device__ __forceinline__ void carry(const struct carry c) {
   }
 }
 
-/* True for the last of all thread blocks to arrive, in its first thread. Writes of the other thread blocks are then
- * visible to it, and come before everything it writes. */
+/* Returns true in one thread only, which belongs to the thread block that arrives last. That thread sees everything
+ * that the other thread blocks have written before they arrived. */
 __device__ __forceinline__ bool arrives_last(unsigned *arrived) {
   __syncthreads();
   if (threadIdx.x)
@@ -62,7 +62,7 @@ __device__ __forceinline__ bool arrives_last(unsigned *arrived) {
 }
 
 __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_order *order) {
-  constexpr int COUNT = sizeof *order / CARRY_UNIT;
+  constexpr int COUNT = sizeof *order / TRANSFER_UNIT;
   static_assert(COUNT <= THREADS, "a thread reads one unit: all are on their way at a time");
   /* Note the time, and copy the order (struct run_order) to device memory. */
   uint64_t begun = 0;
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(THREADS) up_kernel(struct run_ring *ring, stru
   if (!ups)
     return;
   for (int i = 0; i < ups; i++)
-    carry(order->up[i]);
+    copy_rows(order->up[i]);
   if (arrives_last(&ring->arrived))
     order->there = clock_ns();
 }
@@ -94,7 +94,7 @@ __device__ __forceinline__ uint32_t since(uint64_t begun, uint64_t ns) {
   return (uint32_t)((ns - begun) / RUN_END_NS);
 }
 
-/* Writes all 16 bytes at once, so that the host never sees a part of them. */
+/* Writes the report of the run's end with one store of 16 bytes, so that the host never sees a part of it. */
 __device__ __forceinline__ void tell(struct run_end *end, const struct run_order *order, uint64_t done) {
   uint64_t begun = order->begun;
   uint64_t low = order->number | (uint64_t)since(begun, order->there) << 32;
@@ -112,11 +112,11 @@ __global__ void __launch_bounds__(THREADS) end_kernel(struct run_ring *ring, str
   wait_for_previous();
   int downs = order->downs;
   bool first = blockIdx.x == 0 && threadIdx.x == 0;
-  /* Note the time, copy the result, and let the last thread block tell the host. */
+  /* Note the time, and copy the result; the thread block that finishes last reports the end to the host. */
   if (first)
     order->computed = clock_ns();
   for (int i = 0; i < downs; i++)
-    carry(order->down[i]);
+    copy_rows(order->down[i]);
   if (downs ? !arrives_last(&ring->arrived) : !first)
     return;
   uint64_t done = downs ? clock_ns() : order->computed;
