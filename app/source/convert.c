@@ -6,32 +6,49 @@
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 
+#include "app/source/ffmpeg_util.h"
 #include "app/source/frame_memory.h"
 
 /* An element of a display matrix counts as 0 if it is at least this many times smaller than the other one in its
  * row. */
 enum { MATRIX_ROUNDING = 256 };
 
+/* FFmpeg's pixel formats that the engine reads as they are, and the engine's format for each. Where two have the same
+ * engine's format, convert_to_ffmpeg returns the first. */
+static const struct {
+  enum AVPixelFormat from;
+  enum pixel_format to;
+} readable[] = {
+    {AV_PIX_FMT_NV12, PIXEL_NV12},        {AV_PIX_FMT_P010LE, PIXEL_P010},  {AV_PIX_FMT_YUV420P, PIXEL_YUV420P},
+    {AV_PIX_FMT_YUVJ420P, PIXEL_YUV420P}, {AV_PIX_FMT_YUYV422, PIXEL_YUYV}, {AV_PIX_FMT_BGRA, PIXEL_BGRA},
+    {AV_PIX_FMT_BGR0, PIXEL_BGRA},        {AV_PIX_FMT_RGBA, PIXEL_RGBA},    {AV_PIX_FMT_RGB0, PIXEL_RGBA},
+};
+
 static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
-  static const struct {
-    enum AVPixelFormat from;
-    enum pixel_format to;
-  } table[] = {
-      {AV_PIX_FMT_NV12, PIXEL_NV12},        {AV_PIX_FMT_P010LE, PIXEL_P010},  {AV_PIX_FMT_YUV420P, PIXEL_YUV420P},
-      {AV_PIX_FMT_YUVJ420P, PIXEL_YUV420P}, {AV_PIX_FMT_YUYV422, PIXEL_YUYV}, {AV_PIX_FMT_BGRA, PIXEL_BGRA},
-      {AV_PIX_FMT_BGR0, PIXEL_BGRA},        {AV_PIX_FMT_RGBA, PIXEL_RGBA},    {AV_PIX_FMT_RGB0, PIXEL_RGBA},
-  };
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (table[i].from == from) {
-      *to = table[i].to;
+  for (size_t i = 0; i < sizeof readable / sizeof *readable; i++)
+    if (readable[i].from == from) {
+      *to = readable[i].to;
       return true;
     }
   return false;
 }
 
-/* Returns the engine's format to which a format that the engine does not read is converted, and in *to FFmpeg's name of
- * it: RGB, and all formats whose alpha is kept, to RGBA; deep YUV stays deep, except at odd sizes, for which swscale
- * leaves the last chroma samples of P010 unwritten. */
+enum AVPixelFormat convert_to_ffmpeg(enum pixel_format format) {
+  size_t i = 0;
+  while (readable[i].to != format)
+    i++;
+  return readable[i].from;
+}
+
+const int *convert_matrix(enum color_matrix matrix) {
+  static const int spaces[] = {
+      [MATRIX_BT601] = SWS_CS_ITU601, [MATRIX_BT709] = SWS_CS_ITU709, [MATRIX_BT2020] = SWS_CS_BT2020};
+  return sws_getCoefficients(spaces[matrix]);
+}
+
+/* Returns the engine's pixel format to which a format that the engine does not read is converted, and stores FFmpeg's
+ * name for it in *to. RGB, and every format whose alpha is kept, becomes RGBA. YUV of more than 8 bits becomes P010,
+ * except at odd sizes, at which swscale leaves the last chroma samples of P010 unwritten. All else becomes YUV420P. */
 static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, int width, int height,
                                     enum AVPixelFormat *to) {
   if (alpha || from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
@@ -46,7 +63,8 @@ static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, 
   return PIXEL_YUV420P;
 }
 
-/* Returns the matrix of a frame. If it is not marked, small pictures are BT.601 and HD is BT.709, as players assume. */
+/* Returns the YUV matrix of a frame. Small pictures without a stated matrix count as BT.601, HD pictures as BT.709, as
+ * players assume. */
 static enum color_matrix find_matrix(const AVFrame *in) {
   switch (in->colorspace) {
   case AVCOL_SPC_BT709:
@@ -66,7 +84,7 @@ static enum color_matrix find_matrix(const AVFrame *in) {
   }
 }
 
-/* Returns the range of a frame. Unmarked grey is full range, as in the rest of FFmpeg. */
+/* Returns the range of a frame, full or limited. Unmarked grey is full range, as in the rest of FFmpeg. */
 static enum color_range find_range(const AVFrame *in, const AVPixFmtDescriptor *format) {
   if (in->color_range == AVCOL_RANGE_JPEG)
     return RANGE_FULL;
@@ -95,9 +113,7 @@ static int make_scaler(struct convert *convert, const AVFrame *in, enum AVPixelF
   if (!convert->scaler)
     return error_set(err, STATUS_INPUT, "pixel format %s cannot be converted", av_get_pix_fmt_name(in->format));
   memcpy(convert->scaler_key, key, sizeof key);
-  static const int spaces[] = {
-      [MATRIX_BT601] = SWS_CS_ITU601, [MATRIX_BT709] = SWS_CS_ITU709, [MATRIX_BT2020] = SWS_CS_BT2020};
-  const int *table = sws_getCoefficients(spaces[frame->matrix]);
+  const int *table = convert_matrix(frame->matrix);
   int full = frame->range == RANGE_FULL;
   sws_setColorspaceDetails(convert->scaler, table, full, table, full, 0, 1 << 16, 1 << 16);
   return 0;
@@ -136,7 +152,8 @@ static int make_deep(struct convert *convert, const AVFrame *in, struct error *e
   return error_set(err, STATUS_FAILED, "no memory to convert the colours of a %dx%d picture", in->width, in->height);
 }
 
-/* Converts a picture with wider primaries to RGBA with BT.709's primaries. Returns 0, or -1 with err. */
+/* Converts a picture whose primaries are wider than BT.709's to RGBA with BT.709's primaries. Returns 0, or -1 with
+ * err. */
 static int narrow(struct convert *convert, const AVFrame *in, struct frame *frame, struct error *err) {
   struct frame narrowed;
   if (make_deep(convert, in, err) || make_scaler(convert, in, AV_PIX_FMT_RGBA64, frame, err) ||
@@ -153,8 +170,8 @@ static int narrow(struct convert *convert, const AVFrame *in, struct frame *fram
   return 0;
 }
 
-/* Returns which of the two numbers in a row of the display matrix is the larger one, 0 or 1; -1 if the other one does
- * not count as 0 beside it. Some programs write a matrix that scales, too, and round it. */
+/* Returns the index, 0 or 1, of the larger number in a row of the display matrix; -1 if the other number does not count
+ * as 0 (MATRIX_ROUNDING). (Some programs write a matrix that also scales, with rounded numbers.) */
 static int find_unit(const int32_t row[2]) {
   int64_t size[2] = {llabs((int64_t)row[0]), llabs((int64_t)row[1])};
   int larger = size[1] > size[0];
@@ -185,14 +202,14 @@ bool convert_turns(const struct convert *convert) {
   return convert->xy || convert->xx < 0 || convert->yy < 0;
 }
 
-/* Fills a row of the turned plane from the stored pixels, which are read with the stride step_x. type: an integer of a
- * pixel's size. */
+/* Fills a row of the rotated or mirrored plane. step_x: distance in bytes between two of the stored pixels that become
+ * neighbours in the row. type: an integer of a pixel's size. */
 #define TURN_ROW(type)                                                                                                 \
   for (int x = 0; x < w; x++)                                                                                          \
   ((type *)(void *)row)[x] = *(const type *)(const void *)(source + x * step_x)
 
-/* Turns a plane by convert's orientation. unit: bytes of a pixel, 1, 2 or 4. from_w, from_h: the stored plane's size in
- * pixels. Pitches are in bytes. */
+/* Rotates or mirrors a plane by convert's orientation. unit: bytes of a pixel, 1, 2 or 4. from_w, from_h: the stored
+ * plane's size in pixels. Pitches are in bytes. */
 static void turn_plane(const struct convert *convert, int unit, const uint8_t *from, int from_pitch, int from_w,
                        int from_h, uint8_t *to, int to_pitch) {
   bool swap = convert_swaps_sides(convert);
@@ -214,12 +231,13 @@ static void turn_plane(const struct convert *convert, int unit, const uint8_t *f
   }
 }
 
-/* False for YUYV, in which two pixels share bytes. */
+/* True if pictures of this format can be rotated and mirrored. YUYV cannot, because two of its pixels share bytes. */
 static bool can_be_turned(enum pixel_format format) {
   return format != PIXEL_YUYV;
 }
 
-/* Replaces the frame's picture by one that is turned by convert's orientation. Returns 0, or -1 with err. */
+/* Replaces the frame's picture by one that is rotated or mirrored by convert's orientation. Returns 0, or -1 with
+ * err. */
 static int turn(struct convert *convert, struct frame *frame, struct error *err) {
   bool swap = convert_swaps_sides(convert);
   struct frame turned;
@@ -233,12 +251,13 @@ static int turn(struct convert *convert, struct frame *frame, struct error *err)
   }
   turned.matrix = frame->matrix;
   turned.range = frame->range;
+  turned.sample_aspect = swap && frame->sample_aspect > 0 ? 1 / frame->sample_aspect : frame->sample_aspect;
   frame_release(frame);
   *frame = turned;
   return 0;
 }
 
-/* --- pictures that are AVFrames --- */
+/* --- pictures (unet/base/picture.h) that use the planes of an AVFrame --- */
 
 struct decoded_picture {
   struct picture base;
@@ -277,8 +296,9 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
   return 0;
 }
 
-/* True if a frame must be copied to memory that the GPU reads, because no decoder wrote it there (screens, raw video).
- * The reader does that here; otherwise it would cost the engine's thread time in each frame. */
+/* True if a frame must be copied: because its planes are a driver's buffers (convert.copies), or because a GPU reads it
+ * and no decoder has written it to page-locked memory, which the GPU can read (screens, raw video). The reading thread
+ * makes the copy, since otherwise the engine's thread would lose time for it in each frame. */
 static bool is_to_be_copied(const struct convert *convert, const AVFrame *in) {
   return convert->copies || (convert->gpu.impl && !convert->unlocked && !frame_memory_holds(in));
 }
@@ -290,7 +310,7 @@ static int copy(struct convert *convert, struct frame *frame, struct error *err)
   return 0;
 }
 
-/* --- frames --- */
+/* --- converting a whole frame --- */
 
 /* Returns 0 if the format has alpha, else -1 with err. */
 static int check_alpha(const AVPixFmtDescriptor *format, struct error *err) {
@@ -315,7 +335,8 @@ static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format for
 static int take_surface(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   enum pixel_format format;
   bool wide = gamut_is_wide(in->color_primaries, in->color_trc);
-  if (surfaces_readable(in, &format) && convert->gpu.impl && !convert->alpha && !wide && !convert_turns(convert)) {
+  if (surfaces_readable(in, &format) && convert->gpu.impl && !convert->to_host && !convert->alpha && !wide &&
+      !convert_turns(convert)) {
     *frame = (struct frame){.format = format,
                             .width = in->width,
                             .height = in->height,
@@ -347,11 +368,13 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
     if (narrow(convert, in, frame, err))
       return -1;
   } else {
-    format = substitute(description, convert->alpha, in->width, in->height, &to);
+    bool alpha = convert->alpha || (convert->keeps_alpha && description->flags & AV_PIX_FMT_FLAG_ALPHA);
+    format = substitute(description, alpha, in->width, in->height, &to);
     if (scale(convert, in, to, format, frame, err))
       return -1;
   }
   int failed = 0;
+  frame->sample_aspect = convert->aspect;
   if (turned)
     failed = turn(convert, frame, err);
   else if (direct)
@@ -361,14 +384,33 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
   return failed;
 }
 
+/* Converts a frame of HDR to SDR. *aspect: width divided by height of the new picture's pixels, if the frame's pixels
+ * were square; not exactly 1 if the new size was rounded. Returns 0, or -1 with err. */
+static int map_tones(struct convert *convert, AVFrame *in, float *aspect, struct error *err) {
+  char reason[128];
+  int width = in->width, height = in->height;
+  if (surfaces_is_one(in) && surfaces_bring_down(&convert->surfaces, &convert->gpu, in, err))
+    return -1;
+  int code = tone_map_frame(convert->tone_map, in);
+  if (code < 0)
+    return error_set(err, STATUS_INPUT, "HDR cannot be mapped to SDR: %s; --tone-map no takes it as it is",
+                     ffmpeg_reason(code, reason));
+  *aspect = (float)((double)width * in->height / ((double)height * in->width));
+  return 0;
+}
+
 int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   convert->scaled.gpu = convert->turned.gpu = convert->gpu;
+  convert->aspect = 0;
+  if (convert->tone_map && tone_map_is_hdr(in->color_trc) && map_tones(convert, in, &convert->aspect, err))
+    return -1;
   int taken = surfaces_is_one(in) ? take_surface(convert, in, frame, err) : 0;
   return taken ? taken == 1 ? 0 : -1 : convert_host(convert, in, frame, err);
 }
 
 void convert_free(struct convert *convert) {
   surfaces_free(&convert->surfaces);
+  tone_map_close(&convert->tone_map);
   sws_freeContext(convert->scaler);
   av_frame_free(&convert->deep);
   picture_pool_close(&convert->decoded);

@@ -9,14 +9,15 @@
 #include "app/source/hardware.h"
 #include "unet/base/platform.h"
 
-/* THREADS_MAX: threads of a decoder. KEPT_MOST: packets kept for decoding them again. WAITED_MOST: packets left out
- * while software waits for a key frame; by default encoders put at most 250 pictures between two. */
+/* THREADS_MAX: most threads of a decoder. KEPT_MOST: most packets that are kept for decoding them again. WAITED_MOST:
+ * most packets that are left out while software waits for a key frame; by default encoders put at most 250 pictures
+ * between two key frames. */
 enum { THREADS_MAX = 4, KEPT_MOST = 1024, WAITED_MOST = 300 };
 
 /* A copy of a packet that hardware got, for software to decode if hardware fails. */
 struct kept_packet {
   AVPacket *packet;
-  bool given; /* the picture of this packet was given out */
+  bool given; /* true: hardware has given out the picture of this packet */
 };
 
 /* One thread at a time uses a decoder; only `hardware` is read by other threads, too. */
@@ -25,27 +26,29 @@ struct decoder {
   struct decoding decoding;
   AVCodecContext *context;
   _Atomic(const struct hardware *) hardware; /* the hardware that decodes; NULL: software */
-  struct error failure;                      /* why nothing decodes any more */
-  bool began;                                /* hardware has given a picture */
-  bool ended;                                /* the decoder was told that no packet follows */
-  bool waits;                                /* software has begun, and leaves packets out until a key frame comes */
-  int waited;                                /* packets that were left out while waits is true */
-  /* While hardware decodes: copies of the packets sent so far until it gives its first picture; after that, unless
-   * live, of those from the last key frame on. After it has failed: packets that software decodes before any new
-   * one. */
+  /* message not "": hardware had to decode (params.must) and failed before its first picture, so decoding has ended */
+  struct error failure;
+  bool began; /* true: hardware has given out a picture */
+  bool ended; /* true: the decoder was told that no packet follows */
+  bool waits; /* true: software decodes now, and leaves packets out until a key frame comes */
+  int waited; /* number of packets that were left out while `waits` was true */
+  /* While hardware decodes: copies of all packets sent so far, until the first picture comes; after that, unless the
+   * source is live, of those from the last key frame on. After the hardware has failed: packets that software decodes
+   * before any new one. */
   struct kept_packet kept[KEPT_MOST];
   int kept_count, next; /* next: index of the next packet to decode again */
-  bool kept_all;        /* kept has every packet since the last key frame, or since the beginning */
-  int64_t numbered;     /* packets sent so far; the number of the next one */
+  bool kept_all; /* true: `kept` has every packet since the last key frame or, if none has come, since the beginning */
+  int64_t numbered; /* number of packets that got a packet number so far, which is also the next packet number */
   /* codec of the next packets if decoder_expect was called, else AV_CODEC_ID_NONE */
   enum AVCodecID expected;
-  /* the first packet of another codec, which waits until the context has given out all that it holds; NULL: none */
+  /* the first packet of another codec, which waits until the present decoder context has given out all its pictures;
+   * NULL: none */
   AVPacket *behind;
 };
 
-/* --- numbers of packets, which decoders pass on to their pictures --- */
+/* --- packet numbers, which tell from which packet a picture was decoded --- */
 
-/* Returns the packet number that a packet's or picture's opaque_ref holds; AV_NOPTS_VALUE: it holds none. */
+/* Returns the packet number that is stored in a packet's or picture's opaque_ref; AV_NOPTS_VALUE: none is stored. */
 static int64_t number_in(const AVBufferRef *buffer) {
   return buffer ? *(const int64_t *)buffer->data : AV_NOPTS_VALUE;
 }
@@ -87,7 +90,7 @@ static int64_t number_of(const AVFrame *frame) {
 }
 #endif
 
-/* --- kept packets --- */
+/* --- copies of packets that hardware got, for software to decode if hardware fails --- */
 
 static void forget(struct decoder *decoder, int count) {
   for (int i = 0; i < count; i++)
@@ -104,7 +107,8 @@ static bool keep(struct decoder *decoder, const AVPacket *packet) {
   return kept;
 }
 
-/* Keeps a copy of a packet that is about to be sent to hardware, unless there are KEPT_MOST already. */
+/* Keeps a copy of a packet that is about to be sent to hardware, for software to decode if hardware fails; not if
+ * KEPT_MOST packets are kept already. */
 static void remember(struct decoder *decoder, AVPacket *packet) {
   if (decoder->began && decoder->params.live)
     return;
@@ -122,7 +126,7 @@ static bool is_from(const AVFrame *frame, const AVPacket *packet) {
 
 /* Returns the index in `kept` of the packet that a picture comes from; -1: it is not there. In VP9 and AV1 one packet
  * may hold a picture and a later one show it; the picture then has the number of the first and the time of the
- * second. */
+ * second, and the second is returned. */
 static int find(const struct decoder *decoder, const AVFrame *frame) {
   for (int i = 0; i < decoder->kept_count; i++)
     if (is_from(frame, decoder->kept[i].packet))
@@ -133,9 +137,10 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
   return -1;
 }
 
-/* Marks the packet of a picture that hardware has given in `kept`, and drops the packets before it if it is a key
- * frame; for a live source drops all of `kept`. FFmpeg also marks as key frames those H.264 pictures from which a
- * gradual refresh starts; software cannot begin there. */
+/* Marks in `kept` the packet of a picture that hardware has given out, so that software, if it takes over, does not
+ * give out the same picture again. Software would begin at the last key frame: if the packet is one, those before it
+ * are dropped, unless the picture only starts a gradual refresh of H.264, where software cannot begin although FFmpeg
+ * marks a key frame. For a live source all of `kept` is dropped, because software would wait for the next key frame. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);
@@ -153,8 +158,9 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     forget(decoder, i);
 }
 
-/* True if hardware has already given out the picture that software has just decoded. When a picture comes of a packet
- * that was not kept, all kept packets are dropped. */
+/* True if hardware has already given out the picture that software has just decoded, so that the picture must be left
+ * out. Also empties `kept` once all of its packets were sent to software and software gives the picture of a later
+ * packet. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)
@@ -162,7 +168,7 @@ static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   return i >= 0 && decoder->kept[i].given;
 }
 
-/* --- contexts --- */
+/* --- opening and closing decoder contexts of hardware and software --- */
 
 static int get_buffer(AVCodecContext *context, AVFrame *frame, int flags) {
   return frame_memory_get(((struct decoding *)context->opaque)->memory, context, frame, flags);
@@ -182,8 +188,8 @@ static void choose_threads(AVCodecContext *context, bool live) {
 #endif
 }
 
-/* True if the decoder gives pictures in display order also when it must not delay any. Decoders of MPEG-1, 2, 4 and
- * similar codecs then give each picture as it is decoded, that is in the wrong order. */
+/* True if the codec's decoder gives pictures in display order also in low-delay mode, in which it must not delay any.
+ * Decoders of MPEG-1, 2, 4 and similar codecs then give each picture as it is decoded, that is in the wrong order. */
 static bool keeps_order(enum AVCodecID codec) {
   const AVCodecDescriptor *about = avcodec_descriptor_get(codec);
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || !about || !(about->props & AV_CODEC_PROP_REORDER);
@@ -196,14 +202,15 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
   if (!context)
     return AVERROR(ENOMEM);
   context->opaque = &decoder->decoding;
-  bool same = codec->id == params->video->codec_id; /* else the codec has changed, and the parameters are others, too */
+  /* false: the codec has changed, so that the input's parameters do not hold */
+  bool same = codec->id == params->video->codec_id;
   int code = same ? avcodec_parameters_to_context(context, params->video) : 0;
   context->pkt_timebase = params->time_base;
   if (params->hardware)
     bring_numbers(context);
   if (params->whole)
     context->err_recognition |=
-        /* with AV_EF_EXPLODE, decoders other than MJPEG's refuse even unknown tags */
+        /* for MJPEG only: with AV_EF_EXPLODE, other decoders refuse even unknown tags */
         AV_EF_CRCCHECK | (context->codec_id == AV_CODEC_ID_MJPEG ? AV_EF_EXPLODE : 0);
   if (params->live && (hardware || keeps_order(params->video->codec_id)))
     context->flags |= AV_CODEC_FLAG_LOW_DELAY;
@@ -213,8 +220,12 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
     context->get_buffer2 = get_buffer;
   if (code >= 0 && hardware)
     code = hardware->prepare(context, &params->gpu);
+  AVDictionary *wishes = NULL;
+  if (codec->id == AV_CODEC_ID_EXR) /* EXR is linear, but networks and the rest of the program need sRGB */
+    av_dict_set(&wishes, "apply_trc", "iec61966_2_1", 0);
   if (code >= 0)
-    code = avcodec_open2(context, codec, NULL);
+    code = avcodec_open2(context, codec, &wishes);
+  av_dict_free(&wishes);
   if (code < 0)
     avcodec_free_context(&decoder->context);
   return code;
@@ -231,7 +242,8 @@ static int refuse(struct decoder *decoder, const char *why, struct error *err) {
                    params->spec, params->hardware->what, params->codec->name, *why ? ": " : "", why);
 }
 
-/* Returns 1: hardware decodes; 0: software will; -1 with err: hardware must decode and cannot. */
+/* Opens a hardware decoder. Returns 1: hardware decodes; 0: software has to; -1 with err: hardware must decode
+ * (params.must) and cannot. */
 static int open_hardware(struct decoder *decoder, struct error *err) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = params->hardware;
@@ -283,7 +295,7 @@ void decoder_close(struct decoder **out) {
   free(decoder);
 }
 
-/* --- decoding --- */
+/* --- sending packets and receiving pictures, and going over from hardware to software --- */
 
 /* True if hardware has failed. Damaged packets are no such failure: software could not decode them either. */
 static bool has_failed(const struct decoder *decoder, int code) {
@@ -291,8 +303,9 @@ static bool has_failed(const struct decoder *decoder, int code) {
          (code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF && code != AVERROR_INVALIDDATA);
 }
 
-/* Closes hardware and opens the software decoder, which begins with the kept packets if none is missing. reason: for
- * the log. Returns 0 or an FFmpeg code. */
+/* Closes the hardware decoder and opens the software decoder. If `kept` lacks no packet, software begins with `kept`;
+ * else with the next key frame or, if hardware has given no picture, with the next packet. If hardware must decode and
+ * has given no picture, sets `failure` instead. reason: for the log. Returns 0 or an FFmpeg code. */
 static int fall_back(struct decoder *decoder, const char *reason) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = decoder->hardware;
@@ -323,9 +336,9 @@ static bool needs_key_frame(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
 
-/* True if a packet is to be left out, because software waits for a key frame. A live stream may never have one, because
- * it is refreshed gradually: after some time its packets are decoded anyway. FFmpeg's H.264 decoder gives such pictures
- * only if it is told to. */
+/* True if a packet is to be left out, because software waits for a key frame. A live stream may never have a key frame,
+ * because it is refreshed gradually; so after some time its packets are decoded anyway. FFmpeg's H.264 decoder gives
+ * the pictures of such packets only if a flag asks for them. */
 static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
   bool patient =
       !decoder->params.live || decoder->waited < WAITED_MOST || needs_key_frame(decoder->params.video->codec_id);
@@ -340,26 +353,29 @@ void decoder_expect(struct decoder *decoder, enum AVCodecID codec) {
   decoder->expected = codec;
 }
 
-/* Holds back a packet of another codec than the context's, whose pictures come first. */
+/* Stores a packet whose codec differs from the decoder context's in decoder->behind, and makes the context give out the
+ * pictures that it still holds. Returns 0 or an FFmpeg code. */
 static int hold_back(struct decoder *decoder, const AVPacket *packet) {
   decoder->behind = av_packet_clone(packet);
   return decoder->behind ? avcodec_send_packet(decoder->context, NULL) : AVERROR(ENOMEM);
 }
 
-/* Opens a context for the packet that was held back, and sends that packet to it. Returns 0 or an FFmpeg code. */
+/* Opens a decoder context for the packet in decoder->behind, and sends that packet to it. Returns 0 or an FFmpeg
+ * code. */
 static int change_codec(struct decoder *decoder) {
   const AVCodec *codec = avcodec_find_decoder(decoder->expected);
   avcodec_free_context(&decoder->context);
   int code = codec ? open_context(decoder, codec, NULL) : AVERROR_INVALIDDATA;
   if (code < 0 && code != AVERROR(ENOMEM))
-    open_software(decoder); /* for the packets after it */
+    open_software(decoder); /* reopens the decoder for the usual codec, so that later packets can be decoded */
   if (code >= 0)
     code = avcodec_send_packet(decoder->context, decoder->behind);
   av_packet_free(&decoder->behind);
   return code;
 }
 
-/* Sends a packet to the software decoder, or adds it to `kept` if packets there are still to be decoded before it. */
+/* Sends a packet to the software decoder, or adds it to `kept` if packets there are still to be decoded before it.
+ * Returns 0 or an FFmpeg error code. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)
     return AVERROR(ENOMEM);
@@ -392,8 +408,8 @@ int decoder_send(struct decoder *decoder, AVPacket *packet) {
   return code < 0 || decoder->kept_count ? code : send_software(decoder, packet);
 }
 
-/* Sends the next packet of `kept` to the software decoder, or, after the last one and if `ended` is set, the end.
- * Returns an FFmpeg code; AVERROR(EAGAIN): there is nothing to send. */
+/* Sends the next packet of `kept` to the software decoder. After the last one, if `ended` is set, tells the decoder
+ * that the stream has ended. Returns an FFmpeg code; AVERROR(EAGAIN): there is nothing to send. */
 static int send_again(struct decoder *decoder) {
   const AVPacket *packet = NULL;
   if (decoder->next < decoder->kept_count)
@@ -428,7 +444,8 @@ int decoder_receive(struct decoder *decoder, AVFrame *frame) {
   if (!hardware)
     return receive_software(decoder, frame);
   int code = hardware->receive(decoder->context, frame);
-  if (code >= 0 && (frame->crop_left || frame->crop_top)) { /* FFmpeg does not crop surfaces at the left and the top */
+  /* FFmpeg does not crop surfaces at the left and the top, so such a video is left to software */
+  if (code >= 0 && (frame->crop_left || frame->crop_top)) {
     av_frame_unref(frame);
     decoder->decoding.refused = true;
   } else if (code >= 0) {

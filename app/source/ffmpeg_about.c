@@ -79,8 +79,8 @@ void about_shape(struct ffmpeg_source *from) {
   source_describe(info);
 }
 
-/* Returns when the pictures end, in the stream's time base; 0: the container does not tell. MP4 and MOV tell it of the
- * track, though not of each picture if they are reordered; Matroska's writers store a tag for each track. */
+/* Returns the time at which the pictures end as the container states it, in the stream's time base; 0: it states none.
+ * MP4 and MOV state a duration of the track, and Matroska has a tag for each track. */
 static int64_t told_end(const struct ffmpeg_source *from) {
   const AVStream *stream = from->stream;
   const AVDictionaryEntry *tag = av_dict_get(stream->metadata, "DURATION", NULL, AV_DICT_IGNORE_SUFFIX);
@@ -100,7 +100,7 @@ static int64_t find_end(const struct ffmpeg_source *from) {
   return part && part < end ? part : end;
 }
 
-/* Returns how many pictures of the index are shown; an edit list hides the others. */
+/* Returns the number of pictures in the index that are shown; others are hidden by an edit list. */
 static long count_shown(const AVStream *stream) {
   /* the cast is for FFmpeg's functions, which take no const pointer but change nothing */
   AVStream *asked = (AVStream *)(uintptr_t)stream;
@@ -133,6 +133,8 @@ static void settle_info(struct ffmpeg_source *from) {
   info->frames = from->options.loop               ? 0
                  : whole && told_frames(from) > 0 ? told_frames(from)
                                                   : lrint(info->duration * info->fps);
+  if (from->pictures && from->options.step > 1)
+    info->frames = (info->frames + from->options.step - 1) / from->options.step;
 }
 
 void about_settle(struct ffmpeg_source *from) {
@@ -143,8 +145,8 @@ void about_settle(struct ffmpeg_source *from) {
   about_shape(from);
 }
 
-/* Returns a frame's time. If it has its own, FFmpeg's best guess is no better, and one wrong time makes FFmpeg distrust
- * all later ones. */
+/* Returns a frame's time. Outside live mode the frame's own time is preferred to FFmpeg's best guess, because after a
+ * single wrong time FFmpeg distrusts all later ones. */
 int64_t about_time(const struct ffmpeg_source *from, const AVFrame *frame) {
   int64_t pts = frame->pts == AV_NOPTS_VALUE || from->options.live ? frame->best_effort_timestamp : frame->pts;
   return pts == AV_NOPTS_VALUE ? FRAME_TIME_NONE : pts + from->loop_shift - from->origin;

@@ -1,5 +1,6 @@
 #include "app/source/ffmpeg_source.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "app/source/exif.h"
@@ -10,8 +11,10 @@ enum { DAMAGE_IN_A_ROW_MAX = 1000, CHECK_MS = 100 };
 int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err) {
   const struct source_options *options = &from->options;
   const AVCodecParameters *video = from->stream->codecpar;
-  const bool read_here =
-      options->alpha || convert_turns(&from->convert) || gamut_is_wide(video->color_primaries, video->color_trc);
+  const bool filtered = (options->deinterlace && video->field_order > AV_FIELD_PROGRESSIVE) ||
+                        (options->tone_map && tone_map_is_hdr(video->color_trc));
+  const bool read_here = options->alpha || filtered || convert_turns(&from->convert) ||
+                         gamut_is_wide(video->color_primaries, video->color_trc);
   from->packet = av_packet_alloc();
   from->frame = av_frame_alloc();
   from->ahead = av_frame_alloc();
@@ -30,14 +33,16 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
   return decoder_open(&from->decoder, &params, err);
 }
 
-/* Gives a packet of sound to the tap (sound_tap.h), with its position on the clock of frame.pts. */
+/* Gives a packet of the wanted sound to the tap (sound_tap.h), with its position on the clock of frame.pts. Does
+ * nothing for packets of other streams. */
 static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
   if (from->sound && packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
     sound_tap_put(from->options.tap, from, packet,
                   (double)(ffmpeg_loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
-/* Gives the packets of sound that arrivals holds to the tap, once the first frame has fixed the time 0 of frame.pts. */
+/* Gives the packets of sound that the thread of from->arrivals has read to the tap (sound_tap.h), once the first frame
+ * has set time 0 of frame.pts. */
 static void put_arrived_sound(struct ffmpeg_source *from) {
   if (!from->arrivals || !from->has_origin || !from->sound)
     return;
@@ -56,13 +61,14 @@ static bool is_intra_only(const struct ffmpeg_source *from) {
 
 static void count_damage(struct ffmpeg_source *from) {
   atomic_fetch_add(&from->damaged, 1);
-  bool may_wait = from->arrivals && !from->serial; /* the first key frame of a stream may take long to come */
+  /* the first key frame of a stream may take long to come, so damaged packets before it do not end reading */
+  bool may_wait = from->arrivals && !from->serial;
   if (++from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX && !may_wait)
     from->gave_up = true;
 }
 
 /* Handles an error of the decoder. Returns 0 to go on, or -1 with err. A live source goes on even if memory is short,
- * because newer frames matter more than this one. */
+ * because newer frames matter more than the lost one. */
 static int decoder_failed(struct ffmpeg_source *from, int code, struct error *err) {
   if (decoder_refused(from->decoder, err))
     return -1;
@@ -73,13 +79,14 @@ static int decoder_failed(struct ffmpeg_source *from, int code, struct error *er
   return 0;
 }
 
-/* Makes the decoder give out all that it holds, and then the end. */
+/* Tells the decoder that no packet follows, so that it gives out the frames that it still holds. */
 static void drain(struct ffmpeg_source *from) {
   decoder_send(from->decoder, NULL);
   from->draining = true;
 }
 
-/* Handles a read that gave no packet. code: from av_read_frame. Returns 1 to go on, or -1 with err. */
+/* Handles a read that gave no packet. code: what av_read_frame returned; failed: reading has ended with an error.
+ * Returns 1 to go on, or -1 with err. */
 static int feed_nothing(struct ffmpeg_source *from, int code, bool failed, struct error *err) {
   char reason[128];
   if (code == AVERROR(EAGAIN)) {
@@ -114,15 +121,18 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
   if (from->pictures)
     return pictures_read(from->pictures, from->packet);
   int code = av_read_frame(from->input, from->packet);
-  if (code >= 0)
+  if (code >= 0) {
     list_cuts_mark(&from->cuts, from->input, from->packet);
+    side_feed_put(from->options.feed, from->packet);
+  }
   *failure = ffmpeg_read_failure(from->input, code);
   return code;
 }
 
-/* Looks for a join at a packet of video (joins.h), and adds the shift to its times. At a join in an MPEG transport
- * stream the packets' counter begins anew, too, so that FFmpeg's demuxer marks one of the last packets before it as
- * damaged: that packet is taken off `damaged` again. */
+/* Looks for a join (a timestamp discontinuity, joins.h) at a packet of video, and shifts the packet's times so that the
+ * video's times rise over all joins. At a join in an MPEG transport stream the packets' counter begins anew, too, so
+ * that FFmpeg's demuxer marks one of the last packets before it as damaged: that packet is subtracted from `damaged`
+ * again. */
 static void note_time(struct ffmpeg_source *from) {
   enum { NEAR = 3 /* packets */ };
   int part = from->joins.newest;
@@ -135,8 +145,9 @@ static void note_time(struct ffmpeg_source *from) {
   joins_shift(&from->joins, from->packet);
 }
 
-/* Reads the next packet of any stream into from->packet. Returns 0 or an FFmpeg code; *failure: the code of an error
- * with which reading ended, 0: it did not. */
+/* Reads the next packet into from->packet: of any stream or, if from->arrivals reads the input, of video. Returns 0 or
+ * an FFmpeg code. *failure, which the caller sets to 0, gets the code of an error with which reading ended, except with
+ * from->arrivals and for a picture sequence. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
   int64_t at_ns;
@@ -162,7 +173,7 @@ static bool is_animated_webp(enum AVCodecID codec, const AVPacket *packet) {
          packet->data[20] & 2;
 }
 
-/* Sends from->packet, which is one of video, to the decoder. Returns 0, or -1 with err. */
+/* Sends from->packet, a packet of video, to the decoder. Returns 0, or -1 with err. */
 static int send_packet(struct ffmpeg_source *from, struct error *err) {
   if (!ffmpeg_loop_take_packet(from, from->packet)) {
     drain(from);
@@ -185,8 +196,8 @@ static int send_packet(struct ffmpeg_source *from, struct error *err) {
   return 0;
 }
 
-/* Reads one packet, and sends it or the end to the decoder. Returns 1: done, or no packet came yet; 0: interrupted; -1
- * with err. */
+/* Reads one packet and sends it to the decoder, or tells the decoder that the input has ended. Returns 1, also if no
+ * packet has come yet; 0: reading was interrupted; or -1 with err. */
 static int feed(struct ffmpeg_source *from, struct error *err) {
   int failure = 0, code = take_packet(from, &failure);
   if (source_interrupted(&from->source)) {
@@ -210,7 +221,23 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   return 1;
 }
 
-/* Sends the packet that was held back to the decoder, which is now empty. Returns 0, or -1 with err. */
+void decode_feed_rest(struct ffmpeg_source *from, double seconds) {
+  /* in the file, sound may come up to this many seconds after the pictures of the same time */
+  static const double late_seconds = 5;
+  int64_t end = llrint(seconds * AV_TIME_BASE) + av_rescale_q(from->origin, from->stream->time_base, AV_TIME_BASE_Q);
+  int64_t most = end + llrint(late_seconds * AV_TIME_BASE), at = INT64_MIN;
+  int failure = 0;
+  while (at < most && side_feed_lacks(from->options.feed, end) && !source_interrupted(&from->source)) {
+    if (read_packet(from, &failure) < 0)
+      break;
+    if (from->packet->stream_index == from->stream->index && from->packet->dts != AV_NOPTS_VALUE)
+      at = av_rescale_q(from->packet->dts, from->stream->time_base, AV_TIME_BASE_Q);
+    av_packet_unref(from->packet);
+  }
+}
+
+/* Sends the first packet of the next pass through a looping input, which was held back (rounds.held), to the decoder,
+ * which is now empty. Returns 0, or -1 with err. */
 static int send_held(struct ffmpeg_source *from, struct error *err) {
   ffmpeg_loop_flush(from);
   return send_packet(from, err);
@@ -223,7 +250,8 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
     atomic_fetch_add(&from->damaged, 1);
   ffmpeg_loop_take_frame(from, frame);
-  /* Time 0 is the first frame: cameras and screens give the time of day, or the time since the machine was started. */
+  /* frame.pts counts from the first frame, because cameras and screens give the time of day, or the time since the
+   * machine was started */
   if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
     from->origin = frame->best_effort_timestamp;
   from->has_origin = true;
@@ -233,7 +261,8 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   return !seek_landed_late(from, frame);
 }
 
-int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
+/* Does what decode_next does, but without deinterlacing. */
+static int decode_frame(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
   for (;;) {
     put_arrived_sound(from);
     int code = decoder_receive(from->decoder, frame);
@@ -255,5 +284,51 @@ int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
     } else if (take_frame(from, frame)) {
       return 1;
     }
+  }
+}
+
+/* Called at the first interlaced frame: opens the deinterlacer if the options ask for it, and logs whether such frames
+ * are deinterlaced. If FFmpeg lacks the filter, they are used as they are. */
+static void meet_fields(struct ffmpeg_source *from) {
+  struct error why = {0};
+  from->met_fields = true;
+  if (from->options.deinterlace && !deinterlacer_open(&from->deinterlacer, &why)) {
+    log_line(from->options.log, LOG_WARNING, "%s: interlaced video is deinterlaced; --deinterlace no takes it as it is",
+             from->spec);
+    return;
+  }
+  deinterlacer_close(&from->deinterlacer);
+  log_line(from->options.log, LOG_WARNING,
+           "%s: interlaced video is taken as whole pictures: what moves has combs%s%s%s", from->spec,
+           *why.message ? " (" : "", why.message, *why.message ? ")" : "");
+}
+
+/* Gives the next frame to the deinterlacer or, if `got` is 0, tells it that there are no more frames. Returns 0, or -1
+ * with err. */
+static int deinterlace(struct ffmpeg_source *from, AVFrame *frame, int got, struct error *err) {
+  char reason[128];
+  if (got > 0 && surfaces_is_one(frame) && surfaces_bring_down(&from->convert.surfaces, &from->options.gpu, frame, err))
+    return -1;
+  int code = deinterlacer_send(from->deinterlacer, got ? frame : NULL);
+  return code >= 0 ? 0
+                   : error_set(err, STATUS_INPUT, "%s: cannot be deinterlaced: %s; --deinterlace no takes it as it is",
+                               from->spec, ffmpeg_reason(code, reason));
+}
+
+int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
+  char reason[128];
+  for (;;) {
+    int code = from->deinterlacer ? deinterlacer_receive(from->deinterlacer, frame) : AVERROR(EAGAIN);
+    if (code >= 0 || code == AVERROR_EOF)
+      return code >= 0;
+    if (code != AVERROR(EAGAIN))
+      return error_set(err, STATUS_INPUT, "%s: cannot be deinterlaced: %s", from->spec, ffmpeg_reason(code, reason));
+    int got = decode_frame(from, frame, err);
+    if (got > 0 && frame->interlaced_frame && !from->met_fields)
+      meet_fields(from);
+    if (got < 0 || !from->deinterlacer)
+      return got;
+    if (deinterlace(from, frame, got, err))
+      return -1;
   }
 }

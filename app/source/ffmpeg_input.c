@@ -7,11 +7,11 @@
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
 
-/* A live stream is analysed over this many bytes and microseconds only before it is decoded, unless --input-options say
- * otherwise. PROBE_BYTES_DEFAULT: FFmpeg's own limit, by which options are recognised as not set. */
+/* Before a live stream is decoded, at most this many bytes and microseconds of it are analysed, unless --input-options
+ * say otherwise. PROBE_BYTES_DEFAULT: FFmpeg's own limit; an option with this value counts as not set. */
 enum { STREAM_PROBE_BYTES = 1 << 17, STREAM_PROBE_US = 200000, PROBE_BYTES_DEFAULT = 5000000 };
 
-/* Connecting to a stream may take this many times options.read_timeout. */
+/* Longest time for connecting to a stream, as a multiple of options.read_timeout. */
 static const double patience_to_connect = 5;
 
 static double silence_allowed(const struct ffmpeg_source *from) {
@@ -21,7 +21,7 @@ static double silence_allowed(const struct ffmpeg_source *from) {
   return from->info.fps > 0 ? fmax(limit, 3 / from->info.fps) : limit;
 }
 
-/* Returns how many bytes have been received; -1: not connected yet. */
+/* Returns the number of bytes received from the input so far; -1: it is not connected yet. */
 static int64_t bytes_heard(const struct ffmpeg_source *from) {
   return from->input && from->input->pb ? from->input->pb->bytes_read : -1;
 }
@@ -59,7 +59,8 @@ static bool is_live_url(const char *url) {
   return false;
 }
 
-/* A thread takes the packets as they arrive in live mode only: when a video is rendered, no packet may be dropped. */
+/* True for a stream or a pipe whose packets arrivals.h reads as they arrive. That is done in live mode only, because
+ * arrivals.h may drop packets, which must not happen when a video is rendered. */
 bool input_is_stream(const struct ffmpeg_source *from) {
   return from->options.live && (from->pipe || ffmpeg_is_stream(from->input, from->spec));
 }
@@ -71,8 +72,8 @@ bool input_paces_itself(const struct ffmpeg_source *from) {
   return ffmpeg_is_device(format) || is_live_url(from->spec) || input_is_stream(from);
 }
 
-/* True if undecoded pictures are memory of a device's driver, which has few of them and frees them when it is closed.
- * Screens are grabbed into ordinary memory. */
+/* True if the input's pictures are uncompressed and lie in buffers of a device's driver, which has only few and frees
+ * them when it is closed. (Pictures of screens are in ordinary memory.) */
 bool input_lends_few(const struct ffmpeg_source *from) {
   const AVInputFormat *format = from->input->iformat;
   return ffmpeg_is_device(format) && !av_match_name("x11grab", format->name) &&
@@ -90,6 +91,17 @@ static void probe_little(struct ffmpeg_source *from) {
     from->input->max_analyze_duration = STREAM_PROBE_US;
 }
 
+/* Returns the decoder to use. If VP8 or VP9 has alpha, that is libvpx, because FFmpeg's other decoders do not read the
+ * alpha, which these codecs store separately. */
+static const AVCodec *find_alpha_decoder(const struct ffmpeg_source *from, const AVCodec *codec) {
+  const AVDictionaryEntry *mode = av_dict_get(from->stream->metadata, "alpha_mode", NULL, 0);
+  enum AVCodecID id = from->stream->codecpar->codec_id;
+  const char *name = id == AV_CODEC_ID_VP9 ? "libvpx-vp9" : id == AV_CODEC_ID_VP8 ? "libvpx" : NULL;
+  bool wanted = from->options.keeps_alpha && name && mode && !strcmp(mode->value, "1");
+  const AVCodec *other = wanted ? avcodec_find_decoder_by_name(name) : NULL;
+  return other ? other : codec;
+}
+
 int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct error *err) {
   char reason[128];
   if (from->options.live && (ffmpeg_is_device(from->input->iformat) || input_is_stream(from)))
@@ -104,6 +116,7 @@ int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct 
     return error_set(err, STATUS_INPUT, "%s: there is no video in it%s", from->spec,
                      protocols_hint(from->input->iformat));
   from->stream = from->input->streams[index];
+  *codec = find_alpha_decoder(from, *codec);
   if (from->stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
     return error_set(err, STATUS_INPUT, "%s: there is no video in it, only a cover picture", from->spec);
   int sound = from->options.tap ? av_find_best_stream(from->input, AVMEDIA_TYPE_AUDIO, -1, index, NULL, 0) : -1;
@@ -113,6 +126,8 @@ int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct 
   for (unsigned i = 0; i < from->input->nb_streams; i++)
     if ((int)i != index && (int)i != sound)
       from->input->streams[i]->discard = AVDISCARD_ALL;
+  if (!from->pictures && side_feed_describe(from->options.feed, from->input, from->stream))
+    return error_set(err, STATUS_FAILED, "no memory to open %s", from->spec);
   return 0;
 }
 

@@ -2,12 +2,14 @@
 
 #include <math.h>
 
-/* If pictures are decoded in another order than they are shown, a seek finds a key frame that is decoded before the
- * wanted time, but shown up to this many seconds after it. */
+/* Where the order of decoding differs from that of showing, a seek may find a key frame that is decoded before the
+ * wanted time, but shown after it: by at most this many seconds. */
 static const double reordered_seconds = 1;
 
 void seek_landed(struct ffmpeg_source *from, bool unsure) {
   decoder_flush(from->decoder);
+  if (from->deinterlacer)
+    deinterlacer_reset(from->deinterlacer);
   completeness_restart(&from->completeness);
   rounds_reset(&from->rounds);
   from->draining = false;
@@ -37,7 +39,7 @@ static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
     pictures_seek(from->pictures, place);
     return 0;
   }
-  if (from->pipe) /* FFmpeg would seek within its buffer of the pipe */
+  if (from->pipe) /* FFmpeg would nevertheless try, within the data that it has buffered */
     return AVERROR(ESPIPE);
   joins_restart(&from->joins);
   if (ffmpeg_seeks_blindly(from->input))

@@ -12,9 +12,10 @@
 #include "app/source/ffmpeg_libraries.h"
 #include "app/source/list_cuts.h"
 #include "app/source/protocols.h"
+#include "app/source/repeated.h"
 
-/* In a stream without an index, a seek aims this many seconds before the wanted place, so that a key frame almost
- * certainly lies in between. */
+/* In a stream without an index, a seek goes to a place this many seconds before the wanted one, so that there is almost
+ * certainly a key frame in between. */
 static const double key_frame_search_seconds = 12;
 
 const char *ffmpeg_reason(int code, char *buffer) {
@@ -37,7 +38,7 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
   if (!platform_look(&file, file_path(spec)))
     return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-    return true; /* it is a file, and opening it tells what is wrong */
+    return true; /* spec counts as a file, because the error of opening it will say what is wrong */
   return !options->input_format && is_web(spec);
 }
 
@@ -107,7 +108,7 @@ const AVInputFormat *ffmpeg_format_by_name(const char *url) {
   return av_probe_input_format2(&name, 0, &score);
 }
 
-/* Lets a picture sequence begin at any number; FFmpeg's default tries five. */
+/* Allows a picture sequence to begin at a number up to 100000; by default FFmpeg tries only five numbers. */
 static void find_first_picture(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   if (format && !strcmp(format->name, "image2") && av_filename_number_test(url))
     av_dict_set(wishes, "start_number_range", "100000", AV_DICT_DONT_OVERWRITE);
@@ -124,13 +125,14 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
     set_wish(wishes, format, "video_size", value, options->log);
   }
   if (options->fps > 0) {
-    snprintf(value, sizeof value, "%.6f", options->fps);
+    snprintf(value, sizeof value, "%.17g", options->fps);
     set_wish(wishes, format, "framerate", value, options->log);
   }
   return 0;
 }
 
-/* Makes FFmpeg reconnect if the connection to a file on a server fails, and read on from the same place. */
+/* Sets options with which FFmpeg connects again if the connection to a file on a server fails, and reads on from the
+ * same place. */
 static void keep_reading(AVDictionary **wishes, const struct source_options *options, const char *url) {
   if (!options->live || !is_web(url))
     return;
@@ -146,7 +148,7 @@ static void prefer_tcp(AVDictionary **wishes, const char *url) {
     av_dict_set(wishes, "rtsp_flags", "prefer_tcp", AV_DICT_DONT_OVERWRITE);
 }
 
-/* Returns the format of a file; NULL: unknown, or it is no file that can be read twice. */
+/* Returns the demuxer for a file, found by its contents; NULL: unknown, or url is not a file that can be read twice. */
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
   AVIOContext *io = NULL;
@@ -156,7 +158,8 @@ static const AVInputFormat *find_format(const char *url) {
   return format;
 }
 
-/* Forbids lists within a list of files: FFmpeg would open what they name without any check. */
+/* Forbids lists within a list of files, because FFmpeg would open the files that the inner lists name without any
+ * check. Returns 0 or an FFmpeg error code. */
 static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   const AVInputFormat *found = format ? format : find_format(url);
   if (!found || strcmp(found->name, "concat"))
@@ -167,8 +170,9 @@ static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const 
   return formats ? av_dict_set(wishes, "format_whitelist", formats, AV_DICT_DONT_STRDUP_VAL) : AVERROR(ENOMEM);
 }
 
-/* Restricts what the input may open by itself, unless the user has said what it may. The files of a picture sequence
- * are all named by the user. */
+/* Restricts which files and servers FFmpeg may open for the input, unless the user has set the option
+ * protocol_whitelist. The files of a picture sequence are opened without a check, because the user has named them all.
+ * Returns 0 or an FFmpeg error code. */
 static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
   char list[PROTOCOLS_MAX];
   if (device_is_input(format) || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
@@ -186,7 +190,7 @@ static bool is_unknown_host(const char *url) {
   return *host && !platform_may_be_host(host);
 }
 
-/* True if the error will not go away by waiting. */
+/* True if the error would not go away if opening were tried again later. */
 static bool is_mistake(const char *url, int code) {
   switch (code) {
   case AVERROR_PROTOCOL_NOT_FOUND:
@@ -213,7 +217,8 @@ static bool is_screen(const AVInputFormat *format) {
   return format && !strcmp(format->name, "x11grab");
 }
 
-/* Returns a reason in words for an error whose FFmpeg code does not tell it. */
+/* Returns in words why an input could not be opened: FFmpeg's text for the code, or a clearer one where there is one.
+ * has_hint: true: the caller appends a hint (protocols_hint) that tells more than the text for unknown contents. */
 static const char *why_refused(const char *url, const AVInputFormat *format, int code, bool has_hint, char *buffer) {
   if (!has_hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA))
     return "this is no video FFmpeg knows, or it is damaged";
@@ -267,9 +272,36 @@ static int open_bounded(AVFormatContext **input, const char *url, const AVInputF
   return code;
 }
 
-/* True for any file whose name ends in .txt: FFmpeg draws it as a terminal's screen. */
+/* True if FFmpeg has chosen its demuxer of text files, which draws any file named .txt as a terminal's screen. */
 static bool is_text(const AVFormatContext *input) {
   return !strcmp(input->iformat->name, "tty");
+}
+
+/* Stores the demuxer that the URL's beginning or --input-format names; NULL: neither names one. A device's name is
+ * removed from *url. Returns 0, or -1 with err. */
+static int choose_format(const AVInputFormat **format, const char **url, const struct source_options *options,
+                         struct error *err) {
+  if (device_of(format, *url, url, err) && !options->input_format)
+    return -1;
+  if (!options->input_format)
+    return 0;
+  if (find_named(format, options->input_format, err))
+    return error_prefix(err, "--input-format %s: ", options->input_format);
+  return *format ? 0
+                 : error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
+                             options->input_format);
+}
+
+/* Fails if FFmpeg took the input for text by itself (chosen: true: the user chose the demuxer), or if the demuxer has
+ * no option that the user set (left over in wishes). Returns 0, or -1 with err. */
+static int check_opened(const AVFormatContext *input, const char *spec, bool chosen, const AVDictionary *wishes,
+                        struct error *err) {
+  if (!chosen && is_text(input))
+    return error_set(err, STATUS_INPUT, "%s: is text, no picture or video (--input-format tty draws text as a source)",
+                     spec);
+  const AVDictionaryEntry *left = av_dict_get(wishes, "", NULL, AV_DICT_IGNORE_SUFFIX);
+  return left ? error_set(err, STATUS_USAGE, "--input-options: %s has no option %s", input->iformat->name, left->key)
+              : 0;
 }
 
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
@@ -280,13 +312,10 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   int code, result = -1;
   bool endless;
   *input = NULL;
-  if (device_of(&format, url, &url, err) && !options->input_format)
+  if (options->repeat > 1)
+    return repeated_open(input, spec, options, interrupt, err);
+  if (choose_format(&format, &url, options, err))
     return -1;
-  if (options->input_format && find_named(&format, options->input_format, err))
-    return error_prefix(err, "--input-format %s: ", options->input_format);
-  if (options->input_format && !format)
-    return error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
-                     options->input_format);
   if (!format && !io)
     format = ffmpeg_format_by_name(url);
   if (collect_wishes(&wishes, format, options, err))
@@ -322,16 +351,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     result = options->live && protocols_is_network(url) && !is_mistake(url, code) ? SOURCE_NOT_YET : -1;
     goto done;
   }
-  if (!format && is_text(*input)) {
-    error_set(err, STATUS_INPUT, "%s: is text, no picture or video (--input-format tty draws text as a source)", spec);
-    goto done;
-  }
-  const AVDictionaryEntry *left = av_dict_get(wishes, "", NULL, AV_DICT_IGNORE_SUFFIX);
-  if (left) {
-    error_set(err, STATUS_USAGE, "--input-options: %s has no option %s", (*input)->iformat->name, left->key);
-    goto done;
-  }
-  result = 0;
+  result = check_opened(*input, spec, format, wishes, err);
 done:
   av_dict_free(&wishes);
   if (result)
@@ -339,13 +359,15 @@ done:
   return result;
 }
 
-int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
-  int64_t clock = 0;
+int64_t ffmpeg_clock(const AVFormatContext *input) {
   /* a list of files begins at 0, although packets before its first inpoint have earlier times */
   bool is_list = !strcmp(input->iformat->name, "concat");
-  if (!is_list && (start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
-    clock = input->start_time;
-  return clock + (int64_t)(start * AV_TIME_BASE);
+  return is_list || input->start_time == AV_NOPTS_VALUE ? 0 : input->start_time;
+}
+
+int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
+  bool moved = start > 0 || input->iformat->flags & AVFMT_TS_DISCONT;
+  return (moved ? ffmpeg_clock(input) : 0) + llrint(start * AV_TIME_BASE);
 }
 
 bool ffmpeg_seeks_blindly(const AVFormatContext *input) {
@@ -371,6 +393,23 @@ int ffmpeg_read_failure(AVFormatContext *input, int code) {
   }
   bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;
   return !known && (!input->pb || code == AVERROR(ENOMEM)) ? code : 0;
+}
+
+int ffmpeg_add_chapter(AVFormatContext *to, const AVChapter *from, int64_t start, int64_t end) {
+  AVChapter **all = av_realloc_array(to->chapters, to->nb_chapters + 1, sizeof *all);
+  if (!all)
+    return -1;
+  to->chapters = all;
+  AVChapter *chapter = av_mallocz(sizeof *chapter);
+  if (!chapter)
+    return -1;
+  chapter->id = from->id;
+  chapter->time_base = from->time_base;
+  chapter->start = start;
+  chapter->end = end;
+  av_dict_copy(&chapter->metadata, from->metadata, 0);
+  all[to->nb_chapters++] = chapter;
+  return 0;
 }
 
 int64_t ffmpeg_duration_of(const AVFrame *frame) {

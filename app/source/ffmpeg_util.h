@@ -13,7 +13,7 @@ const char *ffmpeg_reason(int code, char *buffer);
  * nothing. */
 const char *ffmpeg_reason_of(const char *url, int code, char *buffer);
 
-/* True if the input can be opened a second time and then gives the same again; devices and pipes cannot. */
+/* True if the input can be opened a second time and then gives the same data again; false for devices and pipes. */
 bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
 
 /* True if the input is a live stream: it has no length and cannot be sought in, so that its newest picture is to be
@@ -21,8 +21,9 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
 bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec);
 
 /* Opens spec's demuxer: a device as "NAME:REST" or /dev/video*, else a file or URL. Size, rate, format and
- * --input-options come from options. interrupt may be NULL. io: the bytes to read instead of what spec names; it stays
- * the caller's; NULL: spec. Returns 0, or with err SOURCE_NOT_YET (live, over a network) or -1. */
+ * --input-options come from options. interrupt may be NULL. io: FFmpeg context from which the data is read instead of
+ * spec; the caller keeps owning it; NULL: spec is read. Returns 0, or with err SOURCE_NOT_YET (live, over a network) or
+ * -1. */
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err);
 
@@ -30,12 +31,15 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
  * first timestamp. Without --start timestamps are kept, except in formats whose clock has an arbitrary origin (MPEG
  * transport and program streams). */
 int64_t ffmpeg_origin(const AVFormatContext *input, double start);
+/* Returns the time in the input, in AV_TIME_BASE units, from which --start is counted. */
+int64_t ffmpeg_clock(const AVFormatContext *input);
 
 /* True for MPEG transport and program streams and similar formats: they have no index, so that a seek by time finds any
  * packet and not a key frame. */
 bool ffmpeg_seeks_blindly(const AVFormatContext *input);
-/* Seeks to a place so far before `place` (in the video's time base; `seconds` after the input's beginning) that a key
- * frame comes in between. *unsure is set if perhaps none does. Returns a negative FFmpeg code after an error. */
+/* Seeks to a position so far before `place` that a key frame is likely to come in between. place: a time in the video's
+ * time base; seconds: that time in seconds from the input's beginning. *unsure becomes true if there may be no key
+ * frame. Returns a negative FFmpeg code after an error. */
 int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t place, double seconds, bool *unsure);
 
 /* Returns the error with which reading the input failed, after av_read_frame returned `code`; 0: none, the input has
@@ -43,10 +47,14 @@ int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t p
  * I/O context is asked. */
 int ffmpeg_read_failure(AVFormatContext *input, int code);
 
+/* Adds to `to` a chapter with the tags of the chapter `from`, and with these times in from's time base. Returns 0, or
+ * -1 if memory is short. */
+int ffmpeg_add_chapter(AVFormatContext *to, const AVChapter *from, int64_t start, int64_t end);
+
 /* Returns how long a decoded frame is shown, in its stream's time base; 0: unknown. */
 int64_t ffmpeg_duration_of(const AVFrame *frame);
 
-/* Returns how many packets of video can be read in a file. */
+/* Returns how many packets of video can be read in a file; 0 also if the file cannot be opened. */
 long ffmpeg_count_pictures(const char *file);
 
 /* Returns the demuxer that FFmpeg chooses by the URL's name alone, as it does for pictures; NULL: FFmpeg looks at the

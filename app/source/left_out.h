@@ -1,4 +1,5 @@
-/* Tells the user what the output will lack, before it is made. */
+/* Tells the user, before the output is made, if the output will lack transparency or HDR that the input's pictures
+ * have. */
 #ifndef APP_SOURCE_LEFT_OUT_H
 #define APP_SOURCE_LEFT_OUT_H
 
@@ -6,21 +7,25 @@
 
 #include "app/source/source.h"
 
-/* Logs one line that names all parts of the input except the video and the sound copied with it: further tracks,
- * chapters, attachments, timecodes, sound that cannot be read a second time, and transparency. Logs nothing if there
- * are none, or options do not ask for it. first: the video's first picture; NULL: unknown. Returns true if the line did
- * not name transparency and a later picture may still have it: the caller then looks, and calls
- * left_out_tell_transparency. */
-bool left_out_tell(const AVFormatContext *input, const AVStream *video, const AVFrame *first, const char *spec,
-                   const struct source_options *options);
+/* Logs a line if the output will lack the video's transparency. first: the video's first picture; NULL: unknown.
+ * Returns true if no line was logged and a later picture may have transparency: the caller then tests each picture, and
+ * calls left_out_tell_transparency at the first that has. */
+bool left_out_tell(const AVStream *video, const AVFrame *first, const char *spec, const struct log *log);
 
-/* True if a pixel of the picture is not opaque. */
+/* True if a pixel of the picture, or a colour of its palette, is not opaque; also true if the format has alpha that
+ * cannot be read here (big-endian, or in a GPU's memory). */
 bool left_out_is_transparent(const AVFrame *frame);
+/* True if the video's frames come with alpha. format: the decoder's pixels. first: the first frame, which shows if a
+ * palette has transparent colours; NULL: it is not known. */
+bool left_out_has_alpha(enum AVPixelFormat format, const AVFrame *first);
 /* Logs that the input's transparency is left out. */
 void left_out_tell_transparency(const char *spec, const struct log *log);
 
-/* Logs a line each if video is HDR, in Dolby Vision's own colours, or interlaced; all of these are treated as ordinary
- * video. */
-void left_out_tell_video(const AVStream *video, const char *spec, const struct log *log);
+/* Returns the video's Dolby Vision profile if its pictures are in Dolby Vision's own colours, which ordinary decoders
+ * show wrong; else 0. */
+int left_out_own_colours(const AVStream *video);
+/* Logs a line if video is HDR, or in Dolby Vision's own colours. mapped: HDR is converted to SDR. why: if HDR is not
+ * converted, the reason in words; "": no conversion was requested. */
+void left_out_tell_video(const AVStream *video, const char *spec, bool mapped, const char *why, const struct log *log);
 
 #endif

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libavcodec/packet.h>
+#include <libavcodec/avcodec.h>
 #include <libavutil/avstring.h>
 #include <libavutil/parseutils.h>
 
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
 
-/* Tolerance: times in a list are in microseconds, and containers round those of packets. */
+/* Tolerance in microseconds: times in a list are in microseconds, and containers round the times of packets. */
 static const int64_t slack_us = 1000;
 
 int list_cuts_ask(AVDictionary **wishes) {
@@ -23,7 +23,7 @@ struct directives {
   int64_t inpoint, outpoint, duration;
 };
 
-/* Reads the time behind a directive's name. Lines with another directive leave *us as it is. */
+/* Reads the time that follows a directive's name. Lines with another directive leave *us unchanged. */
 static void read_time(const char *line, const char *name, int64_t *us) {
   line += strspn(line, " \t");
   size_t length = strlen(name);
@@ -42,8 +42,8 @@ static bool names_file(const char *line) {
   return !strncmp(line, "file", 4) && line[4] && strchr(" \t", line[4]);
 }
 
-/* Adds an entry for one more file of the list. The file begins where the one before it ends, if the directives state
- * that. */
+/* Adds an entry for one more file of the list. The file begins where the file before it ends, if the directives say
+ * where that is. Returns 0, or -1 if memory is short. */
 static int add_part(struct list_cuts *cuts) {
   struct list_part *parts = realloc(cuts->parts, (size_t)(cuts->count + 1) * sizeof *parts);
   if (!parts)
@@ -57,8 +57,8 @@ static int add_part(struct list_cuts *cuts) {
   return 0;
 }
 
-/* Fills in the entry of the last file. Where a file has a duration directive, FFmpeg uses that as its length, and not
- * outpoint minus inpoint. */
+/* Fills the entry of the list's last file from its directives. If there is a duration directive, FFmpeg uses that as
+ * the file's length, instead of outpoint minus inpoint. */
 static void take_directives(struct list_cuts *cuts, const struct directives *said) {
   bool both = said->inpoint != AV_NOPTS_VALUE && said->outpoint != AV_NOPTS_VALUE;
   struct list_part *part = cuts->count ? &cuts->parts[cuts->count - 1] : NULL;
@@ -96,8 +96,8 @@ void list_cuts_free(struct list_cuts *cuts) {
   *cuts = (struct list_cuts){0};
 }
 
-/* Returns the file of the list that begins at begin_us; NULL: none does. If the begin of a file is not known yet, this
- * file is the one: files are read one after the other. */
+/* Returns the file of the list that begins at begin_us; NULL: none does. Files are read one after the other, so a file
+ * whose begin is not known yet is taken to begin at begin_us. */
 static const struct list_part *find_part(struct list_cuts *cuts, int64_t begin_us) {
   for (int i = 0; i < cuts->count; i++) {
     struct list_part *part = &cuts->parts[i];
@@ -109,32 +109,50 @@ static const struct list_part *find_part(struct list_cuts *cuts, int64_t begin_u
   return NULL;
 }
 
-/* Returns a number that the demuxer attached to the packet, or AV_NOPTS_VALUE. */
+/* Returns the number that FFmpeg's demuxer has attached to a packet under this name; AV_NOPTS_VALUE: there is none. */
 static int64_t number_of(const AVDictionary *words, const char *name) {
   const AVDictionaryEntry *entry = av_dict_get(words, name, NULL, 0);
   return entry ? strtoll(entry->value, NULL, 10) : AV_NOPTS_VALUE;
 }
 
-static bool is_outside(struct list_cuts *cuts, const AVDictionary *words, int64_t at_us) {
-  int64_t begin_us = number_of(words, "lavf.concatdec.start_time");
-  int64_t length_us = number_of(words, "lavf.concatdec.duration");
-  const struct list_part *part = begin_us == AV_NOPTS_VALUE ? NULL : find_part(cuts, begin_us);
+/* True if the time is outside the part of its file that the list uses. begin_us, length_us: begin and length of the
+ * file, as FFmpeg's demuxer states them; each may be AV_NOPTS_VALUE. */
+static bool is_outside(struct list_cuts *cuts, int64_t begin_us, int64_t length_us, int64_t at_us) {
+  const struct list_part *part = cuts->any && begin_us != AV_NOPTS_VALUE ? find_part(cuts, begin_us) : NULL;
   if (!part)
     return false;
   return (part->begins && at_us < begin_us - slack_us) ||
          (part->ends && length_us != AV_NOPTS_VALUE && at_us >= begin_us + length_us - slack_us);
 }
 
+/* True for a packet that may be the only one of its file, because the file is a picture. (If other packets follow,
+ * their times show how long the first one is shown.) */
+static bool is_picture(const AVStream *stream, int64_t begin_us, int64_t at_us) {
+  const AVCodecDescriptor *codec = avcodec_descriptor_get(stream->codecpar->codec_id);
+  bool in_order = codec && !(codec->props & AV_CODEC_PROP_REORDER);
+  return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && in_order && begin_us == at_us;
+}
+
+/* Does what list_cuts_mark does. words: metadata that FFmpeg's demuxer has attached to the packet. */
+static void mark(struct list_cuts *cuts, const AVStream *stream, AVPacket *packet, const AVDictionary *words) {
+  int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+  int64_t begin_us = number_of(words, "lavf.concatdec.start_time");
+  int64_t length_us = number_of(words, "lavf.concatdec.duration");
+  int64_t at_us = av_rescale_q(stamp, stream->time_base, AV_TIME_BASE_Q);
+  if (is_outside(cuts, begin_us, length_us, at_us))
+    packet->flags |= AV_PKT_FLAG_DISCARD;
+  if (length_us != AV_NOPTS_VALUE && is_picture(stream, begin_us, at_us))
+    packet->duration = av_rescale_q(length_us, AV_TIME_BASE_Q, stream->time_base);
+}
+
 void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet) {
   AVDictionary *words = NULL;
   size_t size = 0;
   const uint8_t *data = av_packet_get_side_data(packet, AV_PKT_DATA_STRINGS_METADATA, &size);
-  int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
-  if (!cuts->any || !data || stamp == AV_NOPTS_VALUE)
+  bool timed = packet->pts != AV_NOPTS_VALUE || packet->dts != AV_NOPTS_VALUE;
+  if (!cuts->count || !data || !timed)
     return;
-  AVRational base = input->streams[packet->stream_index]->time_base;
-  if (av_packet_unpack_dictionary(data, size, &words) >= 0 &&
-      is_outside(cuts, words, av_rescale_q(stamp, base, AV_TIME_BASE_Q)))
-    packet->flags |= AV_PKT_FLAG_DISCARD;
+  if (av_packet_unpack_dictionary(data, size, &words) >= 0)
+    mark(cuts, input->streams[packet->stream_index], packet, words);
   av_dict_free(&words);
 }

@@ -19,19 +19,20 @@
 
 enum { CHUNK_HZ = 100, SLEEP_NS = 5000000, PROBE_US = 500000 };
 static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
-/* For this long listener_stop waits for the thread, which an input that does not answer may block. */
+/* longest time that listener_stop waits for the listener's thread, which an input that does not answer may block */
 static const int64_t leave_ns = 2000000000;
-/* The levels measured last are valid for this long; after that they are 0. */
+/* Time for which the levels measured last are valid, in nanoseconds; after that they are 0. */
 static const int64_t heard_ns = 300000000;
-/* Opening an input may take this many times params.read_timeout. */
+/* largest time for opening an input, as a multiple of params.read_timeout */
 static const double patience_to_open = 5;
-/* Packets sometimes come late and in groups, but never early. So if a packet comes later than expected, only this share
- * of the difference is added to its expected time. */
+/* Packets sometimes come late and in groups, but never early. So if a packet comes later than expected, only this
+ * fraction of the difference is added to its expected time. */
 static const double late_share = 0.02;
 static const double age_most_s = 2;
-/* A packet that is at least this late comes after a gap: it is placed at the time when it came. */
+/* A packet that is at least this many seconds late comes after a gap, and is taken to begin at the time of its
+ * arrival. */
 static const double gap_s = 1;
-/* A file that is this far behind its pace is not sped up; it continues from the current time. */
+/* A file that is read this many nanoseconds too late is not sped up; its pace counts from the current time again. */
 static const int64_t behind_ns = 500000000;
 
 struct listener {
@@ -39,7 +40,7 @@ struct listener {
   struct errand errand;
   atomic_bool stop;
 
-  /* Used by the listener's thread only. Times are those of platform_now_ns. */
+  /* The following fields are used by the listener's thread only. Times are those of platform_now_ns. */
   AVFormatContext *input;
   AVCodecContext *decoder;
   struct mono mono;
@@ -47,21 +48,24 @@ struct listener {
   AVPacket *packet;
   int stream;
   bool device, paced;
-  int64_t until_ns; /* when a blocking call is aborted; 0: never */
-  int64_t due_ns;   /* when the next sample is to be heard; 0: now */
-  int64_t came_ns;  /* when data came last */
+  int64_t until_ns; /* time at which a call that blocks will be aborted; 0: never */
+  int64_t due_ns;   /* time at which the next sample is due; 0: at once */
+  int64_t came_ns;  /* time when data came last from the input */
   double begins_s;  /* expected begin of the next packet, in seconds of platform_now_ns; 0: unknown */
-  bool heard;       /* something was heard since the input was opened */
-  bool told;        /* a line has said that the input is away */
+  bool heard;       /* true: the input has given sound since it was opened */
+  bool told;        /* true: a log line has said that the input is gone */
   bool told_end;
   int64_t again_ns;
   struct sound_levels levels;
 
   pthread_mutex_t lock;
-  /* Protected by lock. at_ns: platform_now_ns when values were measured. */
+  /* The following fields are protected by `lock`. at_ns: platform_now_ns when values were measured. */
+  struct sound_limits limits; /* what listener_limit was given last */
   double values[SOUND_VALUES];
   int64_t at_ns;
-  char away[LISTENER_REASON_MAX]; /* why nothing is heard; "": something is */
+  long onsets; /* number of onsets of the sound since the listener was started */
+  int64_t onset_ns;
+  char away[LISTENER_REASON_MAX]; /* why nothing is heard; "": something is heard */
 };
 
 static int is_interrupted(void *opaque) {
@@ -85,12 +89,12 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
   return error_set(err, STATUS_INPUT, "%s: %s", listener->params.input, ffmpeg_reason(code, reason));
 }
 
-/* Returns params.tap, or NULL after the stop was asked for: the tap may be closed by then. */
+/* Returns params.tap, or NULL after the listener was told to stop: the tap may be closed by then. */
 static struct sound_tap *tap_of(const struct listener *listener) {
   return atomic_load(&listener->stop) ? NULL : listener->params.tap;
 }
 
-/* --- opening --- */
+/* --- opening and closing the input and its decoder --- */
 
 static void close_input(struct listener *listener) {
   struct sound_tap *tap = tap_of(listener);
@@ -153,12 +157,19 @@ static int open_input(struct listener *listener, struct error *err) {
   return 0;
 }
 
-/* --- hearing --- */
+/* --- decoding and measuring the sound, and giving its packets to the tap --- */
 
-static void publish(struct listener *listener) {
+/* Stores the levels and the onset measured last, for listener_get and listener_get_onset. rest_s: seconds of samples
+ * that came together with those measured last, and follow them. */
+static void publish(struct listener *listener, double rest_s) {
   double values[SOUND_VALUES];
+  long onsets = listener->levels.onsets.count;
   sound_levels_get(&listener->levels, values);
   pthread_mutex_lock(&listener->lock);
+  if (onsets != listener->onsets)
+    listener->onset_ns = platform_now_ns() - (int64_t)((rest_s + listener->levels.onsets.since) * 1e9);
+  listener->onsets = onsets;
+  sound_levels_limit(&listener->levels, &listener->limits);
   memcpy(listener->values, values, sizeof values);
   listener->at_ns = platform_now_ns();
   pthread_mutex_unlock(&listener->lock);
@@ -206,9 +217,9 @@ static void hear(struct listener *listener, const float *samples, int count, int
     int part = count < most ? count : most;
     keep_pace(listener, (double)part / rate);
     sound_levels_take(&listener->levels, samples, part);
-    publish(listener);
     samples += part;
     count -= part;
+    publish(listener, listener->paced ? 0 : (double)count / rate);
   }
 }
 
@@ -220,8 +231,8 @@ static int mix(struct listener *listener) {
   return count;
 }
 
-/* Decodes a packet. Damage is skipped, and so is the empty packet at the end of a truncated file, which a decoder would
- * reject as a wrong call. */
+/* Decodes a packet. Damaged packets are skipped, and so is the empty packet at the end of a truncated file, for which a
+ * decoder would report a wrong call. Returns 0 or an FFmpeg error code. */
 static int decode(struct listener *listener, const AVPacket *packet) {
   if (packet && !packet->size)
     return 0;
@@ -233,16 +244,16 @@ static int decode(struct listener *listener, const AVPacket *packet) {
   return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
 }
 
-/* Returns how many seconds ago the sound of the packet was captured, by the packet's timestamp; 0: unknown. Only ALSA's
- * timestamps tell this. */
+/* Returns the seconds since the sound of the packet was captured, computed from the packet's timestamp; 0: unknown.
+ * Only ALSA's timestamps are times of capture. */
 static double stamped_age(const struct listener *listener) {
   double age = (double)(av_gettime() - listener->packet->pts) * 1e-6;
   bool stamps = !strcmp(listener->input->iformat->name, "alsa") && listener->packet->pts != AV_NOPTS_VALUE;
   return stamps && age > 0 && age < age_most_s ? age : 0;
 }
 
-/* Returns when the sound of a packet that lasts `seconds` began, in seconds of platform_now_ns. The input's own clock
- * drifts, and its packets come in groups. */
+/* Returns when the sound of a packet that lasts `seconds` began, in seconds of platform_now_ns. A packet's own
+ * timestamp is not used for this: the input's clock drifts, and its packets come in groups. */
 static double place(struct listener *listener, double seconds) {
   int64_t now_ns = platform_now_ns(), due_ns = listener->due_ns;
   double age = stamped_age(listener);
@@ -271,8 +282,8 @@ static void give(struct listener *listener, AVPacket *packet) {
   sound_tap_put(tap, listener->input, packet, at - (double)packet->pts * tick);
 }
 
-/* Waits for 5 ms after a read that gave no packet, as a device's may. Returns 0, or -1 with err if nothing has come for
- * params.read_timeout. */
+/* Waits for 5 ms after a read that gave no packet, as reads from a device may. Returns 0, or -1 with err if no packet
+ * has come for params.read_timeout. */
 static int wait_for_more(struct listener *listener, struct error *err) {
   double silent_s = (double)(platform_now_ns() - listener->came_ns) * 1e-9, most_s = listener->params.read_timeout;
   if (most_s > 0 && silent_s > most_s)
@@ -307,9 +318,10 @@ static int listen(struct listener *listener, struct error *err) {
   return code < 0 && code != AVERROR_EOF ? refuse(listener, code, err) : 0;
 }
 
-/* --- the thread --- */
+/* --- the listener's thread: opens the input, and opens it again if it fails --- */
 
-/* Logs once that the input is away, with the reason. A file that ends (why NULL) is not away; it begins again. */
+/* Logs once that the input has failed, with the reason. why NULL: the input has ended and will be opened again; that,
+ * too, is logged once. Except after the end of a file, listener_is_away is true from now on. */
 static void tell(struct listener *listener, const struct error *why) {
   if (why)
     set_away(listener, why->message);
@@ -327,8 +339,8 @@ static void tell(struct listener *listener, const struct error *why) {
              option(listener), listener->params.input);
 }
 
-/* Waits before the input is opened again; not for a file that gave sound, which is repeated at once. The pause doubles,
- * up to 5 s, as long as nothing is heard. */
+/* Waits before the input is opened again. The pause doubles, up to 5 s, as long as the input gives no sound. A file
+ * that gave sound is repeated at once, without a pause. */
 static void wait_a_while(struct listener *listener) {
   int64_t twice = 2 * listener->again_ns;
   bool at_once = listener->heard && listener->paced;
@@ -364,6 +376,7 @@ int listener_start(struct listener **out, const struct listener_params *params, 
   if (!listener)
     return error_set(err, STATUS_FAILED, "no memory for sound");
   listener->params = *params;
+  listener->limits = (struct sound_limits)SOUND_LIMITS_DEFAULTS;
   platform_lock_init(&listener->lock);
   listener->frame = av_frame_alloc();
   listener->packet = av_packet_alloc();
@@ -387,6 +400,20 @@ void listener_get(struct listener *listener, double values[SOUND_VALUES]) {
   pthread_mutex_unlock(&listener->lock);
 }
 
+void listener_limit(struct listener *listener, const struct sound_limits *limits) {
+  pthread_mutex_lock(&listener->lock);
+  listener->limits = *limits;
+  pthread_mutex_unlock(&listener->lock);
+}
+
+long listener_get_onset(struct listener *listener, int64_t *at_ns) {
+  pthread_mutex_lock(&listener->lock);
+  long onsets = listener->onsets;
+  *at_ns = listener->onset_ns;
+  pthread_mutex_unlock(&listener->lock);
+  return onsets;
+}
+
 bool listener_is_away(struct listener *listener, char reason[LISTENER_REASON_MAX]) {
   pthread_mutex_lock(&listener->lock);
   bool away = *listener->away != 0;
@@ -401,5 +428,6 @@ void listener_stop(struct listener **pointer) {
     return;
   *pointer = NULL;
   atomic_store(&listener->stop, true);
-  errand_leave(&listener->errand, leave_ns, listener_free); /* the thread may be blocked in a call to a sound server */
+  /* a call to a sound server may block the listener's thread for ever, so the wait for its end is limited */
+  errand_leave(&listener->errand, leave_ns, listener_free);
 }

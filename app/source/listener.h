@@ -1,8 +1,10 @@
-/* Reads an input with sound on a thread of its own, and measures its levels at each moment. A file is heard at its own
- * pace and repeated; of a device or stream the levels are those of the newest samples. If the input fails, it is opened
- * again and again, and one line says so. */
+/* Reads an input with sound on a thread of its own, and measures the levels of the sound at each moment. A file is
+ * played at its own pace and repeated; of a device or stream the newest samples are measured. If the input fails, it is
+ * opened again and again, and one log line says so. */
 #ifndef APP_SOURCE_LISTENER_H
 #define APP_SOURCE_LISTENER_H
+
+#include <stdint.h>
 
 #include "app/source/sound_levels.h"
 #include "unet/base/error.h"
@@ -15,22 +17,32 @@ enum { LISTENER_REASON_MAX = 160 };
 struct sound_tap;
 
 struct listener_params {
-  const char *input;     /* a file, URL or FFmpeg device; must outlive each listener, even one that was left running */
-  double read_timeout;   /* seconds without sound after which a stream is opened again; 0: none */
-  const struct log *log; /* neither log nor tap is used after listener_stop */
-  const char *option;    /* the option that messages name; NULL: --sound */
-  /* gets the packets of sound, with the time at which each is heard (platform_now_ns in seconds) as position; NULL:
-   * none */
+  /* a file, URL or FFmpeg device; must outlive each listener, even one whose thread listener_stop left running */
+  const char *input;
+  /* seconds without sound after which a stream is opened again; 0: it is never opened again for that reason */
+  double read_timeout;
+  const struct log *log; /* log for messages; log and tap are not used after listener_stop */
+  const char *option;    /* the command-line option that error messages name; NULL: --sound */
+  /* gets the input's packets of sound; the position of each is the time at which it is heard (platform_now_ns in
+   * seconds); NULL: the packets are not kept */
   struct sound_tap *tap;
 };
 
-/* Starts the thread, which opens the input. Returns 0, or -1 with err. */
+/* Starts the listener's thread, which opens the input. Returns 0, or -1 with err. */
 int listener_start(struct listener **listener, const struct listener_params *params, struct error *err);
-/* Returns the current levels; zeros while there is no sound. Callable from any thread. */
+/* Sets the limits of the frequency bands, and for how long SOUND_ONSET stays 1. Callable from any thread. */
+void listener_limit(struct listener *listener, const struct sound_limits *limits);
+/* Returns the present sound levels; zeros while there is no sound. Callable from any thread. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
-/* True, with the reason, if nothing is heard because the input is gone or not there yet. Callable from any thread. */
+/* Returns how many onsets of the sound there were so far, and stores the time of the last one (platform_now_ns): of a
+ * file the time at which it is heard; of a device or stream the time at which the samples came, less the time from the
+ * onset to the last of these samples. Callable from any thread. */
+long listener_get_onset(struct listener *listener, int64_t *at_ns);
+/* True if nothing is heard because the input has failed, has ended, or could not be opened. reason says why; "" if the
+ * result is false. Callable from any thread. */
 bool listener_is_away(struct listener *listener, char reason[LISTENER_REASON_MAX]);
-/* Ends the thread. If its input blocks it for more than two seconds, it is left running. Stores NULL; accepts NULL. */
+/* Ends the listener's thread and frees the listener; *listener becomes NULL. A thread that its input blocks for more
+ * than two seconds is left running. Does nothing if *listener is NULL. */
 void listener_stop(struct listener **listener);
 
 #endif

@@ -21,8 +21,8 @@ enum picture_state { PICTURE_WAITS, PICTURE_SENT, PICTURE_GIVEN, PICTURE_MISSING
 
 struct picture_file {
   char *path;
-  int number; /* number in the file's name, if pictures->numbered is true */
-  int64_t time;
+  int number;   /* number in the picture's file name; valid if pictures->numbered is true */
+  int64_t time; /* the picture's place in the sequence, from 0 (pts of its packet, see pictures_read) */
   enum picture_state state;
 };
 
@@ -32,11 +32,11 @@ struct pictures {
   size_t number_at; /* offset of the number in each path */
   struct picture_file *files;
   size_t count, capacity, next;
-  /* place in the sequence (from 0) of the picture that the decoder gave last; -1: none */
+  /* place in the sequence (from 0) of the picture that the decoder gave last; -1: it has given none yet */
   int64_t newest;
   enum AVCodecID codec;          /* codec of the picture that was read last */
   struct source_options options; /* the options to open one picture */
-  char *wishes;                  /* the string that options.input_options points to; owned */
+  char *wishes;                  /* the string that options.input_options points to; freed with this struct */
 };
 
 static int no_memory(struct error *err) {
@@ -88,7 +88,7 @@ bool pictures_unmark_glob(const char *path, char *globbed, size_t size) {
   return marked;
 }
 
-/* Finds the last digits of a name, before its extension. Returns false if there are none. */
+/* Finds the last digits of a name, before its extension. Returns false if there are none, or more than nine. */
 static bool find_last_digits(const char *path, size_t *begin, size_t *end) {
   const char *name = text_last_part(path), *dot = strrchr(name, '.'), *to = dot ? dot : name + strlen(name);
   while (to > name && !isdigit((unsigned char)to[-1]))
@@ -108,7 +108,7 @@ static bool is_alike(const char *path, const char *other) {
          begin == other_begin && !memcmp(path, other, begin) && !strcmp(path + end, other + other_end);
 }
 
-/* --- the list --- */
+/* --- the list of the sequence's pictures --- */
 
 static int add_file(struct pictures *pictures, const char *path, int number) {
   if (pictures->count == pictures->capacity) {
@@ -127,7 +127,7 @@ static int add_file(struct pictures *pictures, const char *path, int number) {
 
 struct listing {
   struct pictures *pictures;
-  long first; /* pictures with a lower number are left out of the list */
+  long first; /* least number: pictures with a lower one are left out of the list */
 };
 
 static int take_name(void *opaque, const char *path) {
@@ -148,7 +148,7 @@ static int compare_numbers(const void *one, const void *other) {
   return a < b ? -1 : a > b;
 }
 
-/* Numbers the files of a glob, if their names differ in one number only. */
+/* Sets the numbers of a glob's files, if the names differ only in one number. Returns false if they do not. */
 static bool number_names(struct pictures *pictures) {
   size_t begin, end;
   for (size_t i = 0; i < pictures->count; i++) {
@@ -173,15 +173,15 @@ static void order(struct pictures *pictures) {
         pictures->is_glob ? (int64_t)i : (int64_t)pictures->files[i].number - pictures->files[0].number;
 }
 
-/* --- kinds of spec --- */
+/* --- finding out if a spec names a sequence, and opening it --- */
 
 static const char *value_of(const AVDictionary *wishes, const char *key) {
   const AVDictionaryEntry *entry = av_dict_get(wishes, key, NULL, 0);
   return entry ? entry->value : NULL;
 }
 
-/* Stores the glob that finds the pictures, of at most `size` bytes. Returns false if path is no sequence, or FFmpeg's
- * own demuxer must read it. */
+/* Stores the glob that finds the pictures of a sequence, of at most `size` bytes. Returns false if path names no
+ * sequence, or FFmpeg's own demuxer must read the sequence. */
 static bool find_pattern(struct pictures *pictures, const char *path, const AVDictionary *wishes, char *globbed,
                          size_t size) {
   const char *kind = value_of(wishes, "pattern_type");
@@ -206,13 +206,15 @@ static bool is_image2(const char *spec, const struct source_options *options) {
   if (options->input_format)
     return !strcmp(options->input_format, "image2");
   format = ffmpeg_format_by_name(spec);
-  if (av_match_ext(spec, "gif")) /* a file of each picture, unless a file has this very name */
+  /* FFmpeg reads a GIF's name with a place for a number as a sequence of pictures, unless a file with exactly this name
+   * exists */
+  if (av_match_ext(spec, "gif"))
     return av_filename_number_test(file_path(spec)) && !is_there(file_path(spec));
   return format && !strcmp(format->name, "image2");
 }
 
-/* Stores in pictures->options the user's options with which each picture is opened, without those about the sequence as
- * a whole. Returns 0, or -1 without memory. */
+/* Stores in pictures->options the user's options with which each picture is opened, without the options that concern
+ * the sequence as a whole. Returns 0, or -1 without memory. */
 static int keep_wishes(struct pictures *pictures, AVDictionary **wishes) {
   static const char *const of_list[] = {"start_number", "start_number_range"};
   for (size_t i = 0; i < sizeof of_list / sizeof *of_list; i++)
@@ -220,8 +222,27 @@ static int keep_wishes(struct pictures *pictures, AVDictionary **wishes) {
   if (av_dict_set(wishes, "pattern_type", "none", 0) < 0 ||
       av_dict_get_string(*wishes, &pictures->wishes, '=', ':') < 0)
     return -1;
+  pictures->options.repeat = 0;
   pictures->options.input_format = "image2";
   pictures->options.input_options = pictures->wishes;
+  return 0;
+}
+
+/* Adds all pictures to the list again for each further pass (--repeat), with places and numbers that go on. Leaves out
+ * passes whose numbers would exceed INT_MAX. Returns 0, or -1 without memory. */
+static int repeat_files(struct pictures *pictures) {
+  size_t once = pictures->count;
+  int64_t places = once ? pictures_end(pictures) : 0;
+  for (int pass = 1; pass < pictures->options.repeat && once; pass++) {
+    int64_t shift = pass * places;
+    if (pictures->files[once - 1].number + shift > INT_MAX)
+      return 0;
+    for (size_t i = 0; i < once; i++) {
+      if (add_file(pictures, pictures->files[i].path, pictures->files[i].number + (int)shift))
+        return -1;
+      pictures->files[pictures->count - 1].time = pictures->files[i].time + shift;
+    }
+  }
   return 0;
 }
 
@@ -231,7 +252,7 @@ static int list_files(struct pictures *pictures, const char *globbed, const char
     return -1;
   if (pictures->count)
     order(pictures);
-  return 0;
+  return repeat_files(pictures);
 }
 
 int source_pictures_open(struct pictures **out, const char *spec, const struct source_options *options,
@@ -276,9 +297,10 @@ void source_pictures_close(struct pictures **pointer) {
   free(pictures);
 }
 
-/* --- reading --- */
+/* --- reading pictures, and finding them by place and number --- */
 
-/* Opens a picture's file as ffmpeg_open_input does. FFmpeg takes the codec from the name; the content counts more. */
+/* Opens a picture's file as ffmpeg_open_input does. The codec is set by the file's content, because FFmpeg alone would
+ * go by the file's name. */
 static int open_file(const struct pictures *pictures, const struct picture_file *file, AVFormatContext **input,
                      struct error *err) {
   char url[PATH_MAX + 8];
@@ -311,7 +333,7 @@ int pictures_open_first(struct pictures *pictures, AVFormatContext **input, stru
 
 void pictures_describe(const struct pictures *pictures, AVStream *stream) {
   stream->nb_frames = (int64_t)pictures->count;
-  stream->duration = pictures->files[pictures->count - 1].time + 1;
+  stream->duration = pictures_end(pictures);
 }
 
 /* Reads a picture as a packet. Returns 0 or an FFmpeg code. */
@@ -335,9 +357,19 @@ enum AVCodecID pictures_codec(const struct pictures *pictures) {
   return pictures->codec;
 }
 
+long pictures_number_at(const struct pictures *pictures, int64_t place) {
+  return (long)place + (pictures->numbered ? pictures->files[0].number : 0);
+}
+
+bool pictures_are_wanted(const struct source_options *options, long number) {
+  return options->step <= 1 || (number - options->step_from) % options->step == 0;
+}
+
 int pictures_read(struct pictures *pictures, AVPacket *packet) {
   while (pictures->next < pictures->count) {
     struct picture_file *file = &pictures->files[pictures->next++];
+    if (!pictures_are_wanted(&pictures->options, pictures_number_at(pictures, file->time)))
+      continue;
     int code = read_file(pictures, file, packet);
     if (code == AVERROR(ENOMEM))
       return code;
@@ -356,7 +388,7 @@ int pictures_read(struct pictures *pictures, AVPacket *packet) {
   return AVERROR_EOF;
 }
 
-/* Returns the index of the first picture at or after this time; pictures->count if there is none. */
+/* Returns the index of the first picture at place `time` of the sequence or later; pictures->count if there is none. */
 static size_t find_time(const struct pictures *pictures, int64_t time) {
   size_t low = 0, high = pictures->count;
   while (low < high) {
@@ -394,15 +426,14 @@ bool pictures_number(const struct pictures *pictures, int64_t time, int *number)
   return true;
 }
 
-/* Returns the sequence's pictures per second. */
-static AVRational rate_of(const struct source_options *options) {
+AVRational pictures_rate(const struct source_options *options) {
   AVDictionary *wishes = NULL;
   char text[64] = "25";
   AVRational rate = {25, 1};
   if (options->input_options)
     av_dict_parse_string(&wishes, options->input_options, "=", ":", 0);
   if (options->fps > 0)
-    snprintf(text, sizeof text, "%.6f", options->fps);
+    snprintf(text, sizeof text, "%.17g", options->fps);
   const char *wish = options->fps > 0 ? NULL : value_of(wishes, "framerate");
   if (av_parse_video_rate(&rate, wish ? wish : text) < 0)
     rate = (AVRational){25, 1};
@@ -413,7 +444,7 @@ static AVRational rate_of(const struct source_options *options) {
 /* Computes the part of the sequence that --start and --duration select, by the rules of source_ffmpeg.c. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last) {
-  AVRational tick = av_inv_q(rate_of(options));
+  AVRational tick = av_inv_q(pictures_rate(options));
   int64_t begin = av_rescale_q((int64_t)(options->start * AV_TIME_BASE), AV_TIME_BASE_Q, tick);
   int64_t end = pictures_end_of_part(begin, options->duration, tick);
   size_t from = find_time(pictures, begin), to = find_time(pictures, end);
@@ -426,21 +457,38 @@ bool pictures_part(const struct pictures *pictures, const struct source_options 
   return true;
 }
 
+int64_t pictures_end(const struct pictures *pictures) {
+  return pictures->files[pictures->count - 1].time + 1;
+}
+
+int64_t pictures_place(const struct pictures *pictures, long number) {
+  int64_t place = pictures->numbered ? (int64_t)number - pictures->files[0].number : number;
+  return place > 0 ? place : 0;
+}
+
+bool pictures_after(const struct pictures *pictures, int64_t from, long count, int64_t *place) {
+  size_t i = find_time(pictures, from);
+  if ((size_t)count >= pictures->count - i)
+    return false;
+  *place = pictures->files[i + (size_t)count].time;
+  return true;
+}
+
 int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick) {
   return duration > 0 ? begin + (int64_t)ceil(duration / av_q2d(tick) - 1e-6) : INT64_MAX;
 }
 
-/* --- missing pictures --- */
+/* --- messages about missing and damaged pictures --- */
 
-/* File names joined to a text for one message, which takes no more when `text` is full. */
+/* A list of file names for a message; names for which `text` has no room are only counted. */
 struct names {
   char text[180];
   size_t used;
   long untold;
 };
 
-/* Adds a run of pictures with consecutive numbers to the text. first, last: names of the run's first and last file.
- * count: number of its pictures. */
+/* Adds missing or damaged pictures at consecutive places of the sequence to the message. first, last: names of the
+ * first and the last file. count: number of pictures. */
 static void tell(struct names *names, const char *first, const char *last, long count) {
   char words[2 * PATH_MAX];
   int length = snprintf(words, sizeof words, "%s%s%s%s", names->used ? ", " : "", first,
@@ -480,7 +528,8 @@ static void tell_numbers(const struct pictures *pictures, struct names *names, i
   tell(names, short_name(pictures, paths[0]), short_name(pictures, paths[1]), (long)(last - first + 1));
 }
 
-/* Returns the end of the run that begins at `begin`: pictures with the same error whose numbers follow each other. */
+/* Returns the index after the last of the pictures from index `begin` on that have the same error and are at
+ * consecutive places of the sequence. */
 static size_t end_of_row(const struct pictures *pictures, size_t begin, size_t end,
                          bool (*is_wrong)(const struct pictures *, const struct picture_file *)) {
   size_t i = begin + 1;
@@ -512,22 +561,38 @@ static void tell_damaged(const struct pictures *pictures, size_t begin, size_t e
   }
 }
 
-/* Names the missing pictures. For a glob, only files that were there when it was listed can be missing. */
+/* Adds to the message the pictures from place `first` to place `last` (places in the sequence, from 0). None of them
+ * has a file. Pictures that --step leaves out are not added. */
+static void tell_gap(const struct pictures *pictures, struct names *names, int64_t first, int64_t last) {
+  const struct source_options *options = &pictures->options;
+  if (options->step <= 1) {
+    tell_numbers(pictures, names, first, last);
+    return;
+  }
+  for (int64_t from = first, to; from <= last; from = to + 1) {
+    for (to = from; to <= last && pictures_are_wanted(options, pictures_number_at(pictures, to)); to++) {
+    }
+    tell_numbers(pictures, names, from, to - 1);
+  }
+}
+
+/* Adds the missing pictures from place `begin` on and before place `end` to the message. For a glob, only files that
+ * existed when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* pictures with a lower number exist, or have been named in the message */
+  int64_t from = begin; /* place after the last picture that exists; at first `begin` */
   for (size_t i = find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;
     if (pictures->is_glob && missing)
       tell(names, short_name(pictures, file->path), "", 1);
     if (!pictures->is_glob && !missing)
-      tell_numbers(pictures, names, from, file->time - 1);
+      tell_gap(pictures, names, from, file->time - 1);
     if (!missing)
       from = file->time + 1;
   }
   int64_t last = pictures->files[pictures->count - 1].time + 1;
   if (!pictures->is_glob)
-    tell_numbers(pictures, names, from, (end < last ? end : last) - 1);
+    tell_gap(pictures, names, from, (end < last ? end : last) - 1);
 }
 
 int pictures_check(const struct pictures *pictures, int64_t begin, int64_t end, bool ended, struct error *err) {

@@ -17,46 +17,64 @@ struct pictures;
  * the user's options need FFmpeg's own demuxer. Returns 0, or -1 with err if memory is short. */
 int source_pictures_open(struct pictures **pictures, const char *spec, const struct source_options *options,
                          struct error *err);
-void source_pictures_close(struct pictures **pictures); /* stores NULL; accepts NULL */
+/* Frees the pictures; *pictures becomes NULL; does nothing if it is NULL. */
+void source_pictures_close(struct pictures **pictures);
 
-/* Opens the first picture of the sequence that can be read, or the first of all if none can, as an FFmpeg input: from
- * it the pictures' format is found. The caller closes *input. Returns 0, or -1 with err. */
+/* Opens the first readable picture of the sequence, or the very first one if none can be read, as an FFmpeg input whose
+ * stream describes the pictures' format. The caller closes *input. Returns 0, or -1 with err. */
 int pictures_open_first(struct pictures *pictures, AVFormatContext **input, struct error *err);
 /* Stores the number of pictures and the sequence's length in the stream of the input that pictures_open_first
  * opened. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
-/* Reads the next readable picture, as a packet of stream 0. Its pts is its place in the sequence: the number in its
- * name minus the first picture's number; for a glob its index in the list. Returns 0 or an FFmpeg code, at the end
- * AVERROR_EOF. */
+/* Reads the next readable picture, as a packet of stream 0. The packet's pts is the picture's place in the sequence:
+ * the number in the picture's file name minus that of the first picture or, for a glob, the index in the list. Returns
+ * 0 or an FFmpeg code, at the end AVERROR_EOF. */
 int pictures_read(struct pictures *pictures, AVPacket *packet);
 /* Returns the codec of the picture that was read last, by its content: a name may end in .png and hold a JPEG. */
 enum AVCodecID pictures_codec(const struct pictures *pictures);
+/* Returns the number by which --range and --shard name the picture at this place (packet.pts): the place plus the
+ * number in the first picture's name or, if names have no numbers, the place. This is the inverse of pictures_place. */
+long pictures_number_at(const struct pictures *pictures, int64_t place);
+/* True if the options (step, step_from) ask for the picture of this number; pictures_read leaves out the others. */
+bool pictures_are_wanted(const struct source_options *options, long number);
 /* Makes the first picture at or after this place (as in pictures_read) the next one to be read. */
 void pictures_seek(struct pictures *pictures, int64_t time);
-/* Notes that the decoder has given the picture with this pts. */
+/* Records that the decoder has given out the picture with this pts. */
 void pictures_note_given(struct pictures *pictures, int64_t time);
 
-/* True if the picture of this time has a number in its name, which is stored in *number. */
+/* True if the picture at this place (packet.pts) has a number in its name, which is stored in *number. */
 bool pictures_number(const struct pictures *pictures, int64_t time, int *number);
 /* Finds the numbers of the first and last picture in the part that options ask for, which has at most `most` pictures
- * (0: no limit). Returns false if it has no pictures, or they have no numbers. */
+ * (0: no limit). Returns false if that part has no pictures, or the pictures have no numbers. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last);
 /* Returns the end, as a number of ticks, of a part of the sequence that begins at `begin` and lasts `duration` seconds
  * (0: to the end of the sequence). */
 int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick);
+/* Returns the sequence's pictures per second. */
+AVRational pictures_rate(const struct source_options *options);
+/* Returns the place (packet.pts) after that of the last picture. */
+int64_t pictures_end(const struct pictures *pictures);
+/* Returns the place (packet.pts) of the picture with this number, which need not exist; at least 0. If names have no
+ * numbers, the place is `number` itself. */
+int64_t pictures_place(const struct pictures *pictures, long number);
+/* Stores the place of the picture that is `count` pictures after the first one at or after place `from`. Returns false
+ * if the sequence has too few. */
+bool pictures_after(const struct pictures *pictures, int64_t from, long count, int64_t *place);
 
-/* Checks that all pictures from `begin` on and before `end` existed and were decoded. Returns 0, or -1 with err, which
- * names the others. ended: the decoder has given out all that it held. */
+/* Checks that all pictures from place `begin` on and before place `end` existed and were decoded. Returns 0, or -1 with
+ * err, which names the missing and damaged pictures. ended: true: the decoder has given out all pictures that it
+ * held. */
 int pictures_check(const struct pictures *pictures, int64_t begin, int64_t end, bool ended, struct error *err);
 
 /* --- names with a number in them --- */
 
-/* Writes a glob that matches all names of the pattern, and some others. number_at: offset of the number in them.
- * Returns false if size is too small. */
+/* Writes a glob that matches all names of the pattern, and some others. number_at: gets the offset of the number in
+ * these names. Returns false if the glob needs more than `size` bytes. */
 bool pictures_glob(const char *pattern, char *globbed, size_t size, size_t *number_at);
-/* Returns the number for which the pattern gives this path; -1: there is none. */
+/* Returns the number that makes the pattern equal to this path when it replaces the pattern's %d; -1: there is none.
+ * number_at: offset of the number in the path, from pictures_glob. */
 long pictures_number_of(const char *path, const char *pattern, size_t number_at);
 /* True if path is a glob as FFmpeg's demuxer of pictures writes it ("%*"). Stores it as an ordinary glob. */
 bool pictures_unmark_glob(const char *path, char *globbed, size_t size);

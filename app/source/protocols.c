@@ -12,10 +12,10 @@
 #include "app/platform/app_platform.h"
 #include "app/source/device_wishes.h"
 
-#define INSIDE "crypto,data" /* FFmpeg's protocols whose URLs contain another URL or the data itself */
+#define INSIDE "crypto,data" /* FFmpeg's protocols whose URLs contain another URL, or the data instead of an address */
 #define WEB "http,https,httpproxy,tls,tcp," INSIDE
 
-/* URL schemes whose inputs need further protocols of FFmpeg. */
+/* URL schemes whose inputs need further FFmpeg protocols besides their own. */
 static const struct {
   const char *scheme, *needs;
 } needs[] = {
@@ -50,7 +50,8 @@ static const struct {
     {"rtmpts", "ffrtmphttp," WEB},
 };
 
-/* Protocols around another URL, which the user typed as well: "cache:http://...", "crypto+file:...". */
+/* Protocols whose URLs contain another URL, so that the user has typed both schemes: "cache:http://...",
+ * "crypto+file:...". */
 static const char *const wrappers[] = {"async", "cache", "crypto"};
 
 static bool is_wrapper(const char *scheme) {
@@ -60,7 +61,8 @@ static bool is_wrapper(const char *scheme) {
   return false;
 }
 
-/* Splits a URL into its scheme ("file" for a path, even with colons in it) and the rest, which is returned. */
+/* Stores the URL's scheme, and returns the rest of the URL. If the URL does not begin with letters or digits and a ':',
+ * it is a path: the scheme is "file", and the rest is the whole URL. */
 static const char *split(const char *url, char scheme[32]) {
   size_t length = strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
   bool named = url[length] == ':' || (url[length] == ',' && !strncmp(url, "subfile", length)) ||
@@ -96,7 +98,7 @@ const char *protocols_for_pipe(void) {
   return INSIDE;
 }
 
-/* Returns the path in a file's URL; NULL: the URL is no file's. */
+/* Returns the path in a URL of a local file; NULL: the URL names no local file. */
 static const char *path_of(const char *url) {
   char scheme[32];
   const char *rest = split(url, scheme);
@@ -163,13 +165,14 @@ int protocols_open_below(AVFormatContext *input, AVIOContext **io, const char *u
 }
 
 static uint64_t number_of(const char *url) {
-  uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+  uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, a hash of the URL */
   for (; *url; url++)
     hash = (hash ^ (unsigned char)*url) * UINT64_C(1099511628211);
   return hash;
 }
 
-/* True if one more URL may be opened. A list may name the same one several times, once for each sound track. */
+/* True if this URL may be opened: OPENINGS_MAX times any URL may be opened, and OPENINGS_SAME_MAX times the same one,
+ * since a playlist may name the same URL for each sound track. Counts the opening. */
 static bool may_open(struct openings *openings, const char *url) {
   uint64_t number = number_of(url);
   int same = 0;
@@ -200,7 +203,7 @@ void openings_end(const struct openings *openings, AVFormatContext *input) {
   input->io_open = openings->open;
 }
 
-static bool is_playlist(const AVInputFormat *format) {
+bool protocols_is_playlist(const AVInputFormat *format) {
   static const char *const playlists[] = {"hls", "dash", "concat", "sdp", "imf"};
   for (size_t i = 0; format && i < sizeof playlists / sizeof *playlists; i++)
     if (!strcmp(format->name, playlists[i]))
@@ -216,13 +219,13 @@ char *protocols_formats_within(const AVInputFormat *format) {
   av_bprint_init(&list, 0, AV_BPRINT_SIZE_UNLIMITED);
   av_bprintf(&list, "%s", format->name);
   while ((other = av_demuxer_iterate(&state)))
-    if (!is_playlist(other) && !device_is_input(other))
+    if (!protocols_is_playlist(other) && !device_is_input(other))
       av_bprintf(&list, ",%s", other->name);
   return av_bprint_finalize(&list, &names) < 0 ? NULL : names;
 }
 
 const char *protocols_hint(const AVInputFormat *format) {
-  if (is_playlist(format))
+  if (protocols_is_playlist(format))
     return "; a playlist in a file may only name files beside it, one from a pipe nothing, unless --input-options "
            "protocol_whitelist=... allows it";
   return "";

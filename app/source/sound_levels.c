@@ -2,21 +2,30 @@
 
 #include <math.h>
 
-static const double bass_below = 200, treble_above = 2500;                     /* limits of the bands in Hz */
-static const double level_s = 0.03, onset_s = 0.03, mean_s = 1, beat_s = 0.12; /* time constants in seconds */
-static const double louder_s = 0.5, quieter_s = 15;                            /* time constants of the gain */
+/* The limits of bands lie below this part of the sample rate, because no filter can be above half of it. */
+static const double frequency_most = 0.45;
+/* time constants in seconds: of the levels, of the short and the long average by which onsets are found, and of the
+ * beat's fall */
+static const double level_s = 0.03, onset_s = 0.03, mean_s = 1, beat_s = 0.12;
+/* time constants of the gain in seconds: when sound becomes louder, and when it becomes quieter */
+static const double louder_s = 0.5, quieter_s = 15;
 static const double hops_a_second = 200;
 /* Power, relative to full scale, below which the gain does not rise further, so that faint noise is not taken for
  * sound. */
 static const double faint = 1e-5;
-/* The level of a band is relative to at least this share of the whole sound's loudest power: other bands leak into a
- * quiet one. */
+/* The level of a frequency band is measured relative to the band's own loudest power, but at least to this fraction of
+ * the whole sound's loudest power, because other bands leak into a quiet one. */
 static const double band_least = 0.01;
-static const double beat_over_mean = 2.5, beat_least = 0.05, beats_apart_s = 0.25;
-/* Values below this are set to 0, so that silence gives exact zeros. */
+/* An onset begins where power is this many times its mean, and the next one can begin only after power was below
+ * onset_ends times its mean: the power of a tone that goes on ripples around the first limit as the mean rises. Power
+ * below onset_least times the loudest recent power is no onset. */
+static const double onset_begins = 2.5, onset_ends = 1.5, onset_least = 0.05;
+/* Shortest time between two beats, and between two onsets of the whole sound. */
+static const double beats_apart_s = 0.25, onsets_apart_s = 0.12;
+/* Levels below this value are set to 0, so that silence gives exact zeros. */
 static const double least_value = 1e-3;
 
-/* --- filters: two Butterworth filters of second order in a row --- */
+/* --- filters that split sound into bands, each two Butterworth filters of second order in a row --- */
 
 static void design(struct sound_filter *filter, bool high, double rate, double frequency) {
   double k = tan(M_PI * frequency / rate), norm = 1 / (1 + M_SQRT2 * k + k * k);
@@ -39,17 +48,34 @@ static double pass_twice(struct sound_filter *pair, double x) {
   return pass(&pair[1], pass(&pair[0], x));
 }
 
-void sound_levels_begin(struct sound_levels *levels, double rate) {
-  *levels = (struct sound_levels){.rate = rate, .hop = (int)fmax(1, rate / hops_a_second), .since_beat = 1};
+static void design_filters(struct sound_levels *levels) {
+  double most = frequency_most * levels->rate, low = fmin(levels->limits.bass_below, most),
+         high = fmin(fmax(levels->limits.treble_above, low), most);
   for (int i = 0; i < 2; i++) {
-    design(&levels->filter[i], false, rate, bass_below);
-    design(&levels->filter[2 + i], false, rate, treble_above);
-    design(&levels->filter[4 + i], true, rate, bass_below);
-    design(&levels->filter[6 + i], true, rate, treble_above);
+    design(&levels->filter[i], false, levels->rate, low);
+    design(&levels->filter[2 + i], false, levels->rate, high);
+    design(&levels->filter[4 + i], true, levels->rate, low);
+    design(&levels->filter[6 + i], true, levels->rate, high);
   }
 }
 
-/* --- gain and beat --- */
+void sound_levels_begin(struct sound_levels *levels, double rate) {
+  *levels = (struct sound_levels){.rate = rate,
+                                  .limits = SOUND_LIMITS_DEFAULTS,
+                                  .hop = (int)fmax(1, rate / hops_a_second),
+                                  .beats.since = 1,
+                                  .onsets.since = 1};
+  design_filters(levels);
+}
+
+void sound_levels_limit(struct sound_levels *levels, const struct sound_limits *limits) {
+  bool same = levels->limits.bass_below == limits->bass_below && levels->limits.treble_above == limits->treble_above;
+  levels->limits = *limits;
+  if (!same)
+    design_filters(levels);
+}
+
+/* --- the gain, which makes levels relative to the loudest sound of the last seconds, and beats --- */
 
 static double share(double step_s, double constant_s) {
   return 1 - exp(-step_s / constant_s);
@@ -62,18 +88,27 @@ static void follow_gain(struct sound_levels *levels, double step_s) {
   }
 }
 
-static void follow_beat(struct sound_levels *levels, double step_s) {
-  bool loud = levels->onset > faint && levels->onset > beat_least * levels->loudest[SOUND_LEVEL];
-  bool above = loud && levels->onset > beat_over_mean * levels->mean;
-  levels->beat *= exp(-step_s / beat_s);
-  levels->since_beat += step_s;
-  if (above && !levels->above && levels->since_beat > beats_apart_s) {
-    levels->beat = 1;
-    levels->since_beat = 0;
-    levels->beats++;
+/* Returns true if an onset was found. least_s: shortest time in seconds between two onsets. */
+static bool follow_onsets(struct sound_onsets *onsets, double loudest, double least_s, double step_s) {
+  bool loud = onsets->power > faint && onsets->power > onset_least * loudest;
+  bool above = loud && onsets->power > (onsets->above ? onset_ends : onset_begins) * onsets->mean;
+  onsets->since += step_s;
+  bool found = above && !onsets->above && onsets->since > least_s;
+  if (found) {
+    onsets->since = 0;
+    onsets->count++;
   }
-  levels->above = above;
-  levels->mean += (levels->onset - levels->mean) * share(step_s, mean_s);
+  onsets->above = above;
+  onsets->mean += (onsets->power - onsets->mean) * share(step_s, mean_s);
+  return found;
+}
+
+static void follow_beat(struct sound_levels *levels, double step_s) {
+  double loudest = levels->loudest[SOUND_LEVEL];
+  levels->beat *= exp(-step_s / beat_s);
+  if (follow_onsets(&levels->beats, loudest, beats_apart_s, step_s))
+    levels->beat = 1;
+  follow_onsets(&levels->onsets, loudest, onsets_apart_s, step_s);
 }
 
 static void take_sample(struct sound_levels *levels, double x, double level_share, double onset_share) {
@@ -84,7 +119,8 @@ static void take_sample(struct sound_levels *levels, double x, double level_shar
                               [SOUND_TREBLE] = pass_twice(&filter[6], x)};
   for (int i = 0; i < SOUND_BANDS; i++)
     levels->power[i] += (band[i] * band[i] - levels->power[i]) * level_share;
-  levels->onset += (band[SOUND_BASS] * band[SOUND_BASS] - levels->onset) * onset_share;
+  levels->beats.power += (band[SOUND_BASS] * band[SOUND_BASS] - levels->beats.power) * onset_share;
+  levels->onsets.power += (x * x - levels->onsets.power) * onset_share;
 }
 
 void sound_levels_take(struct sound_levels *levels, const float *samples, int count) {
@@ -106,6 +142,7 @@ void sound_levels_get(const struct sound_levels *levels, double values[SOUND_VAL
     values[i] = fmin(1, sqrt(levels->power[i] / whole));
   }
   values[SOUND_BEAT] = levels->beat;
+  values[SOUND_ONSET] = levels->onsets.count && levels->onsets.since < levels->limits.hold_s;
   for (int i = 0; i < SOUND_VALUES; i++)
     if (values[i] < least_value)
       values[i] = 0;

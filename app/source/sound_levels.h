@@ -1,8 +1,8 @@
-/* Measures sound at each moment, as numbers from 0 to 1: its level, the levels of three bands, and its beat. It only
- * computes, on samples of one channel.
+/* Measures sound at each moment, as numbers from 0 to 1: its level, the levels of three bands, and its beat. The
+ * functions only compute; they take samples of one channel.
  *
- * Levels are relative to the loudest of the last seconds: the gain adapts slowly, and never so far that silence is
- * taken for sound. */
+ * Levels are relative to the loudest of the last seconds: the gain follows it slowly, and never rises so far that
+ * silence is taken for sound. */
 #ifndef APP_SOURCE_SOUND_LEVELS_H
 #define APP_SOURCE_SOUND_LEVELS_H
 
@@ -10,13 +10,22 @@
 
 enum sound_value {
   SOUND_LEVEL,
-  SOUND_BASS, /* below 200 Hz */
+  SOUND_BASS, /* level of the frequencies below limits.bass_below */
   SOUND_MID,
-  SOUND_TREBLE, /* above 2.5 kHz */
+  SOUND_TREBLE, /* level of the frequencies above limits.treble_above */
   SOUND_BEAT,   /* 1 when the bass sets in, then falling */
+  SOUND_ONSET,  /* 1 from when any sound sets in, for as long as limits.hold_s says; otherwise 0 */
   SOUND_VALUES
 };
-#define SOUND_WORDS "level|bass|mid|treble|beat"
+#define SOUND_WORDS "level|bass|mid|treble|beat|onset"
+
+/* What users can set of a measurement. */
+struct sound_limits {
+  double bass_below, treble_above; /* limits of the three bands, in Hz; treble_above counts as at least bass_below */
+  double hold_s;                   /* for how long SOUND_ONSET stays 1, in seconds */
+};
+#define SOUND_LIMITS_DEFAULTS                                                                                          \
+  { .bass_below = 200, .treble_above = 2500, .hold_s = 0.1 }
 
 enum { SOUND_BANDS = SOUND_BEAT, SOUND_FILTERS = 8 };
 
@@ -24,25 +33,36 @@ struct sound_filter {
   double b0, b1, b2, a1, a2, z1, z2;
 };
 
+/* Finds onsets: moments at which power rises far above its mean. */
+struct sound_onsets {
+  double power, mean; /* power, averaged over a short and a long time */
+  bool above;         /* true: `power` has risen far above `mean`, and has not come near it again */
+  double since;       /* seconds since the last onset; a second at the beginning, when there was none */
+  long count;         /* number of onsets so far */
+};
+
 /* The state of one measurement; it owns no memory. */
 struct sound_levels {
   double rate;
+  struct sound_limits limits;
   struct sound_filter filter[SOUND_FILTERS];
-  /* power, and its recent maximum, of the whole sound (SOUND_LEVEL) and of each band */
+  /* power of the whole sound (SOUND_LEVEL) and of each frequency band, and the recent maximum of each */
   double power[SOUND_BANDS], loudest[SOUND_BANDS];
-  double onset, mean;      /* power of the bass, averaged over a short and a long time */
-  bool above;              /* onset is far above mean */
-  double beat, since_beat; /* since_beat: in seconds */
-  long beats;              /* number of beats so far */
-  /* hop: samples between two updates of `loudest` and the beat. in_hop: samples since the last one. */
+  struct sound_onsets beats;  /* onsets of the bass */
+  struct sound_onsets onsets; /* onsets of the whole sound */
+  double beat;                /* the value of SOUND_BEAT */
+  /* hop: samples between two updates of `loudest` and `beat`. in_hop: samples since the last update. */
   int hop, in_hop;
 };
 
-/* Begins a measurement. rate: samples per second, at least some thousands. */
+/* Begins a measurement, with the usual limits. rate: samples per second, at least some thousands. */
 void sound_levels_begin(struct sound_levels *levels, double rate);
-/* Measures the next samples. */
+/* Sets the limits, from the next sample on. What was measured so far is kept. Costs little if the
+ * bands' limits are the ones that are set already. */
+void sound_levels_limit(struct sound_levels *levels, const struct sound_limits *limits);
+/* Measures further samples, which follow those of the call before. */
 void sound_levels_take(struct sound_levels *levels, const float *samples, int count);
-/* Returns the values, each from 0 to 1, after the samples taken so far. */
+/* Returns all values of enum sound_value (level, bands, beat), each from 0 to 1, after the samples taken so far. */
 void sound_levels_get(const struct sound_levels *levels, double values[SOUND_VALUES]);
 
 #endif

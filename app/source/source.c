@@ -10,8 +10,8 @@
 #include "app/source/spec.h"
 #include "unet/base/platform.h"
 
-/* The first kind of source that accepts a spec opens it; ffmpeg accepts every spec. */
-static const struct source_impl *const sources[] = {&source_pattern, &source_ffmpeg};
+/* The kinds of source. The first one that accepts a spec opens it; ffmpeg, the last, accepts every spec. */
+static const struct source_impl *const sources[] = {&source_pattern, &source_pipewire, &source_ffmpeg};
 enum { SOURCES = sizeof sources / sizeof *sources, CAMERAS = 64 };
 
 static int open_spec(struct source **source, const char *spec, const struct source_options *options,
@@ -22,7 +22,7 @@ static int open_spec(struct source **source, const char *spec, const struct sour
   return error_set(err, STATUS_INPUT, "%s: nothing here opens this", spec);
 }
 
-/* Opens the first video device that works: on many machines some of them carry metadata only. */
+/* Opens the first video device that works. On many machines some of the video devices give only metadata. */
 static int open_camera(struct source **source, const struct source_options *options, struct error *err) {
   bool any = false;
   for (int i = 0; i < CAMERAS; i++) {

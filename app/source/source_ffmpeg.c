@@ -10,8 +10,8 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-/* Pictures of a live stream are skipped while a newer packet waits. After this time (nanoseconds) without one, a
- * picture is given out all the same, for a decoder that never catches up. */
+/* Pictures of a live stream are skipped while a newer packet waits. But when no picture was given out for this many
+ * nanoseconds, the next one is given out, because the decoder may be too slow ever to catch up. */
 static const int64_t starved_ns = 100000000;
 
 static bool accepts(const char *spec) {
@@ -21,7 +21,7 @@ static bool accepts(const char *spec) {
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  source_interrupt(source); /* makes a read return in which arrivals' thread may block */
+  atomic_store(&source->interrupted, true); /* ends a read in which the thread of arrivals may be blocked */
   arrivals_stop(&from->arrivals);
   if (from->options.tap)
     sound_tap_leave(from->options.tap, from);
@@ -29,6 +29,7 @@ static void ffmpeg_close(struct source *source) {
   av_frame_free(&from->frame);
   av_frame_free(&from->ahead);
   av_packet_free(&from->packet);
+  deinterlacer_close(&from->deinterlacer);
   decoder_close(&from->decoder);
   avformat_close_input(&from->input);
   pipe_input_close(&from->pipe);
@@ -38,8 +39,8 @@ static void ffmpeg_close(struct source *source) {
   free(from);
 }
 
-/* Makes this source the owner of options.tap, with its sound. takes_over: it replaces the owner before it, whose frames
- * are no longer shown. */
+/* Makes this source the owner of options.tap, with its sound. takes_over: true: this source replaces the present owner,
+ * whose frames are no longer shown. */
 static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
   const AVStream *sound = from->sound;
   const struct shown name = address_name(from->spec);
@@ -52,7 +53,8 @@ static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
     sound_tap_begin(from->options.tap, &origin, takes_over);
 }
 
-/* Finds the video and opens its decoder. A stream whose first packets do not tell what it contains is not there yet. */
+/* Finds the video and opens its decoder. Returns 0; SOURCE_NOT_YET for a stream whose first packets do not show what it
+ * contains; or -1 with err. */
 static int find_decoder(struct ffmpeg_source *from, struct error *err) {
   const AVCodec *codec = NULL;
   from->heard_ns = platform_now_ns();
@@ -60,13 +62,15 @@ static int find_decoder(struct ffmpeg_source *from, struct error *err) {
     about_orientation(from, NULL);
     if (decode_open(from, codec, err) == 0)
       return 0;
-    if (from->options.hardware_must) /* hardware must decode and cannot, which no later try changes */
+    /* the required hardware cannot decode the video, so trying again later would be useless */
+    if (from->options.hardware_must)
       return -1;
   }
   return input_is_stream(from) && !from->pipe ? SOURCE_NOT_YET : -1;
 }
 
-/* Starts the thread for a stream's packets. From now on only that thread uses the input. */
+/* Marks the input as opened and, for a live stream, starts the thread that reads its packets (arrivals.h); from now on
+ * only that thread uses the input. Returns 0, or -1 with err. */
 static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   bool stream = input_is_stream(from), may_return = from->info.returns && from->options.live;
   from->watched = may_return && from->options.read_timeout > 0 && strcmp(from->input->iformat->name, "lavfi") != 0;
@@ -76,8 +80,8 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, sound, &from->heard_ns, err) : 0;
 }
 
-/* A result of prepare: a seek failed after FFmpeg had dropped the packets that it had read, so the input must be opened
- * again. */
+/* Result of prepare if a seek has failed after FFmpeg had dropped the packets that it had read, so that the input must
+ * be opened again. */
 enum { PLACE_LOST = 1 };
 
 static int go_to_start(struct ffmpeg_source *from) {
@@ -88,6 +92,17 @@ static int go_to_start(struct ffmpeg_source *from) {
     return PLACE_LOST;
   log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
   return 0;
+}
+
+/* Opens the conversion of HDR to SDR if the options ask for it, and logs whether HDR is converted. */
+static void prepare_filters(struct ffmpeg_source *from) {
+  const struct source_options *options = &from->options;
+  struct error why = {0};
+  bool maps = options->tone_map && tone_map_is_hdr(from->stream->codecpar->color_trc) && !options->alpha &&
+              !left_out_own_colours(from->stream);
+  if (maps && tone_map_open(&from->convert.tone_map, options->tone_map_side, &why))
+    tone_map_close(&from->convert.tone_map);
+  left_out_tell_video(from->stream, from->spec, from->convert.tone_map, why.message, options->log);
 }
 
 static int prepare(struct ffmpeg_source *from, struct error *err) {
@@ -103,18 +118,21 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->source.is_mirror = device_is_mirror(from->input);
   from->convert.copies = input_lends_few(from);
   from->convert.alpha = from->options.alpha;
+  from->convert.keeps_alpha = from->options.keeps_alpha;
   from->convert.gpu = from->options.gpu;
+  from->convert.to_host = from->options.to_host;
   if (list_cuts_read(&from->cuts, from->input))
     return error_set(err, STATUS_FAILED, "no memory to open %s", from->spec);
   about_settle(from);
   if (go_to_start(from))
     return PLACE_LOST;
   completeness_begin(&from->completeness, from->input, from->stream);
-  left_out_tell_video(from->stream, from->spec, from->options.log);
+  prepare_filters(from);
   return begin_reading(from, err);
 }
 
-/* Decodes the frame after from->frame in advance into from->ahead, and returns its time; FRAME_TIME_NONE: unknown. */
+/* Decodes the frame after from->frame in advance into from->ahead, and returns its time; FRAME_TIME_NONE: it
+ * is unknown, or there is no such frame. */
 static int64_t next_time(struct ffmpeg_source *from) {
   if (!from->looked_ahead) {
     from->ahead_got = decode_next(from, from->ahead, &from->ahead_err);
@@ -123,8 +141,8 @@ static int64_t next_time(struct ffmpeg_source *from) {
   return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
 }
 
-/* True for codecs whose pictures may have an orientation of their own, or may have transparency in some pictures
- * only. */
+/* True for codecs whose first picture must be decoded early: each picture may have an orientation of its own, or only
+ * some pictures have transparency. */
 static bool is_looked_at(enum AVCodecID codec) {
   static const enum AVCodecID may[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG,
                                        AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF, AV_CODEC_ID_GIF};
@@ -134,8 +152,8 @@ static bool is_looked_at(enum AVCodecID codec) {
   return false;
 }
 
-/* Decodes the first picture, whose shape must be known before there is an engine, and whose transparency is told.
- * Realtime sources are not waited for. */
+/* Decodes the first picture in advance, because its shape must be known before an engine is opened, and because a log
+ * line tells its transparency. Not done for realtime sources, for which it would have to wait. */
 static void look_at_first(struct ffmpeg_source *from) {
   if (from->realtime || input_is_stream(from) || !is_looked_at(from->stream->codecpar->codec_id))
     return;
@@ -146,8 +164,9 @@ static void look_at_first(struct ffmpeg_source *from) {
   about_shape(from);
 }
 
-/* Opens the input. reads_up: it cannot seek, so it is read from its beginning up to the start. Returns what prepare
- * returns; *result is NULL then. */
+/* Opens the input. reads_up: true: the input cannot seek, so it is read from its beginning up to options->start.
+ * Returns 0 or, with *result NULL, what prepare returns on failure: PLACE_LOST (open it again with reads_up), or
+ * SOURCE_NOT_YET or -1 with err. */
 static int open_once(struct ffmpeg_source **result, const char *spec, const struct source_options *options,
                      bool reads_up, struct error *err) {
   struct ffmpeg_source *from = calloc(1, sizeof *from);
@@ -178,14 +197,19 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
     return code;
   begin_sound(from, false);
   look_at_first(from);
-  from->untold =
-      left_out_tell(from->input, from->stream, from->looked_ahead && from->ahead_got > 0 ? from->ahead : NULL,
-                    from->spec, &from->options);
+  const AVFrame *first = from->looked_ahead && from->ahead_got > 0 ? from->ahead : NULL;
+  const AVCodecContext *decoder = decoder_context(from->decoder);
+  /* libvpx is the decoder only for video with alpha, and its pixel format is unknown before the first frame */
+  bool alpha = !strncmp(decoder->codec->name, "libvpx", 6) || left_out_has_alpha(decoder->pix_fmt, first);
+  from->info.alpha = from->options.keeps_alpha && alpha;
+  from->untold = from->options.tell_transparency && !from->info.alpha &&
+                 left_out_tell(from->stream, first, from->spec, from->options.log);
   *source = &from->source;
   return 0;
 }
 
-/* Checks a sequence for missing pictures. For a live or second source they are no error: the picture before stays. */
+/* Checks a sequence for missing pictures. For a live source, a mask or a control source they are no error, because the
+ * picture before is used instead. */
 static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool ended, struct error *err) {
   struct error missing;
   bool is_error = !from->options.live && !from->options.secondary;
@@ -198,7 +222,8 @@ static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool en
   return 0;
 }
 
-/* Checks the pictures of a sequence up to the last one given. */
+/* Checks that the pictures of a sequence up to the one given out last existed and were decoded. Returns 0, or -1 with
+ * err. */
 static int ffmpeg_check(const struct source *source, struct error *err) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   return from->pictures ? check_pictures(from, from->number_time + 1, false, err) : 0;
@@ -268,14 +293,15 @@ static int64_t settle_time(struct ffmpeg_source *from) {
   return frame_clock_settle(&from->clock, time, wait ? next_time(from) : FRAME_TIME_NONE);
 }
 
-/* True if a loop's frame lies between the key frame where it begins again and the start. The settled time cannot tell
- * that, because it always rises. */
+/* True if a frame of a looping input lies before options.start: after the input has started again, reading begins at a
+ * key frame before that. The frame's final time cannot be used for the test, because it always rises. */
 static bool is_before_start(const struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
 }
 
-/* True if a frame lies between the key frame where reading began and the place to begin at. */
+/* True if a frame is earlier than the requested start, because reading began at a key frame before it. seconds: the
+ * frame's time. */
 static bool is_too_early(const struct ffmpeg_source *from, double seconds) {
   double first = from->loop_shift ? 0 : from->options.resume;
   return from->options.start + first > 0 && seconds < first;
@@ -290,21 +316,24 @@ static bool is_outdated(const struct ffmpeg_source *from) {
 /* Decodes frames until one lies in the part that the options ask for. Returns 1 with from->frame filled, 0 at the end,
  * or -1 with err. */
 static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
+  int64_t end = llrint(from->options.duration / av_q2d(from->stream->time_base));
   int got;
   while ((got = next_frame(from, err)) > 0) {
     if (is_before_start(from))
       continue;
     *pts = settle_time(from);
     double seconds = (double)(*pts - from->loop_shift) * av_q2d(from->stream->time_base);
-    if (from->options.duration > 0 && seconds >= from->options.duration) {
+    if (from->options.duration > 0 && *pts - from->loop_shift >= end) {
       if (ffmpeg_loop_cut_off(from) || ffmpeg_loop_again(from))
         continue;
       from->ended_early = true;
+      decode_feed_rest(from, from->options.duration);
       return 0;
     }
     if (!is_too_early(from, seconds) && !is_outdated(from))
       break;
-    if (about_time(from, from->frame) == FRAME_TIME_NONE) /* a frame without a timestamp gets a time by counting */
+    /* without timestamps, the times of later frames are counted on from the frame that is left out here */
+    if (about_time(from, from->frame) == FRAME_TIME_NONE)
       from->clock.last = *pts;
   }
   return got;
@@ -326,8 +355,9 @@ static void tell_transparency(struct ffmpeg_source *from) {
   from->untold = false;
 }
 
-/* Converts from->frame. Returns 1: frame has the picture; 0: it is left out; -1 with err. If a live source cannot use a
- * hardware surface, software decodes what follows; if the GPU itself has failed, the engine will report that. */
+/* Converts from->frame. Returns 1 with the picture in frame; 0: the picture is left out; or -1 with err. If a live
+ * source cannot use a hardware surface, software decodes the later pictures; if the GPU itself has failed, the engine
+ * will report that. */
 static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct error *err) {
   int64_t captured_ns = decode_arrival(from, from->frame);
   about_orientation(from, from->frame);
@@ -340,14 +370,14 @@ static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct 
     return goes_on ? 0 : error_prefix(err, "%s: ", from->spec);
   }
   frame->captured_ns = captured_ns;
-  frame->sample_aspect = (float)aspect;
+  frame->sample_aspect = (float)(frame->sample_aspect > 0 ? aspect * (double)frame->sample_aspect : aspect);
   from->number_time = time;
   frame->numbered = from->pictures && pictures_number(from->pictures, time, &frame->number);
   return 1;
 }
 
-/* Returns how long the frame is shown: as long as the input says, within the part that was asked for. A single field
- * counts as a whole frame. */
+/* Returns for how long the frame is shown, in the stream's time base: as long as the input states, but not beyond the
+ * end of the requested part. A single field counts as a whole frame. */
 static int64_t settle_duration(const struct ffmpeg_source *from, int64_t pts) {
   int64_t duration = ffmpeg_duration_of(from->frame);
   if (duration > 0 && duration < from->clock.step && from->frame->interlaced_frame)
@@ -363,7 +393,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   int got, taken = 0;
   if (source_interrupted(&from->source))
     return 0;
-  if (from->serial == 1) /* the first frame may have been read ahead, but is shown by now */
+  if (from->serial == 1) /* the first frame is shown by now, so this source's sound takes over */
     begin_sound(from, true);
   do {
     av_frame_unref(from->frame);
@@ -382,12 +412,15 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   frame->duration = duration;
   frame->serial = from->serial++;
   frame->stretch = from->returns;
-  if (frame->serial == 0)
+  if (frame->serial == 0) {
     read_all_streams(from);
+    side_feed_begin(from->options.feed, av_rescale_q(from->origin, from->stream->time_base, AV_TIME_BASE_Q));
+  }
   return 1;
 }
 
-/* Returns info as known at opening, except what other threads may read: the decoder is used by another thread. */
+/* Copies the info that was known at opening. Only the fields hardware and damaged are updated, because another thread
+ * may be using the decoder. */
 static void ffmpeg_info(const struct source *source, struct source_info *info) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   *info = from->info;

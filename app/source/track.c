@@ -11,19 +11,22 @@
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
 
-/* ENTRIES: levels kept, 40 s of them; in no file is the sound further ahead of its pictures. STEP_HZ: levels measured a
- * second. CHECK_MS: greatest wait for sound, in milliseconds. */
+/* ENTRIES: number of measurements that are kept, those of 40 s, because in no file is the sound further ahead of its
+ * pictures. STEP_HZ: measurements a second. CHECK_MS: greatest wait for sound, in milliseconds. */
 enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
-/* heard_s: a picture gets the levels of sound that ended at most this long before it, in seconds. late_ns: if a
- * stream's sound is further behind, the newest levels are used for this long after they came. */
+/* heard_s: a picture gets the sound levels of the last sound before it, if that ended at most so many seconds earlier.
+ * late_ns: if a stream's sound is later than that, pictures get the newest levels for this long after they came. */
 static const double heard_s = 0.3;
 static const int64_t late_ns = 500000000;
-/* A picture that stays longer than this has no sound. */
+/* A picture that stays on the screen for longer than this gets no sound levels. */
 static const int64_t stands_ns = 1000000000;
 
 struct entry {
-  double position; /* position, in seconds, of the end of the samples that were measured */
+  double position; /* position, in seconds, of the end of the samples measured so far */
   float values[SOUND_VALUES];
+  /* onsets: number of onsets so far; since_onset: seconds from the last onset to `position` */
+  long onsets;
+  float since_onset;
 };
 
 struct track {
@@ -31,26 +34,29 @@ struct track {
   struct errand errand;
   atomic_bool stop;
 
-  /* Used by the track's own thread only. */
+  /* The following fields are used by the track's own thread only. */
   struct tap_decoder decoder;
   struct mono mono;
   struct sound_levels levels;
 
-  /* Used only by the thread that calls track_get and track_halt. */
-  uint64_t serial; /* number of the frame asked for last */
+  /* The following fields are used only by the thread that calls track_get and track_halt. */
+  uint64_t serial; /* number of the frame whose levels were asked for last */
   bool asked;
   int64_t since_ns;
+  long onsets; /* what track_get_onset returns */
+  int64_t onset_ns;
 
   pthread_mutex_t lock;
-  /* Protected by lock. first, next: numbers of the oldest entry kept, and of the next one. at_ns: platform_now_ns when
-   * the newest came. */
-  struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; positions rise */
+  /* The following fields are protected by lock. first, next: numbers of the oldest entry kept, and of the next one.
+   * at_ns: platform_now_ns when the newest came. */
+  struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; position rises with n */
   unsigned long first, next;
-  unsigned sound_number; /* number of the tap's sound that the entries belong to */
+  struct sound_limits limits; /* what track_limit was given last */
+  unsigned sound_number;      /* number (sound_tap_describe) of the sound from which these entries were measured */
   int64_t at_ns;
 };
 
-/* --- the thread --- */
+/* --- the thread that measures the sound's levels --- */
 
 static void add(struct track *track, double position, unsigned sound_number) {
   double values[SOUND_VALUES];
@@ -65,8 +71,11 @@ static void add(struct track *track, double position, unsigned sound_number) {
   entry->position = position;
   for (int i = 0; i < SOUND_VALUES; i++)
     entry->values[i] = (float)values[i];
+  entry->onsets = track->levels.onsets.count;
+  entry->since_onset = (float)track->levels.onsets.since;
   track->sound_number = sound_number;
   track->at_ns = platform_now_ns();
+  sound_levels_limit(&track->levels, &track->limits);
   pthread_mutex_unlock(&track->lock);
 }
 
@@ -107,6 +116,7 @@ int track_start(struct track **out, struct sound_tap *tap, const struct log *log
   if (!track)
     return error_set(err, STATUS_FAILED, "no memory for sound");
   track->tap = tap;
+  track->limits = (struct sound_limits)SOUND_LIMITS_DEFAULTS;
   pthread_mutex_init(&track->lock, NULL);
   if (tap_decoder_open(&track->decoder, tap, log, err) || mono_init(&track->mono, err) ||
       errand_start(&track->errand, listen, track, "listens", err)) {
@@ -127,9 +137,9 @@ void track_stop(struct track **pointer) {
   *pointer = NULL;
 }
 
-/* --- the caller --- */
+/* --- functions for the thread that asks for levels --- */
 
-/* Returns the last of the kept levels whose position is at most this one; NULL: there is none. The caller holds the
+/* Returns the last of the kept levels whose position is at most `position`; NULL: there are none. The caller holds the
  * lock. */
 static const struct entry *find(const struct track *track, double position) {
   unsigned long low = track->first, high = track->next;
@@ -143,8 +153,8 @@ static const struct entry *find(const struct track *track, double position) {
   return low > track->first ? &track->entry[(low - 1) % ENTRIES] : NULL;
 }
 
-/* True if a picture at this position gets these levels: they are recent by position, or the newest and recent by
- * arrival. The caller holds the lock. */
+/* True if a picture at this position gets the levels of this entry, because they belong to recent sound, or are the
+ * newest ones and came recently. The caller holds the lock. */
 static bool is_heard(const struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   bool newest = entry == &track->entry[(track->next - 1) % ENTRIES];
   return position - entry->position < heard_s || (newest && now_ns - track->at_ns < late_ns);
@@ -162,6 +172,26 @@ void track_halt(struct track *track, int64_t now_ns) {
   track->since_ns = now_ns;
 }
 
+/* Notes the last onset before the sound of a frame at this position, which is shown at time now_ns. The caller holds
+ * the lock. */
+static void note_onset(struct track *track, const struct entry *entry, double position, int64_t now_ns) {
+  double ago = position - entry->position + (double)entry->since_onset;
+  if (entry->onsets != track->onsets)
+    track->onset_ns = now_ns - (int64_t)(ago * 1e9);
+  track->onsets = entry->onsets;
+}
+
+void track_limit(struct track *track, const struct sound_limits *limits) {
+  pthread_mutex_lock(&track->lock);
+  track->limits = *limits;
+  pthread_mutex_unlock(&track->lock);
+}
+
+long track_get_onset(const struct track *track, int64_t *at_ns) {
+  *at_ns = track->onset_ns;
+  return track->onsets;
+}
+
 void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]) {
   bool present;
   memset(values, 0, SOUND_VALUES * sizeof *values);
@@ -171,8 +201,10 @@ void track_get(struct track *track, const struct frame *frame, int64_t now_ns, d
   double position = sound_tap_position(track->tap, frame->pts);
   pthread_mutex_lock(&track->lock);
   const struct entry *entry = present && sound_number == track->sound_number ? find(track, position) : NULL;
-  if (entry && is_heard(track, entry, position, now_ns))
+  if (entry && is_heard(track, entry, position, now_ns)) {
+    note_onset(track, entry, position, now_ns);
     for (int i = 0; i < SOUND_VALUES; i++)
       values[i] = (double)entry->values[i];
+  }
   pthread_mutex_unlock(&track->lock);
 }

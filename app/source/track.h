@@ -1,6 +1,6 @@
-/* Measures the sound of a live source. A thread decodes the sound in a tap as it comes, measures its levels a hundred
- * times a second, and keeps them with their positions, so that each picture gets the levels of the sound at its own
- * time. */
+/* Measures the sound of a live source, so that each picture gets the levels of the sound at its own time. A thread
+ * decodes the sound in a tap (sound_tap.h) as it comes, measures its levels a hundred times a second, and stores them
+ * with their positions. */
 #ifndef APP_SOURCE_TRACK_H
 #define APP_SOURCE_TRACK_H
 
@@ -11,15 +11,22 @@
 
 struct track;
 
-/* Starts the thread. tap and log must outlive the track. Returns 0, or -1 with err. */
+/* Starts the thread that measures the sound in `tap`. tap and log must outlive the track. Returns 0, or -1 with err. */
 int track_start(struct track **track, struct sound_tap *tap, const struct log *log, struct error *err);
 /* Gets the levels, each from 0 to 1, for the frame that is shown at time now_ns (platform_now_ns); frame NULL: none is
  * shown yet. They are zeros if the source is silent or has no sound, and if the same frame is shown for more than a
  * second, unless track_halt is called meanwhile. One thread at a time calls track_get and track_halt. */
 void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]);
-/* Says that the frame stays on purpose, as in a pause, so that it keeps its levels. The main loop calls this in each of
- * its turns as long as that is so. */
+/* Sets the limits of the frequency bands, and for how long SOUND_ONSET stays 1. Callable from any thread. */
+void track_limit(struct track *track, const struct sound_limits *limits);
+/* Returns how many onsets of the sound there were up to the frame of the last track_get that gave levels. *at_ns:
+ * platform_now_ns when the picture of the same time as the last onset was shown. The number may fall when another sound
+ * begins. Called by the thread that calls track_get. */
+long track_get_onset(const struct track *track, int64_t *at_ns);
+/* Tells that the shown frame stays on purpose, as in a pause, so that track_get continues to give its sound levels. The
+ * main loop calls this in each pass while that is so. */
 void track_halt(struct track *track, int64_t now_ns);
-void track_stop(struct track **track); /* stores NULL; accepts NULL */
+/* Ends the thread and frees the track; *track becomes NULL; does nothing if it is NULL. */
+void track_stop(struct track **track);
 
 #endif

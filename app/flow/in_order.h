@@ -1,0 +1,42 @@
+/* A queue of pictures that several threads make, and that one thread takes in the order of their numbers, whichever
+ * thread is done first. Numbers begin at 0, and none is left out. Pixels are not copied; the queue holds references to
+ * at most `capacity` pictures. */
+#ifndef APP_FLOW_IN_ORDER_H
+#define APP_FLOW_IN_ORDER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "unet/base/picture.h"
+
+enum { IN_ORDER_MAX = 128 };
+
+struct in_order {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* The following fields are protected by `lock`. */
+  struct frame frames[IN_ORDER_MAX]; /* picture number n is at n modulo IN_ORDER_MAX */
+  bool there[IN_ORDER_MAX];
+  int capacity;
+  long next; /* number of the picture that is taken next */
+  long end;  /* no picture with this number or a higher one will come; LONG_MAX: the end is not known yet */
+};
+
+/* Makes an empty queue; capacity: how many pictures it holds at most, 1 to IN_ORDER_MAX. */
+void in_order_init(struct in_order *queue, int capacity);
+void in_order_free(struct in_order *queue); /* releases the pictures that are still in the queue */
+
+/* Waits until the picture is one of the next `capacity` ones, then stores it. The queue takes over the caller's
+ * reference in every case. Returns false if the queue ends before this number; the reference was released then. For the
+ * picture that is taken next the call never waits, so the thread that makes that picture cannot be blocked by the other
+ * threads. */
+bool in_order_put(struct in_order *queue, long number, const struct frame *picture);
+/* Waits for the next picture and removes it from the queue; the caller gets the queue's reference to it. Returns false
+ * if the queue ends before that picture. */
+bool in_order_take(struct in_order *queue, struct frame *picture);
+/* Ends the queue before the picture of this number, unless the queue ends earlier already; 0 makes in_order_put and
+ * in_order_take return at once. Pictures from that number on are released. Any thread may call this function, any
+ * number of times. */
+void in_order_end(struct in_order *queue, long number);
+
+#endif

@@ -1,0 +1,58 @@
+/* Finds the times at which the frames of an input begin and end, from the times of its packets, without decoding. By
+ * these times an input is divided between two frames, so that adjoining parts lose no frame and share none.
+ *
+ * All times are exact, in units of frame_places_tick on the input's own clock. Frames are numbered from 0 in the order
+ * in which they are shown, whatever the first one's time is; pictures of a sequence have the numbers in their names (if
+ * they have none, their places in the list, from 0). Frames that an edit list hides do not count.
+ *
+ * One thread at a time uses it. Functions that return int return 1, 0 if there is no such frame, or -1 with err. */
+#ifndef APP_SOURCE_FRAME_PLACES_H
+#define APP_SOURCE_FRAME_PLACES_H
+
+#include "app/source/source.h"
+
+struct frame_places;
+
+/* Opens the input. A source may have it open at the same time; `options` may be that source's, and their start and
+ * duration are ignored. Returns 0, or -1 with err. The caller closes it. */
+int frame_places_open(struct frame_places **places, const char *spec, const struct source_options *options,
+                      struct error *err);
+/* Closes the input; *places becomes NULL; does nothing if it is NULL. */
+void frame_places_close(struct frame_places **places);
+/* True if frame_places_open can open this input: it is a file, a picture sequence, a file on a server, or a lavfi graph
+ * that does not set its own pace. */
+bool frame_places_knows(const char *spec, const struct source_options *options);
+
+/* True if the input is a picture sequence. */
+bool frame_places_is_sequence(const struct frame_places *places);
+/* Stores the unit of times in seconds, as a fraction; it is that of the source's frame.pts. */
+void frame_places_tick(const struct frame_places *places, int64_t *num, int64_t *den);
+/* Returns the length of the input that its header states, in seconds from the time from which source_options.start is
+ * counted; 0: unknown. */
+double frame_places_length(const struct frame_places *places);
+
+/* frame_places_from_start converts source_options.start to a time. frame_places_to_start returns the value of
+ * source_options.start with which a source begins with the frame of this time. */
+int64_t frame_places_from_start(const struct frame_places *places, double start);
+double frame_places_to_start(const struct frame_places *places, int64_t time);
+/* Returns the time that becomes frame.pts 0 in a source that begins at `start` (source_options.start, in seconds). */
+int64_t frame_places_origin(const struct frame_places *places, double start);
+
+/* Returns the usual time between two frames. */
+int64_t frame_places_step(const struct frame_places *places);
+/* Finds the frame whose time is nearest to `wanted`, the later one of two that are equally near. Returns 0, with the
+ * end of the last frame in *time, if that end is nearer. In a sequence, `wanted` itself is found, even if the picture
+ * of this time is missing. */
+int frame_places_nearest(struct frame_places *places, int64_t wanted, int64_t *time, struct error *err);
+/* Finds the frame of this number. In a sequence, finds the place of this number, even if the picture is missing, or the
+ * first place if the number is lower than the first picture's. */
+int frame_places_number(struct frame_places *places, long number, int64_t *time, struct error *err);
+/* Finds the frame that is `count` frames after the first one that is not before `from`. */
+int frame_places_after(struct frame_places *places, int64_t from, long count, int64_t *time, struct error *err);
+/* Finds the first frame that is not before `from`. Reads on from the frame that was found last, which must not be later
+ * than `from`. */
+int frame_places_at(struct frame_places *places, int64_t from, int64_t *time, struct error *err);
+/* True if the options (step, step_from) ask for the picture of this time; always true if the input is no sequence. */
+bool frame_places_are_wanted(const struct frame_places *places, const struct source_options *options, int64_t time);
+
+#endif

@@ -1,0 +1,12 @@
+/* Names of PipeWire's nodes as sources and outputs: pipewire:NAME, or pipewire: for the one that PipeWire chooses. */
+#ifndef APP_SOURCE_PIPEWIRE_SPEC_H
+#define APP_SOURCE_PIPEWIRE_SPEC_H
+
+#include <stdbool.h>
+
+/* True if spec is a node of PipeWire. */
+bool pipewire_is(const char *spec);
+/* Returns the node's name in such a spec, a part of it; "": it has none. */
+const char *pipewire_name(const char *spec);
+
+#endif
