@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/sink/encoder.h"
+#include "app/sink/encoder_wishes.h"
 
 static const AVRational rates[] = {{24000, 1001}, {24, 1}, {25, 1},       {30000, 1001},
                                    {30, 1},       {50, 1}, {60000, 1001}, {60, 1}};
@@ -13,8 +14,8 @@ static const struct shape {
               {720, 576}, {960, 720}, {1280, 720}, {1440, 1080}, {1920, 1080}};
 enum { RATES = sizeof rates / sizeof *rates, SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Writes a header with the encoder's stream into memory. There is no trailer, since without packets it leaks or crashes
- * in some muxers. */
+/* True if the target's container accepts the stream of this encoder, tested by writing a header into memory. No trailer
+ * is written, because without packets that leaks or crashes in some muxers. */
 static bool takes_stream(const struct target *target, const AVCodecContext *encoder) {
   AVFormatContext *trial = NULL;
   uint8_t *header = NULL;
@@ -48,6 +49,52 @@ static bool takes(const struct target *target, const struct sink_options *option
   return taken;
 }
 
+/* True if the container's header can be written for this codec and pixel format, at a size and frame rate that nearly
+ * all codecs have. The codec is not opened. */
+static bool takes_pixels(const struct target *target, const AVCodec *codec, enum AVPixelFormat format) {
+  AVCodecContext *context = avcodec_alloc_context3(codec);
+  if (!context)
+    return false;
+  context->width = 1920;
+  context->height = 1080;
+  context->pix_fmt = format;
+  context->framerate = (AVRational){25, 1};
+  context->time_base = (AVRational){1, 25};
+  bool taken = takes_stream(target, context);
+  avcodec_free_context(&context);
+  return taken;
+}
+
+/* True if the container's header can be written with the codec's first pixel format, but not with the requested one. */
+static bool refuses_pixels(const struct target *target, const AVCodec *codec, enum AVPixelFormat format) {
+  enum AVPixelFormat usual = codec->pix_fmts ? *codec->pix_fmts : AV_PIX_FMT_YUV420P;
+  if (target->stream || target->container->flags & AVFMT_NOFILE)
+    return false;
+  return takes_pixels(target, codec, usual) && !takes_pixels(target, codec, format);
+}
+
+int accepted_check_wishes(const struct target *target, const char *codec, const char *pixel_format,
+                          const char *encoder_options, struct error *err) {
+  const AVCodec *found = encoder_first(target->container, target->url, codec);
+  enum AVPixelFormat format;
+  if (!pixel_format && !encoder_options)
+    return 0;
+  if (codec && encoder_check_in(codec, target->container, target->name, err))
+    return -1;
+  if (!found)
+    return 0; /* a missing encoder is no error here, because encoder_open reports it */
+  if (encoder_options && encoder_wishes_check(found, encoder_options, err))
+    return -1;
+  if (!pixel_format)
+    return 0;
+  if (encoder_wishes_pixels(found, pixel_format, &format, err))
+    return -1;
+  if (refuses_pixels(target, found, format))
+    return error_set(err, STATUS_USAGE, "--pixel-format %s: %s does not take it", pixel_format,
+                     target->container->name);
+  return 0;
+}
+
 /* Appends ", " and the text to a list, without the comma at its beginning. */
 static void append(char *list, size_t size, const char *text) {
   size_t used = strlen(list);
@@ -77,7 +124,8 @@ static bool list_shapes(char *list, size_t size, const struct target *target, co
   return *list;
 }
 
-/* Lists the sizes that are taken at other rates, each with its rates. */
+/* Lists the usual sizes for which the container accepts some usual rates, each with these rates. Returns true if there
+ * are any. */
 static bool list_pairs(char *list, size_t size, const struct target *target, const struct sink_options *options) {
   *list = 0;
   for (int i = 0; i < SHAPES; i++) {
@@ -96,14 +144,18 @@ bool accepted_say(const struct target *target, const struct sink_options *option
   char list[400], container[96];
   snprintf(container, sizeof container, "%s%s%s", target->container->name, options->codec ? " with --codec " : "",
            options->codec ? options->codec : "");
-  if (target->stream || target->container->flags & AVFMT_NOFILE || options->fps <= 0)
+  if (target->stream || target->container->flags & AVFMT_NOFILE || options->fps <= 0 || options->encoder_options)
     return false;
-  if (list_rates(list, sizeof list, target, options, shape))
+  /* the container accepts the pictures without sound, so it has refused the sound */
+  if (takes(target, options, options->fps, shape.width, shape.height))
+    error_set(err, STATUS_OUTPUT, "%s: %s does not take the sound beside these pictures; try --no-sound or .mkv", name,
+              container);
+  else if (list_rates(list, sizeof list, target, options, shape))
     error_set(err, STATUS_OUTPUT, "%s: %s does not take %.5g frames a second at %dx%d, but %s; %s", name, container,
               options->fps, shape.width, shape.height, list, remedy);
   else if (list_shapes(list, sizeof list, target, options))
-    error_set(err, STATUS_OUTPUT, "%s: %s does not take %dx%d at %.5g frames a second; --size may be %s", name,
-              container, shape.width, shape.height, options->fps, list);
+    error_set(err, STATUS_OUTPUT, "%s: %s does not take %dx%d at %.5g frames a second; %s may be %s", name, container,
+              shape.width, shape.height, options->fps, options->stretched ? "--output-size" : "--size", list);
   else if (list_pairs(list, sizeof list, target, options))
     error_set(err, STATUS_OUTPUT, "%s: %s takes neither %dx%d nor %.5g frames a second, but %s; %s", name, container,
               shape.width, shape.height, options->fps, list, remedy);

@@ -1,13 +1,22 @@
-/* Finds out which frame rates and sizes a container takes, for a message after it refused others. */
+/* Finds out which frame rates, sizes, pixel formats and encoder options a container and its encoder accept, by writing
+ * file headers into memory. */
 #ifndef APP_SINK_ACCEPTED_H
 #define APP_SINK_ACCEPTED_H
 
 #include "app/sink/sink.h"
 #include "app/sink/target.h"
 
-/* Called after target's container or its encoder refused the pictures of options. Tries usual frame rates at the same
- * size, then usual sizes at the same rate, then both, by writing headers into memory. Returns true, and fills err, if
- * some of them are taken. */
+/* Called after the target's container or its encoder has refused pictures as `options` describes them. Tries them
+ * without sound, then usual frame rates at the same size, then usual sizes at the same rate, then both together.
+ * Returns true, and err with a message that names the sound as the cause or the accepted rates and sizes, if one of
+ * these is accepted. Tries nothing and returns false for a stream, without a frame rate, and if
+ * options->encoder_options is set, because these may be the cause. */
 bool accepted_say(const struct target *target, const struct sink_options *options, struct error *err);
+
+/* Checks that the encoder which encoder_open tries first has these encoder options and accepts this pixel format, and
+ * that the container accepts the pixel format, too. codec, pixel_format, encoder_options: as in sink_options; may be
+ * NULL. Returns 0, or -1 with err. */
+int accepted_check_wishes(const struct target *target, const char *codec, const char *pixel_format,
+                          const char *encoder_options, struct error *err);
 
 #endif

@@ -9,24 +9,27 @@
 #include <libswscale/swscale.h>
 
 #include "app/source/ffmpeg_util.h"
+#include "app/sink/encoder_wishes.h"
 #include "app/sink/palette.h"
 
 /* Seconds between key frames. With two, players seek quickly, and a process that is killed loses little. */
 static const double keyframe_seconds = 2;
 static const double default_crf = 18, default_qscale = 3;
-/* A codec's frame rate that differs from the frames' by less than this share counts as equal, because the frame rate of
- * a file is an average. */
+/* A frame rate that the codec allows counts as equal to the frames' rate if it differs by less than this fraction,
+ * because the frame rate of a file is only an average. */
 static const double rate_tolerance = 5e-3;
-/* Where a container has one rate only, the frames' rate may differ from it by this much: 1 picture in half an hour. */
+/* The frames' rate may differ by this many frames per second from the single rate that a container has. About one
+ * picture in half an hour is then left out or repeated. */
 static const double fixed_tolerance = 5e-4;
-/* In a container without timestamps frames are shown at the codec's rate, which may be at most this many times the
- * frames' own. */
+/* In a container that stores no times, frames are shown at a rate that the codec allows, which may be at most this many
+ * times their own rate. */
 static const double rate_slack = 1.1;
-/* FFmpeg lists slower rates for MPEG-1, which the standard does not have, and then refuses them. */
+/* Lowest frame rate that is used for MPEG-1. FFmpeg lists lower ones, which the standard does not have, and then
+ * refuses them. */
 static const double mpeg1_slowest = 23;
 
-/* Codecs whose quality scale rises with the quality. Each has its best value, and the one that is used if the user asks
- * for none. */
+/* Encoders on whose quality scale a greater number is better. best: the scale's best value; usual: the value that is
+ * used without --quality. */
 static const struct rising_scale {
   const char *codec;
   double best, usual;
@@ -35,20 +38,38 @@ enum { RISING_SCALES = sizeof rising_scales / sizeof *rising_scales };
 /* The largest value of --quality, which is the worst quality. */
 static const double quality_worst = 63;
 
-/* True for codecs of still pictures that get RGB: readers disagree about what their YUV means, or the codec's library
- * converts RGB best. */
+/* True for codecs of still pictures that get RGB: readers interpret YUV in such files differently, or the codec's own
+ * library converts RGB best. */
 static bool is_rgb_picture(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
 }
 
-/* Returns the pixel format of the encoder to which frames of format `from` are converted. */
-static enum AVPixelFormat choose_format(const AVCodec *codec, enum pixel_format from) {
+static bool has_alpha(enum AVPixelFormat format) {
+  const AVPixFmtDescriptor *known = av_pix_fmt_desc_get(format);
+  return known && known->flags & AV_PIX_FMT_FLAG_ALPHA && !(known->flags & AV_PIX_FMT_FLAG_PAL);
+}
+
+/* Returns the pixel format that the user has requested or, without a request (NULL), the only one that the container
+ * takes; NULL: it takes several. */
+static const char *format_asked(const AVOutputFormat *container, const char *wish) {
+  return wish || strcmp(container->name, "filmstrip") != 0 ? wish : "rgba";
+}
+
+/* Returns the pixel format of the encoder to which frames of format `from` are converted. wish: the pixel format that
+ * the user has requested, which accepted_check_wishes has checked; NULL: none. alpha: true: the frames have alpha. */
+static enum AVPixelFormat choose_format(const AVCodec *codec, enum pixel_format from, const char *wish, bool alpha) {
   bool rgb = from == PIXEL_RGBA || is_rgb_picture(codec->id);
-  const enum AVPixelFormat ours = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
+  const enum AVPixelFormat ours = rgb                  ? AV_PIX_FMT_RGB24
+                                  : from == PIXEL_P010 ? AV_PIX_FMT_YUV420P10
+                                                       : AV_PIX_FMT_YUV420P;
+  if (wish)
+    return av_get_pix_fmt(wish);
   if (codec->id == AV_CODEC_ID_GIF)
     return AV_PIX_FMT_PAL8;
   if (!codec->pix_fmts)
     return AV_PIX_FMT_YUV420P;
+  if (alpha)
+    return avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, AV_PIX_FMT_RGBA, 1, NULL);
   for (const enum AVPixelFormat *format = codec->pix_fmts; *format != AV_PIX_FMT_NONE; format++)
     if (*format == ours)
       return ours;
@@ -60,8 +81,9 @@ static bool is_jpeg(const AVCodecContext *context) {
          !strncmp(av_get_pix_fmt_name(context->pix_fmt), "yuvj", 4);
 }
 
-/* True if players are told that the colours are BT.709. VP8 is BT.601, whatever its container says. If a file says
- * nothing, players assume BT.601 for small pictures. */
+/* True if the stream can be tagged as BT.709: the codec or container stores the tag, or the picture is so large that
+ * players assume BT.709 without a tag (BT.601 for small pictures). VP8 is always BT.601, whatever its container
+ * states. */
 static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *container) {
   static const enum AVCodecID tell[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP9,
                                         AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_PRORES};
@@ -74,8 +96,17 @@ static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *co
          context->height >= 720;
 }
 
-/* Tags the stream with the colours of the engine's pixels: BT.709 in limited range, with each chroma sample in the
- * middle of its four pixels. */
+/* Returns the transfer curve with which the stream is tagged. All readers take picture files for sRGB (a PNG would
+ * otherwise state a gamma of 1.96), and EXR is linear. */
+static enum AVColorTransferCharacteristic find_curve(const AVCodecContext *context, const AVOutputFormat *container) {
+  if (context->codec_id == AV_CODEC_ID_EXR)
+    return AVCOL_TRC_LINEAR;
+  bool picture = av_match_name(container->name, "image2,image2pipe,apng,webp");
+  return picture && encoder_is_rgb(context->pix_fmt) ? AVCOL_TRC_IEC61966_2_1 : AVCOL_TRC_BT709;
+}
+
+/* Tags the stream with the colours of the pixels that the encoder gets: RGB and JPEG in full range; other YUV in
+ * limited range, with each chroma sample in the middle of its pixels. */
 static void tag_colors(AVCodecContext *context, const AVOutputFormat *container) {
   if (encoder_is_rgb(context->pix_fmt)) {
     context->color_range = AVCOL_RANGE_JPEG;
@@ -86,13 +117,14 @@ static void tag_colors(AVCodecContext *context, const AVOutputFormat *container)
   } else {
     context->color_range = AVCOL_RANGE_MPEG;
     context->colorspace = can_be_bt709(context, container) ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
-    context->chroma_sample_location = AVCHROMA_LOC_CENTER;
+    if (av_pix_fmt_desc_get(context->pix_fmt)->log2_chroma_w)
+      context->chroma_sample_location = AVCHROMA_LOC_CENTER;
   }
   context->color_primaries = AVCOL_PRI_BT709;
-  context->color_trc = AVCOL_TRC_BT709;
+  context->color_trc = find_curve(context, container);
 }
 
-/* Converts --quality (0: the best, 63: the worst; negative: the usual) to the codec's own scale. */
+/* Converts the value of --quality (0: the best, 63: the worst; negative: not given) to the codec's own scale. */
 static double scale_of_codec(const AVCodec *codec, double quality) {
   for (int i = 0; i < RISING_SCALES; i++)
     if (!strcmp(codec->name, rising_scales[i].codec))
@@ -100,30 +132,51 @@ static double scale_of_codec(const AVCodec *codec, double quality) {
   return quality < 0 ? default_qscale : quality;
 }
 
-static void set_quality(AVCodecContext *context, AVDictionary **wishes, double quality) {
+/* Adds an encoder option of the program's choice, unless the user has set the same option. */
+static void prefer(AVDictionary **wishes, const AVDictionary *of_user, const char *key, const char *value) {
+  if (!av_dict_get(of_user, key, NULL, 0))
+    av_dict_set(wishes, key, value, 0);
+}
+
+/* Sets the encoder's quality; does nothing if the user gave no --quality (negative) and encoder options that set it. */
+static void set_quality(AVCodecContext *context, AVDictionary **wishes, const AVDictionary *of_user, double quality) {
   char value[32];
   const AVClass *class = context->codec->priv_class;
   bool has_crf = class && av_opt_find(&class, "crf", NULL, 0, AV_OPT_SEARCH_FAKE_OBJ);
+  if (quality < 0 && encoder_wishes_say_quality(of_user))
+    return;
   if (has_crf) {
     snprintf(value, sizeof value, "%g", quality >= 0 ? quality : default_crf);
-    av_dict_set(wishes, "crf", value, 0);
+    prefer(wishes, of_user, "crf", value);
   } else {
     context->flags |= AV_CODEC_FLAG_QSCALE;
     context->global_quality = (int)lrint(scale_of_codec(context->codec, quality) * FF_QP2LAMBDA);
   }
-  if (encoder_is_x26x(context->codec))
-    av_dict_set(wishes, "preset", "veryfast", 0);
-  if (!strcmp(context->codec->name, "libx265"))
-    av_dict_set(wishes, "x265-params", "log-level=none", 0);
-  if (!strncmp(context->codec->name, "libvpx", 6)) {
+  if (!strncmp(context->codec->name, "libvpx", 6))
     context->bit_rate = 0;
-    av_dict_set(wishes, "deadline", "realtime", 0);
-    av_dict_set(wishes, "cpu-used", "5", 0);
+}
+
+/* Sets encoder options for fast encoding, and for x265 one that keeps it from writing to the terminal. */
+static void set_pace(const AVCodecContext *context, AVDictionary **wishes, const AVDictionary *of_user) {
+  if (encoder_is_x26x(context->codec))
+    prefer(wishes, of_user, "preset", "veryfast");
+  if (!strcmp(context->codec->name, "libx265")) {
+    char value[1024];
+    const AVDictionaryEntry *asked = av_dict_get(of_user, "x265-params", NULL, 0);
+    snprintf(value, sizeof value, "%s%slog-level=none", asked ? asked->value : "", asked ? ":" : "");
+    av_dict_set(wishes, "x265-params", value, 0);
+  }
+  if (!strncmp(context->codec->name, "libvpx", 6)) {
+    prefer(wishes, of_user, "deadline", "realtime");
+    prefer(wishes, of_user, "cpu-used", "5");
+    if (has_alpha(context->pix_fmt)) /* libvpx cannot encode alpha with alternate reference frames */
+      prefer(wishes, of_user, "auto-alt-ref", "0");
   }
 }
 
-/* Returns the frames' rate. One that is a hair from a whole number or from 1000/1001 of one is that: Matroska tells the
- * duration of a picture in nanoseconds, so that FFmpeg reads 60000/1001 as 19001/317. */
+/* Returns the frames' rate; 25 if it is unknown. FFmpeg may read a rate slightly wrong: Matroska stores a picture's
+ * duration in nanoseconds, so that 60000/1001 is read as 19001/317. So a rate within 1e-5 (relative) of N or N *
+ * 1000/1001, N a whole number, is rounded to that value. */
 static AVRational rate_of(const struct sink_options *options) {
   static const double hair = 1e-5;
   double fps = options->fps > 0 ? options->fps : 25, whole = round(fps), film = round(fps * 1.001);
@@ -144,8 +197,8 @@ static bool keeps_times(const AVOutputFormat *container) {
   return !(container->flags & AVFMT_NOTIMESTAMPS) && !av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob");
 }
 
-/* Returns the frame rate at which a container shows all pictures of this height; num is 0 if it stores the rate. GXF
- * and DV have television's alone. */
+/* Returns the only frame rate that the container can have with pictures of this height: GXF and DV know television's
+ * rates alone. num is 0 if the container stores the rate and can have any. */
 static AVRational fixed_rate(const AVOutputFormat *container, int height) {
   if (!av_match_name(container->name, "gxf,dv"))
     return (AVRational){0, 1};
@@ -154,8 +207,9 @@ static AVRational fixed_rate(const AVOutputFormat *container, int height) {
   return height == 576 || height == 608 ? (AVRational){25, 1} : (AVRational){0, 1};
 }
 
-/* Returns the codec's frame rate that counts as equal to that of the frames, else its lowest one above it, since at a
- * lower rate the output would play slower than the input. num is 0 if there is none. */
+/* Returns the frame rate for the codec: of the rates that it allows, the nearest that counts as equal to the frames'
+ * rate, else the lowest above it. At a lower rate the output would play slower than the input. num is 0 if there is
+ * none. */
 static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *container,
                              const struct sink_options *options) {
   AVRational wanted = rate_of(options), nearest = {0, 1}, above = {0, 1};
@@ -176,22 +230,22 @@ static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *contain
   return nearest.num ? nearest : above;
 }
 
-/* True if the container stores each frame's own time. FFmpeg's flags do not say so of all such containers, so the
- * others are listed. */
+/* True if the container stores a time for each frame in a time base of the program's choice. FFmpeg's flags tell that
+ * only for some containers; the others are listed here. */
 static bool keeps_any_clock(const AVOutputFormat *container) {
   static const char unsaid[] = "mp4,mov,ipod,psp,3gp,3g2,f4v,ismv,smoothstreaming,dash,hls,asf,asf_stream,ivf,rtp,"
                                "rtp_mpegts,rtsp,wtv";
   return container->flags & AVFMT_VARIABLE_FPS || av_match_name(container->name, unsaid);
 }
 
-/* These containers round each time to milliseconds, so that exact_clock gains nothing. */
+/* Containers that round each time to milliseconds, so that the time base of exact_clock would be useless. */
 static const char in_milliseconds[] = "matroska,webm,flv";
-/* Least number of ticks per second of the time base that exact_clock returns, so that frames between two periods of the
- * rate get accurate times, too. */
+/* Least number of ticks per second of the time base that exact_clock returns, so that frames whose times are no
+ * multiples of the frame duration get accurate times, too. */
 static const int fine_enough = 10000;
 
-/* True if this is a frame rate of film or television whose frames do not last a whole number of the input's ticks. Then
- * each time of the input is rounded: a frame of 1001/24000 s lasts 42 ms in it. */
+/* True if a frame at this usual rate (N or N * 1000/1001 a second) does not last a whole number of the input's ticks.
+ * The input's times are rounded then: with ticks of a millisecond, a frame of 1001/24000 s lasts 42 ms. */
 static bool is_rounded(AVRational rate, AVRational base) {
   bool usual = rate.den == 1001 || rate.den == 1;
   return usual && (int64_t)rate.den * base.den % ((int64_t)rate.num * base.num) != 0;
@@ -208,7 +262,7 @@ static AVRational exact_clock(AVRational rate, int finest) {
 }
 
 /* Returns the time base for a container that stores times: exact_clock if the input's times are rounded, else the
- * input's, unless it is finer than anything needs. MPEG-4 stores its clock in 16 bits, and GIF counts hundredths of a
+ * input's time base, unless that is needlessly fine. MPEG-4 stores its clock in 16 bits, and GIF counts hundredths of a
  * second. */
 static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
@@ -230,12 +284,35 @@ static void set_clock(AVCodecContext *context, const AVOutputFormat *container, 
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
 }
 
-/* Tells encoders that are known to hold frames back to give each out at once. */
-static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes) {
+/* Sets encoder options with which encoders that would hold frames back give out each packet at once. */
+static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes, const AVDictionary *of_user) {
   if (encoder_is_x26x(context->codec))
-    av_dict_set(wishes, "tune", "zerolatency", 0);
+    prefer(wishes, of_user, "tune", "zerolatency");
   if (!strncmp(context->codec->name, "libvpx", 6) || !strncmp(context->codec->name, "libaom", 6))
-    av_dict_set(wishes, "lag-in-frames", "0", 0);
+    prefer(wishes, of_user, "lag-in-frames", "0");
+}
+
+/* Fills the context of an encoder that is not open yet, and the options with which it will be opened. The program's
+ * choices come first, then those of the user, which replace them, and last what the container needs. Returns 0 or an
+ * FFmpeg error code. */
+static int describe_encoder(AVCodecContext *context, const AVOutputFormat *container,
+                            const struct sink_options *options, bool low_delay, AVDictionary **wishes) {
+  AVDictionary *of_user = NULL;
+  if (encoder_wishes_parse(options->encoder_options, &of_user, NULL))
+    return AVERROR(EINVAL);
+  set_quality(context, wishes, of_user, options->quality);
+  set_pace(context, wishes, of_user);
+  if (low_delay)
+    set_low_delay(context, wishes, of_user);
+  int failed = encoder_wishes_set(context, of_user, NULL);
+  av_dict_free(&of_user);
+  if (container->flags & AVFMT_GLOBALHEADER)
+    context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  /* AVI and ASF store no presentation times. Their readers use decoding times instead, which come earlier with B
+   * frames. */
+  if (av_match_name(container->name, "avi,asf,asf_stream"))
+    context->max_b_frames = 0;
+  return failed ? AVERROR(EINVAL) : 0;
 }
 
 static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
@@ -247,27 +324,21 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
   context->width = options->width;
   context->height = options->height;
   context->sample_aspect_ratio = (AVRational){1, 1};
-  context->pix_fmt = choose_format(codec, options->format);
+  context->pix_fmt =
+      choose_format(codec, options->format, format_asked(container, options->pixel_format), options->alpha != NULL);
   tag_colors(context, container);
   set_clock(context, container, options, own_clock);
-  set_quality(context, &wishes, options->quality);
-  if (encoder->low_delay)
-    set_low_delay(context, &wishes);
-  if (container->flags & AVFMT_GLOBALHEADER)
-    context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  /* AVI and ASF store no presentation times. Their readers use decoding times instead, which come earlier with B
-   * frames. */
-  if (av_match_name(container->name, "avi,asf,asf_stream"))
-    context->max_b_frames = 0;
-  int code = avcodec_open2(context, codec, &wishes);
+  int code = describe_encoder(context, container, options, encoder->low_delay, &wishes);
+  if (code >= 0)
+    code = avcodec_open2(context, codec, &wishes);
   av_dict_free(&wishes);
   if (code < 0)
     avcodec_free_context(&encoder->context);
   return code;
 }
 
-/* Opens the encoder `codec` with the time base of own_clock or, if it refuses that, with the frame rate of known_rate:
- * some codecs have television's frame rates only. Returns 0 or an FFmpeg error code. */
+/* Opens the encoder `codec` with the time base of own_clock or, if the encoder refuses that time base, with the frame
+ * rate of known_rate, because some codecs have only television's frame rates. Returns 0 or an FFmpeg error code. */
 static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
                      const struct sink_options *options) {
   bool own_clock = keeps_any_clock(container) && !codec->supported_framerates;
@@ -305,17 +376,23 @@ int encoder_check_in(const char *name, const AVOutputFormat *container, const ch
   return 0;
 }
 
-/* Fills err with the reason why an encoder cannot be opened, better than FFmpeg's own text if its hardware is missing.
- * Returns -1. */
-static int say_closed(const AVCodec *codec, const char *path, int code, struct error *err) {
+static bool has_wishes(const struct sink_options *options) {
+  return options->pixel_format || options->encoder_options;
+}
+
+/* Fills err with the reason why an encoder cannot be opened, with a better text than FFmpeg's if the encoder's hardware
+ * is missing. Returns -1. */
+static int say_closed(const AVCodec *codec, const char *path, const struct sink_options *options, int code,
+                      struct error *err) {
   char reason[128];
   if (codec->capabilities & AV_CODEC_CAP_HARDWARE)
     return error_set(err, STATUS_OUTPUT,
                      "%s: encoder %s cannot be opened: there is no such hardware here, or no driver that gives it to "
                      "programs; --codec %s is for any that works",
                      path, codec->name, avcodec_get_name(codec->id));
-  return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened: %s", path, codec->name,
-                   ffmpeg_reason(code, reason));
+  return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened%s: %s%s", path, codec->name,
+                   has_wishes(options) ? " as --encoder-options and --pixel-format ask" : "",
+                   ffmpeg_reason(code, reason), has_wishes(options) ? "; with -v FFmpeg says more" : "");
 }
 
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
@@ -326,11 +403,11 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
   if (!known_rate(codec, container, options).num)
     return rate_unknown(path, codec, options, err);
   int code = try_codec(encoder, codec, container, options);
-  return code < 0 ? say_closed(codec, path, code, err) : 0;
+  return code < 0 ? say_closed(codec, path, options, code, err) : 0;
 }
 
-/* Returns the container's usual codec. Where that is MPEG-1, which has eight frame rates only, other rates get MPEG-2,
- * which the same players read. */
+/* Returns the container's usual codec. If that is MPEG-1, which has only eight frame rates, and the frames have another
+ * rate, it is MPEG-2, which the same players read. */
 static enum AVCodecID own_codec(const AVOutputFormat *container, const char *path, const struct sink_options *options) {
   enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
   const AVCodec *codec = avcodec_find_encoder(own);
@@ -347,20 +424,22 @@ static const AVCodec *find_own(const AVOutputFormat *container, enum AVCodecID c
   return still ? still : avcodec_find_encoder(codec);
 }
 
-static bool container_takes_h264(const AVOutputFormat *container) {
-  /* The muxers of streams do not say which codecs they take. */
-  return avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
-         av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
+/* Returns the engine's pixel format from which a conversion to this format loses least: P010 if the format has more
+ * than 8 bits; else RGBA if each of its pixels has a colour of its own; else YUV420P. */
+static enum pixel_format pixels_for(enum AVPixelFormat format) {
+  const AVPixFmtDescriptor *known = av_pix_fmt_desc_get(format);
+  if (!known)
+    return PIXEL_YUV420P;
+  if (known->comp[0].depth > 8)
+    return PIXEL_P010;
+  bool each = known->nb_components >= 3 && !known->log2_chroma_w && !known->log2_chroma_h;
+  return encoder_is_rgb(format) || each ? PIXEL_RGBA : PIXEL_YUV420P;
 }
 
-enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec) {
-  const AVCodec *found = NULL;
-  if (codec)
-    found = find_named(codec);
-  else if (!container_takes_h264(container))
-    found = find_own(container, av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO));
-  bool video = found && found->type == AVMEDIA_TYPE_VIDEO;
-  return video && encoder_is_rgb(choose_format(found, PIXEL_YUV420P)) ? PIXEL_RGBA : PIXEL_YUV420P;
+static bool container_takes_h264(const AVOutputFormat *container) {
+  /* FFmpeg's muxers of streams do not tell which codecs they take, so those that take H.264 are listed here. */
+  return avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
+         av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
 }
 
 static bool takes(const AVOutputFormat *container, const AVCodec *codec, bool takes_h264) {
@@ -368,24 +447,70 @@ static bool takes(const AVOutputFormat *container, const AVCodec *codec, bool ta
          avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1;
 }
 
+enum { CANDIDATES = 5 };
+
+/* Lists the encoders that are tried for a container, best first; an encoder that is missing or does not fit is NULL.
+ * own: the container's usual codec. */
+static void list_candidates(const AVCodec *list[CANDIDATES], const AVOutputFormat *container, enum AVCodecID own) {
+  bool takes_h264 = container_takes_h264(container);
+  /* FFmpeg's muxer image2 would write any codec into a file with any extension */
+  bool picture = !strcmp(container->name, "image2");
+  list[0] = takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL;
+  list[1] = takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL;
+  list[2] = own != AV_CODEC_ID_NONE ? find_own(container, own) : NULL;
+  list[3] = avcodec_find_encoder(AV_CODEC_ID_MPEG4);
+  list[4] = avcodec_find_encoder(AV_CODEC_ID_FFV1);
+  for (int i = 0; i < CANDIDATES; i++)
+    if (list[i] && list[i]->id != own && (picture || !takes(container, list[i], takes_h264)))
+      list[i] = NULL;
+}
+
+const AVCodec *encoder_first(const AVOutputFormat *container, const char *path, const char *codec) {
+  const AVCodec *list[CANDIDATES], *first = NULL;
+  if (codec)
+    return find_named(codec);
+  list_candidates(list, container, av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO));
+  for (int i = 0; i < CANDIDATES && !first; i++)
+    first = list[i];
+  return first;
+}
+
+enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec,
+                                 const char *pixel_format) {
+  const AVCodec *found = NULL;
+  if (codec)
+    found = find_named(codec);
+  else if (!container_takes_h264(container))
+    found = find_own(container, av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO));
+  const char *asked = format_asked(container, pixel_format);
+  if (asked)
+    return pixels_for(av_get_pix_fmt(asked));
+  bool video = found && found->type == AVMEDIA_TYPE_VIDEO;
+  return video ? pixels_for(choose_format(found, PIXEL_YUV420P, NULL, false)) : PIXEL_YUV420P;
+}
+
+bool encoder_keeps_alpha(const AVOutputFormat *container, const char *path, const char *codec,
+                         const char *pixel_format) {
+  const AVCodec *found = encoder_first(container, path, codec);
+  if (!found || found->type != AVMEDIA_TYPE_VIDEO || found->id == AV_CODEC_ID_GIF)
+    return false;
+  return has_alpha(choose_format(found, PIXEL_RGBA, format_asked(container, pixel_format), true));
+}
+
 static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                        const struct sink_options *options, struct error *err) {
   enum AVCodecID own = own_codec(container, path, options);
-  bool takes_h264 = container_takes_h264(container);
-  const AVCodec *candidates[] = {
-      takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
-      takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
-      own != AV_CODEC_ID_NONE ? find_own(container, own) : NULL,
-      avcodec_find_encoder(AV_CODEC_ID_MPEG4),
-      avcodec_find_encoder(AV_CODEC_ID_FFV1),
-  };
-  bool picture = !strcmp(container->name, "image2"); /* its muxer writes any codec under any name */
-  for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+  const AVCodec *candidates[CANDIDATES];
+  list_candidates(candidates, container, own);
+  bool expects_h264 = container_takes_h264(container);
+  for (int i = 0; i < CANDIDATES; i++) {
     const AVCodec *codec = candidates[i];
-    bool fits = codec && (codec->id == own || (!picture && takes(container, codec, takes_h264)));
-    if (!fits || try_codec(encoder, codec, container, options) < 0)
+    int code = codec ? try_codec(encoder, codec, container, options) : 0;
+    if (code < 0 && has_wishes(options) && known_rate(codec, container, options).num)
+      return say_closed(codec, path, options, code, err);
+    if (!codec || code < 0)
       continue;
-    bool expected = takes_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;
+    bool expected = expects_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;
     log_line(options->log, expected ? LOG_INFO : LOG_WARNING, "%s: encoded with %s%s", path, codec->name,
              expected ? "" : ", since the usual encoder is not there");
     return 0;
@@ -394,13 +519,15 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
   if (usual && !known_rate(usual, container, options).num)
     return rate_unknown(path, usual, options, err);
   return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as %s", path,
-                   picture ? "such pictures" : container->name, picture ? ".png" : ".mkv");
+                   strcmp(container->name, "image2") ? container->name : "such pictures",
+                   strcmp(container->name, "image2") ? ".mkv" : ".png");
 }
 
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err) {
   char reason[128];
   encoder->low_delay = low_delay;
+  encoder->stretched = options->stretched;
   int failed = options->codec ? open_named(encoder, container, path, options, err)
                               : open_chosen(encoder, container, path, options, err);
   if (failed)
@@ -409,6 +536,7 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
   if (code < 0)
     return error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason));
   const AVCodecContext *to = encoder->context;
+  encoder->alpha = has_alpha(to->pix_fmt) ? options->alpha : NULL;
   if (to->pix_fmt == AV_PIX_FMT_PAL8 && palette_open(&encoder->palette, to->width, to->height, to->time_base, err))
     return error_prefix(err, "%s: ", path);
   return 0;
@@ -422,5 +550,6 @@ void encoder_free(struct encoder *encoder) {
   av_frame_free(&encoder->fitted);
   av_frame_free(&encoder->borrowed);
   av_frame_free(&encoder->indexed);
+  av_frame_free(&encoder->blended);
   *encoder = (struct encoder){0};
 }

@@ -1,5 +1,5 @@
-/* Encodes frames: chooses an FFmpeg encoder for a container, sets it up, and converts frames to the pixels and size
- * that it takes. The sink's thread makes all calls. */
+/* Encodes frames: chooses and sets up an FFmpeg encoder for a container, and converts frames to the pixel format and
+ * size that the encoder takes. The sink's thread makes all calls. */
 #ifndef APP_SINK_ENCODER_H
 #define APP_SINK_ENCODER_H
 
@@ -11,8 +11,8 @@
 struct SwsContext;
 struct palette;
 
-/* A picture that FFmpeg's encoder refers to without a copy. used: the encoder still refers to it; one of the encoder's
- * threads clears it. */
+/* A picture that FFmpeg's encoder reads in place, without a copy. used: true while the encoder needs the picture; one
+ * of the encoder's threads sets it to false. */
 struct lent_frame {
   struct frame frame;
   atomic_bool used;
@@ -23,38 +23,53 @@ struct encoder {
   AVCodecContext *context;
   /* Pictures lent to x264 and x265, which only read them; other encoders get copies. */
   struct lent_frame lent[SINK_HOLDS];
-  struct SwsContext *scaler;   /* NULL: the encoder takes the frames' pixels and size as they are */
-  enum AVPixelFormat format;   /* the pixels that the scaler makes */
+  struct SwsContext *scaler; /* converts frames to the encoder's pixel format and size; NULL: no conversion is needed */
+  enum AVPixelFormat format; /* pixel format that the scaler makes */
   int from_width, from_height; /* size in pixels of the frames for which the scaler is set up */
-  struct palette *palette;     /* NULL: the encoder does not take pictures of 256 colours */
+  struct palette *palette;     /* converts to pictures of 256 colours; NULL: the encoder does not need them */
   AVFrame *scaled, *borrowed, *indexed;
-  /* the scaled picture, before black bars are added around it; NULL: there are none, as its shape is the output's */
+  /* the scaled picture before black bars are added around it; NULL: no bars are needed, because the picture has the
+   * output's shape */
   AVFrame *fitted;
   bool low_delay;
+  /* true: frames of another shape are stretched to the encoder's size; false: they get black bars */
+  bool stretched;
+  /* the alpha of the input's frames (sink_options.alpha); NULL: there is none, or the encoder does not take it */
+  struct alpha *alpha;
+  AVFrame *blended; /* copy of a picture that has the input frame's alpha, for the encoder */
 };
 
-/* Returns the pixels that the engine should make for the encoder that encoder_open will choose: RGBA if the encoder
- * takes RGB, so that no chroma is lost, else YUV420P. codec: as in sink_options; may be NULL. */
-enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec);
+/* Returns the pixel format that the engine should make for the encoder that encoder_open will choose: P010 if the
+ * encoder gets more than 8 bits; else RGBA if the encoder gets a colour for each pixel, so that no colour is lost; else
+ * YUV420P. codec, pixel_format: as in sink_options; may be NULL. */
+enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec,
+                                 const char *pixel_format);
+/* True if the encoder that encoder_open will choose gets pixels with alpha, provided that the frames have alpha. */
+bool encoder_keeps_alpha(const AVOutputFormat *container, const char *path, const char *codec,
+                         const char *pixel_format);
 
 /* Checks that FFmpeg has a video encoder of this name. Returns 0, or -1 with err. */
 int encoder_check(const char *codec, struct error *err);
-/* Checks that FFmpeg has a video encoder of this name, and that the container takes what it makes. path: the output's
- * path, for messages. Returns 0, or -1 with err. */
+/* Checks that FFmpeg has a video encoder of this name, and that the container takes this encoder's codec. path: the
+ * output's path, for messages. Returns 0, or -1 with err. */
 int encoder_check_in(const char *codec, const AVOutputFormat *container, const char *path, struct error *err);
+/* Returns the encoder that encoder_open tries first; NULL: there is none. codec: as in sink_options; may be NULL. */
+const AVCodec *encoder_first(const AVOutputFormat *container, const char *path, const char *codec);
 
 /* Opens the encoder options->codec. If that is NULL, tries H.264, the container's usual codec, MPEG-4 and FFV1 in this
- * order, and opens the first that works. The encoder's time base is that of options if container and codec can store
- * it, else 1/fps. low_delay: packets come out without waiting for later frames, which makes the file somewhat larger.
- * Returns 0, or -1 with err; the caller calls encoder_free in both cases. */
+ * order, and opens the first that works; if options name a pixel format or encoder options, only the first is tried.
+ * encoder->context->time_base is then the time base in options, or one in which the frames' times are exact or that the
+ * codec can store; it is 1/fps if container or codec stores no times of its own. low_delay: packets come out without
+ * waiting for later frames, which makes the file somewhat larger. Returns 0, or -1 with err; the caller calls
+ * encoder_free in both cases. */
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
-/* Sends a frame to the encoder. frame NULL: it was the last one, and the encoder gives out what it holds back. A frame
- * whose size is not that of options is scaled to it, with black bars if its shape is another. pts: the frame's time in
- * the encoder's time base. The encoder may hold the frame's picture after the call. Returns 0 or an FFmpeg error
- * code. */
+/* Sends a frame to the encoder. frame NULL: there are no more frames, and the encoder gives out the packets that it
+ * still holds. A frame of another size than options.width x height is scaled to that size, with black bars if its shape
+ * differs and options.stretched is false. pts: the frame's time in the encoder's time base. The encoder may hold the
+ * frame's picture after the call. Returns 0 or an FFmpeg error code. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
-/* Frees what the encoder holds. Accepts zeros. */
+/* Frees all that the encoder holds. Accepts a zeroed struct. */
 void encoder_free(struct encoder *encoder);
 
 #endif

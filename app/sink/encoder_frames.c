@@ -8,6 +8,7 @@
 #include <libswscale/swscale.h>
 
 #include "app/control/picture_size.h"
+#include "app/sink/alpha.h"
 #include "app/sink/palette.h"
 
 bool encoder_is_rgb(enum AVPixelFormat format) {
@@ -18,28 +19,29 @@ bool encoder_is_x26x(const AVCodec *codec) {
   return !strcmp(codec->name, "libx264") || !strcmp(codec->name, "libx265");
 }
 
+static enum AVPixelFormat ffmpeg_pixels(enum pixel_format format) {
+  return format == PIXEL_RGBA ? AV_PIX_FMT_RGBA : format == PIXEL_P010 ? AV_PIX_FMT_P010LE : AV_PIX_FMT_YUV420P;
+}
+
 static bool takes_engine_pixels(const AVCodecContext *to, enum pixel_format from) {
-  return from == PIXEL_YUV420P && to->pix_fmt == AV_PIX_FMT_YUV420P && to->colorspace == AVCOL_SPC_BT709 &&
+  return from != PIXEL_RGBA && to->pix_fmt == ffmpeg_pixels(from) && to->colorspace == AVCOL_SPC_BT709 &&
          to->color_range == AVCOL_RANGE_MPEG;
 }
 
-static enum AVPixelFormat ffmpeg_pixels(enum pixel_format format) {
-  return format == PIXEL_RGBA ? AV_PIX_FMT_RGBA : AV_PIX_FMT_YUV420P;
-}
-
-/* Rounds a side of the scaled picture to an even number, as subsampled chroma needs it. A side that is equal to the
- * encoder's (`most`) stays. */
+/* Rounds a side of the scaled picture to an even number, as subsampled chroma needs it. A side that is within a pixel
+ * of that of the encoder's picture (`most`) becomes equal to it. */
 static int side_of_box(double side, int most) {
   int even = 2 * (int)lrint(side / 2);
   return side > most - 1 ? most : even < 2 ? 2 : even;
 }
 
-/* Finds the largest size at which a picture of width x height fits into the encoder's without distortion. If the two
- * shapes differ by rounding alone, the encoder's whole picture is filled: else a bar of one line would come and go as
- * the frames' size changes. */
-static void box_of(const AVCodecContext *to, int width, int height, int *box_width, int *box_height) {
+/* Finds the largest size at which a picture of width x height fits into the encoder's without distortion. The encoder's
+ * whole picture is used if frames are to be stretched, and if the two shapes differ only by rounding: otherwise a bar
+ * of one line would appear and vanish as the frames' size changes. */
+static void box_of(const struct encoder *encoder, int width, int height, int *box_width, int *box_height) {
+  const AVCodecContext *to = encoder->context;
   const struct parameter_size all = {to->width, to->height}, size = {width, height};
-  if (picture_size_alike(&all, &size)) {
+  if (encoder->stretched || picture_size_alike(&all, &size)) {
     *box_width = all.width;
     *box_height = all.height;
     return;
@@ -80,12 +82,13 @@ static int make_scaled(struct encoder *encoder, bool bars) {
 static int set_scaler(struct encoder *encoder, enum AVPixelFormat from, int width, int height) {
   const AVCodecContext *to = encoder->context;
   int box_width, box_height;
-  box_of(to, width, height, &box_width, &box_height);
+  box_of(encoder, width, height, &box_width, &box_height);
   bool bars = box_width != to->width || box_height != to->height;
   sws_freeContext(encoder->scaler);
   av_frame_free(&encoder->fitted);
-  encoder->scaler = sws_getContext(width, height, from, box_width, box_height, encoder->format,
-                                   SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+  encoder->scaler = sws_getContext(
+      width, height, from, box_width, box_height, encoder->format,
+      (encoder->stretched ? SWS_LANCZOS : SWS_BICUBIC) | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
   if (!encoder->scaler || (bars && !(encoder->fitted = make_frame(encoder->format, box_width, box_height))))
     return AVERROR(ENOMEM);
   bool bt709 = encoder_is_rgb(encoder->format) || to->colorspace == AVCOL_SPC_BT709;
@@ -142,7 +145,8 @@ static void borrow(AVFrame *to, const struct frame *frame) {
   to->height = frame->height;
 }
 
-/* Copies the scaled picture into the middle of the frame, at an even position, because chroma is subsampled. */
+/* Copies the scaled picture into the middle of the encoder's frame, between black bars. Its position is even, because
+ * chroma is subsampled. */
 static void lay_between_bars(struct encoder *encoder) {
   const AVFrame *fitted = encoder->fitted, *to = encoder->scaled;
   const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(encoder->format);
@@ -159,6 +163,33 @@ static void lay_between_bars(struct encoder *encoder) {
                 encoder->format, fitted->width, fitted->height);
 }
 
+/* Converts sRGB's codes to linear light (IEC 61966-2-1). Alpha stays. */
+static void make_linear(const AVFrame *frame) {
+  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(frame->format);
+  int planes = format->nb_components - !!(format->flags & AV_PIX_FMT_FLAG_ALPHA);
+  for (int i = 0; i < planes; i++)
+    for (int y = 0; y < frame->height; y++) {
+      float *row = (float *)(void *)(frame->data[i] + (ptrdiff_t)y * frame->linesize[i]);
+      for (int x = 0; x < frame->width; x++)
+        row[x] = row[x] <= 0.04045f ? row[x] / 12.92f : powf((row[x] + 0.055f) / 1.055f, 2.4f);
+    }
+}
+
+/* Returns a copy of the RGBA picture in `sent`, with the alpha of the input frame that has the time of `frame`; owned
+ * by encoder. NULL: out of memory. */
+static AVFrame *blend(struct encoder *encoder, const AVFrame *sent, const struct frame *frame) {
+  AVFrame *blended = encoder->blended;
+  if (!blended || blended->width != sent->width || blended->height != sent->height) {
+    av_frame_free(&encoder->blended);
+    blended = encoder->blended = make_frame(AV_PIX_FMT_RGBA, sent->width, sent->height);
+  }
+  if (!blended)
+    return NULL;
+  av_image_copy(blended->data, blended->linesize, (const uint8_t **)(uintptr_t)sent->data, sent->linesize,
+                AV_PIX_FMT_RGBA, sent->width, sent->height);
+  return alpha_lay(encoder->alpha, frame, blended->data[0], blended->linesize[0]) < 0 ? NULL : blended;
+}
+
 static int convert(struct encoder *encoder, const AVFrame *from) {
   int code = 0;
   if (!encoder->scaler || encoder->from_width != from->width || encoder->from_height != from->height)
@@ -172,6 +203,8 @@ static int convert(struct encoder *encoder, const AVFrame *from) {
             to->linesize);
   if (encoder->fitted)
     lay_between_bars(encoder);
+  if (encoder->context->color_trc == AVCOL_TRC_LINEAR)
+    make_linear(encoder->scaled);
   return 0;
 }
 
@@ -185,7 +218,8 @@ static void describe(AVFrame *frame, const AVCodecContext *context) {
   frame->quality = context->global_quality;
 }
 
-/* Sends a frame through the palette to the encoder. frame NULL: sends the last ones, and ends the stream. */
+/* Converts a frame to 256 colours and sends it to the encoder. frame NULL: sends the frames that the conversion still
+ * holds, and ends the stream. Returns 0 or an FFmpeg error code. */
 static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
   AVFrame *indexed = encoder->indexed;
   int code = palette_send(encoder->palette, frame);
@@ -209,6 +243,8 @@ int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts
   AVFrame *sent = encoder->borrowed;
   borrow(sent, frame);
   bool lent = !encoder->scaler && frame->width == encoder->context->width && frame->height == encoder->context->height;
+  if (encoder->alpha && frame->format == PIXEL_RGBA && !(sent = blend(encoder, sent, frame)))
+    return AVERROR(ENOMEM);
   if (!lent) {
     int code = convert(encoder, sent);
     if (code < 0)

@@ -14,8 +14,8 @@
 #include "app/source/protocols.h"
 #include "unet/base/text_file.h"
 
-/* PLAYLIST_DEPTH: how deep playlists that name playlists are followed. PLAYLIST_BYTES: a larger file is not taken for a
- * playlist. */
+/* PLAYLIST_DEPTH: greatest nesting of playlists that name other playlists; deeper ones are not read. PLAYLIST_BYTES: a
+ * file with more bytes is not taken for a playlist. */
 enum { PLAYLIST_DEPTH = 3, PLAYLIST_BYTES = 1 << 20 };
 
 static int no_memory(struct error *err) {
@@ -51,7 +51,8 @@ int files_add_glob(struct files *files, const char *pattern, struct error *err) 
   return platform_glob(pattern, add_found, files) ? no_memory(err) : 0;
 }
 
-int files_add_sequence(struct files *files, const char *pattern, long first, long end, struct error *err) {
+int files_add_sequence(struct files *files, const char *pattern, long first, long end,
+                       const struct source_options *wanted, struct error *err) {
   char globbed[2 * PATH_MAX];
   size_t number_at = 0;
   struct files found = {0};
@@ -60,7 +61,7 @@ int files_add_sequence(struct files *files, const char *pattern, long first, lon
   int failed = files_add_glob(&found, globbed, err);
   for (size_t i = 0; i < found.count && !failed; i++) {
     long number = pictures_number_of(found.entries[i].path, pattern, number_at);
-    if (number >= first && number < end)
+    if (number >= first && number < end && (!wanted || pictures_are_wanted(wanted, number)))
       failed = files_add(files, found.entries[i].path, err);
   }
   files_free(&found);
@@ -77,7 +78,8 @@ static bool has(const struct files *files, const struct platform_entry *file) {
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err);
 
-/* Adds a file and, if it is a text, the files that it names. Most words of a text name no file and are passed over. */
+/* Adds a file and, if it is a text such as a playlist, the files that it names. Most words of a text name no file and
+ * are skipped. */
 static int add_with_contents(struct files *files, const char *path, int depth, struct error *err) {
   struct platform_entry file;
   char folder[PATH_MAX], *text;
@@ -92,7 +94,8 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
   int failed = 0;
   if (strlen(text) == length) {
-    char *copy = strdup(text); /* the text is split once at line ends, for names with blanks, and once at all blanks */
+    /* the text is split once at line ends only, for names with blanks, and once at all blanks */
+    char *copy = strdup(text);
     failed = !copy ? no_memory(err)
                    : add_named(files, folder, copy, "\r\n'\"<>", depth + 1, err) ||
                          add_named(files, folder, text, "\r\n'\"<>=, \t", depth + 1, err);
@@ -102,7 +105,8 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   return failed ? -1 : 0;
 }
 
-/* Adds the files that a text names. folder: the folder that the names are relative to, with its slash. */
+/* Adds the files that a text names. folder: the folder, with a slash at its end, from which relative names start; "":
+ * the current one. text: is changed. separators: the characters between names. depth: how many playlists deep. */
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err) {
   char path[2 * PATH_MAX], *rest = NULL;
@@ -125,8 +129,8 @@ static void drop_characters(char *text, const char *unwanted) {
 }
 
 /* Adds the files named inside forms such as "concat:a.ts|b.ts", "subfile,,start,0,end,9,,:a.mp4" and
- * "lavfi:movie=a.mp4". FFmpeg's filters remove backslashes and quotes from names, so the text is tried without them,
- * too. */
+ * "lavfi:movie=a.mp4". FFmpeg's filters remove backslashes and quotes from names, so the text is also tried without
+ * backslashes and quotes. */
 static int add_wrapped(struct files *files, const char *spec, struct error *err) {
   static const char *const unwanted[] = {"", "\\", "\\'"};
   int failed = 0;
@@ -141,13 +145,13 @@ static int add_wrapped(struct files *files, const char *spec, struct error *err)
   return failed;
 }
 
-/* Adds all pictures that a sequence's name may stand for. These are more than are read if the user's options select
- * some. */
+/* Adds all pictures that a sequence's name may stand for. If the user's options select some of the pictures, more are
+ * added than will be read. */
 static int add_pictures(struct files *files, const char *path, const char *kind, struct error *err) {
   char globbed[PATH_MAX];
   if (kind && !strcmp(kind, "glob"))
     return files_add_glob(files, path, err);
-  if (files_add_sequence(files, path, 0, LONG_MAX, err))
+  if (files_add_sequence(files, path, 0, LONG_MAX, NULL, err))
     return -1;
   return pictures_unmark_glob(path, globbed, sizeof globbed) ? files_add_glob(files, globbed, err) : 0;
 }
@@ -156,7 +160,8 @@ int files_add_input(struct files *files, const char *spec, const struct source_o
   struct platform_entry file;
   AVDictionary *wishes = NULL;
   int fd = pipe_input_descriptor(spec);
-  if (fd < 0 && !strncmp(spec, "pipe:", 5)) /* FFmpeg takes anything that is not a number for standard input */
+  /* any text after "pipe:" that is not a number stands for standard input, as in FFmpeg */
+  if (fd < 0 && !strncmp(spec, "pipe:", 5))
     fd = STANDARD_INPUT;
   if (fd >= 0)
     return platform_look_at(&file, fd) ? 0 : add_entry(files, &file, "standard input", err);

@@ -1,6 +1,7 @@
 #include "app/sink/mp4.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
+#include "app/sink/chapters.h"
 #include "app/sink/replacement.h"
 
 /* Ticks a second of the clock for the start times of the file's tracks. FFmpeg's default rounds them to
@@ -33,8 +35,8 @@ static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
   return length < (large ? 16 : 8) || length > size - at ? 0 : length;
 }
 
-/* Returns where the unbroken chain of boxes from the file's beginning ends. Stores the end of the last box of media
- * data, and the file's size. */
+/* Returns where the unbroken chain of boxes from the file's beginning ends, as an offset. Stores the offset of the end
+ * of the last box of media data (0: none), and the file's size. All are 0 if the file cannot be opened. */
 static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size) {
   FILE *file = platform_stream(path, "rb");
   int64_t at = 0, length;
@@ -50,8 +52,8 @@ static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size)
   return at;
 }
 
-/* True if the file is a chain of complete boxes. If memory runs out while FFmpeg collects a fragment or moves the
- * index, it reports no error, and the damage shows here only. */
+/* True if the file is a chain of complete boxes. The test is necessary because FFmpeg reports no error if memory runs
+ * out while it collects a fragment or moves the index. */
 static bool has_whole_boxes(const char *path) {
   int64_t data, size;
   return follow_boxes(path, &data, &size) == size && data > 0;
@@ -61,13 +63,14 @@ void mp4_cut(const char *path) {
   int64_t whole, size;
   follow_boxes(path, &whole, &size);
   int cut = whole > 0 && whole < size ? platform_cut(path, whole) : 0;
-  /* the result is ignored: if the file cannot be cut, it stays as it is, and the user is told of the error before this
-   * one anyway */
+  /* the result is ignored: a file that cannot be cut stays as it is, and the user learns of the failure that made the
+   * cut necessary */
   (void)cut;
 }
 
-/* Copies the tracks that were given to the muxer, whose output is `was`. A timecode's track is not among them: the
- * muxer makes it from the video's tag, and refuses it at a frame rate that was guessed from few pictures. */
+/* Adds to `to` a copy of each track that was given to the muxer, whose output context is `was`. The track of a timecode
+ * is not copied, because the muxer makes it from the video's tag, and refuses a timecode at a frame rate that was
+ * guessed from few pictures. Returns 0 or an FFmpeg error code. */
 static int copy_streams(AVFormatContext *from, AVFormatContext *to, const AVFormatContext *was) {
   for (unsigned i = 0; i < was->nb_streams && i < from->nb_streams; i++) {
     AVStream *stream = avformat_new_stream(to, NULL);
@@ -76,7 +79,8 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, const AVForm
     int code = avcodec_parameters_copy(stream->codecpar, from->streams[i]->codecpar);
     if (code < 0)
       return code;
-    if (stream->codecpar->codec_id != AV_CODEC_ID_HEVC)
+    /* the tag of HEVC is kept for Apple's players, and that of ProRes because it tells the profile */
+    if (stream->codecpar->codec_id != AV_CODEC_ID_HEVC && stream->codecpar->codec_id != AV_CODEC_ID_PRORES)
       stream->codecpar->codec_tag = 0;
     stream->time_base = from->streams[i]->time_base;
     stream->avg_frame_rate = was->streams[i]->avg_frame_rate;
@@ -88,46 +92,71 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, const AVForm
   return 0;
 }
 
+/* Adds the tracks and chapters in `late`, which could not be stored in fragments, to the rewritten file. Returns 0 or
+ * AVERROR(ENOMEM). */
+static int add_late(AVFormatContext *to, const struct late_tracks *late) {
+  for (unsigned i = 0; late && i < late->tracks->nb_streams; i++) {
+    const AVStream *from = late->tracks->streams[i];
+    AVStream *stream = avformat_new_stream(to, NULL);
+    if (!stream || avcodec_parameters_copy(stream->codecpar, from->codecpar) < 0)
+      return AVERROR(ENOMEM);
+    stream->time_base = from->time_base;
+    stream->disposition = from->disposition;
+    av_dict_copy(&stream->metadata, from->metadata, 0);
+  }
+  return late && chapters_copy(to, late->tracks, 0, 0) ? AVERROR(ENOMEM) : 0;
+}
+
 struct settling {
   const struct muxer *muxer;
-  unsigned tracks; /* how many tracks were written */
+  const struct late_tracks *late;
+  unsigned tracks; /* number of tracks of the fragmented file */
   int64_t *found;  /* an element for each track: the sum of muxer_units of its packets that were found in the file */
 };
 
-/* Copies the packets of a file to another and counts them in settling->found. to NULL: only counts. Returns 0 or an
- * FFmpeg error code. */
+/* Writes those packets of late tracks (subtitles and covers, settling->late) that begin before `time` (seconds),
+ * starting with packet number *next. Returns 0 or an FFmpeg error code. */
+static int write_late(AVFormatContext *to, const struct settling *settling, double time, int *next) {
+  return late_tracks_write(settling->late, to, (int)settling->tracks, time, next);
+}
+
+/* Copies all packets of the file `from` to the file `to`, and counts them in settling->found. to NULL: packets are only
+ * counted. Returns 0 or an FFmpeg error code. */
 static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
   AVPacket *packet = av_packet_alloc();
-  int code = packet ? 0 : AVERROR(ENOMEM);
+  int code = packet ? 0 : AVERROR(ENOMEM), next = 0;
   memset(settling->found, 0, settling->tracks * sizeof *settling->found);
   while (code >= 0 && (code = av_read_frame(from, packet)) >= 0) {
     unsigned at = (unsigned)packet->stream_index;
     if (at < settling->tracks && !(packet->flags & AV_PKT_FLAG_CORRUPT))
       settling->found[at] += muxer_units(from->streams[at]->codecpar, packet);
-    if (to && at < to->nb_streams) {
+    if (to && at < settling->tracks) {
       packet->pos = -1;
       av_packet_rescale_ts(packet, from->streams[at]->time_base, to->streams[at]->time_base);
-      /* Fragments do not give a duration for each packet. Only the last packet's matters, which is cut off without
-       * one. */
-      if (at < settling->tracks)
-        packet->duration = av_rescale_q(settling->muxer->tracks[at].duration,
-                                        settling->muxer->output->streams[at]->time_base, to->streams[at]->time_base);
-      code = av_interleaved_write_frame(to, packet);
+      /* Fragments do not store a duration for each packet. Only that of the last packet matters: without it, the packet
+       * would be cut off. */
+      packet->duration = av_rescale_q(settling->muxer->tracks[at].duration,
+                                      settling->muxer->output->streams[at]->time_base, to->streams[at]->time_base);
+      code = write_late(to, settling, (double)packet->dts * av_q2d(to->streams[at]->time_base), &next);
+      if (code >= 0)
+        code = av_interleaved_write_frame(to, packet);
     }
     av_packet_unref(packet);
   }
   av_packet_free(&packet);
-  return code == AVERROR_EOF ? 0 : code;
+  if (code == AVERROR_EOF)
+    code = to ? write_late(to, settling, INFINITY, &next) : 0;
+  return code;
 }
 
-/* True if the track is no video, or the file states the codec, the width and, if the codec has one, the decoder's
- * configuration (extradata) that were written. */
+/* True if the track is no video, or the file states the codec, the width and, if one was written, a decoder's
+ * configuration (extradata). (For DNxHD FFmpeg itself adds such a configuration.) */
 static bool is_known(const AVFormatContext *file, const struct settling *settling, unsigned track) {
   const AVCodecParameters *was = settling->muxer->output->streams[track]->codecpar, *is;
   if (was->codec_type != AVMEDIA_TYPE_VIDEO)
     return true;
   is = track < file->nb_streams ? file->streams[track]->codecpar : NULL;
-  return is && is->codec_id == was->codec_id && is->width == was->width && !is->extradata_size == !was->extradata_size;
+  return is && is->codec_id == was->codec_id && is->width == was->width && (is->extradata_size || !was->extradata_size);
 }
 
 static bool is_whole(const struct settling *settling) {
@@ -165,6 +194,8 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
   if (code >= 0)
     code = copy_streams(from, to, settling->muxer->output);
   if (code >= 0)
+    code = to->nb_streams == settling->tracks ? add_late(to, settling->late) : AVERROR_INVALIDDATA;
+  if (code >= 0)
     code = avio_open(&to->pb, copy, AVIO_FLAG_WRITE);
   if (code >= 0) {
     code = write_copy(from, to, settling);
@@ -182,7 +213,8 @@ static int count_index(const char *path, struct settling *settling) {
   AVFormatContext *file = NULL;
   AVDictionary *wishes = NULL;
   memset(settling->found, 0, settling->tracks * sizeof *settling->found);
-  av_dict_set(&wishes, "advanced_editlist", "0", 0); /* an edit list would remove what is not shown from the index */
+  /* if FFmpeg applied the edit list, the index would lack the pictures that are not shown */
+  av_dict_set(&wishes, "advanced_editlist", "0", 0);
   int code = avformat_open_input(&file, path, NULL, &wishes);
   av_dict_free(&wishes);
   for (unsigned i = 0; code >= 0 && i < settling->tracks && i < file->nb_streams; i++)
@@ -232,23 +264,24 @@ static const char *replace(const char *path, struct settling *settling, char *re
   return is_whole(settling) ? strerror(taken) : "not all of it was found again";
 }
 
-int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err) {
+int mp4_settle(const char *path, const char *name, const struct muxer *muxer, const struct late_tracks *late,
+               const struct log *log, struct error *err) {
   char *plain = platform_real_path(path), buffer[128];
   if (!plain || !platform_is_file(plain)) {
     free(plain);
     return 0;
   }
-  struct settling settling = {.muxer = muxer, .tracks = muxer->output->nb_streams};
+  struct settling settling = {.muxer = muxer, .late = late, .tracks = muxer->output->nb_streams};
   settling.found = calloc(settling.tracks, sizeof *settling.found);
   if (!settling.found) {
     free(plain);
-    return error_set(err, STATUS_FAILED, "no memory to settle %s", path);
+    return error_set(err, STATUS_FAILED, "no memory to settle %s", name);
   }
   const char *reason = replace(plain, &settling, buffer);
   int failed = reason ? check_frames(plain, &settling, err) : 0;
   free(settling.found);
   if (reason && !failed)
-    log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", path, reason);
+    log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", name, reason);
   free(plain);
   return failed;
 }

@@ -1,26 +1,29 @@
-/* Writes MP4 and MOV so that an aborted file stays playable. Their index comes last, and without it a file cannot be
- * read. So they are written in fragments that have an index each, and rewritten at the end as an ordinary file whose
- * index comes first. */
+/* Writes MP4 and MOV so that an aborted file stays playable. In an ordinary file the index comes last, and without the
+ * index the file cannot be read. So files are written in fragments, each with an index of its own, and rewritten at the
+ * end as an ordinary file whose index comes first. */
 #ifndef APP_SINK_MP4_H
 #define APP_SINK_MP4_H
 
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
+#include "app/sink/late_tracks.h"
 #include "app/sink/muxer.h"
 #include "unet/base/error.h"
 #include "unet/base/log.h"
 
-/* Sets the options with which FFmpeg's muxer writes fragments; each ends at a muxer_flush. */
+/* Adds to *wishes the options with which FFmpeg's muxer writes fragments; each call of muxer_flush ends a fragment. */
 void mp4_wishes(AVDictionary **wishes);
 /* Rewrites the fragmented file at path, packet by packet, as a new file that replaces it once it is complete. If that
- * fails (no room for a second copy, or not everything that was written is found again), a line is logged and path stays
- * as it is, which fewer players can play. Files that are no ordinary ones are left alone. Returns 0, or -1 with err
- * only if frames are missing in path itself. muxer: has counted the packets that were written to path. */
-int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err);
+ * fails (the disk has no room for a second copy, or a written packet is not found again), a line is logged and the file
+ * stays fragmented, which fewer players can play. Does nothing if path is not a regular file. Returns 0, or -1 with err
+ * if frames are missing in path itself or memory is short. name: name of the output in messages. muxer: the muxer that
+ * wrote the file and counted its packets. late: tracks and chapters to add to the new file; NULL: none. */
+int mp4_settle(const char *path, const char *name, const struct muxer *muxer, const struct late_tracks *late,
+               const struct log *log, struct error *err);
 
-/* Cuts a fragmented file after its last complete fragment: an incomplete fragment's index makes players refuse the
- * whole file. */
+/* Truncates a fragmented file after its last complete fragment, because the index of an incomplete fragment makes
+ * players refuse the whole file. */
 void mp4_cut(const char *path);
 
 #endif

@@ -6,15 +6,25 @@
 #include <libavutil/avstring.h>
 #include <libavutil/opt.h>
 
+#include "app/sink/preroll.h"
+
 static const int64_t flush_time = AV_TIME_BASE / 2;
 /* Clip time for which MP4's index is held back until each stream has a packet, in AV_TIME_BASE units. */
 static const int64_t patience = 10 * AV_TIME_BASE;
 
+/* Most seconds of Opus that are written before time 0 in Matroska: the length of a usual packet. More would make the
+ * file's duration longer. */
+static const double opus_preroll_seconds = 0.02;
 /* Tolerance for times that are rounded to milliseconds. */
 static const double slack_seconds = 0.001;
 
 bool muxer_is_mp4(const AVOutputFormat *container) {
   return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
+}
+
+void muxer_tag_hevc(const AVOutputFormat *container, AVCodecParameters *track) {
+  if (track->codec_id == AV_CODEC_ID_HEVC && muxer_is_mp4(container))
+    track->codec_tag = MKTAG('h', 'v', 'c', '1');
 }
 
 bool muxer_counts_sound(const AVOutputFormat *container) {
@@ -30,6 +40,10 @@ bool muxer_needs_sound(const AVOutputFormat *container) {
   return av_match_name(container->name, "mxf,mxf_d10,mxf_opatom,gxf");
 }
 
+bool muxer_keeps_segments(const AVOutputFormat *container) {
+  return av_match_name(container->name, "matroska,webm,mp4,mov,ipod,nut,mpegts");
+}
+
 bool muxer_needs_long_packets(const AVOutputFormat *container) {
   return av_match_name(container->name, "asf,asf_stream");
 }
@@ -43,24 +57,44 @@ static bool is_matroska(const AVFormatContext *output) {
   return av_match_name(output->oformat->name, "matroska,webm");
 }
 
-/* Returns how many seconds before its time 0 a stream may begin in this container. */
+/* Returns the seconds between decoding and showing of the first picture (the reordering delay). */
+static double delay_of_pictures(const AVFormatContext *output) {
+  const AVStream *video = output->streams[0];
+  double rate = av_q2d(video->avg_frame_rate);
+  return rate > 0 ? video->codecpar->video_delay / rate : 0;
+}
+
+/* Returns how many seconds before its time 0 a stream may begin in this container. Muxers that store no times below 0
+ * shift all streams by the delay of the pictures anyway. */
 static double room_before_start(const AVFormatContext *output, const AVStream *stream) {
   const AVCodecParameters *codec = stream->codecpar;
   if (!is_matroska(output))
-    return output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED ? 0 : INFINITY;
+    return output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED ? delay_of_pictures(output) : INFINITY;
   bool opus = codec->codec_id == AV_CODEC_ID_OPUS && codec->sample_rate > 0;
   return opus ? (double)codec->initial_padding / codec->sample_rate : 0;
 }
 
-/* True for MPEG's transport and program streams. Their times begin anywhere, so that it does no harm if the muxer
- * shifts all of them. */
+/* True for MPEG's transport and program streams. Times in them may begin anywhere, so that the muxer may shift all of
+ * them without harm. */
 static bool begins_anywhere(const AVOutputFormat *container) {
   return av_match_name(container->name, "mpegts,rtp_mpegts,mpeg,vcd,svcd,vob,dvd");
 }
 
+double muxer_preroll(const AVFormatContext *output, const AVStream *stream) {
+  double needed = preroll_seconds(stream->codecpar);
+  if (muxer_is_mp4(output->oformat))
+    return needed;
+  if (is_matroska(output) && stream->codecpar->codec_id == AV_CODEC_ID_OPUS)
+    return fmin(needed, opus_preroll_seconds);
+  if (!preroll_is_vital(stream->codecpar) || muxer_counts_sound(output->oformat) || is_matroska(output))
+    return 0;
+  return begins_anywhere(output->oformat) ? needed : fmin(needed, delay_of_pictures(output));
+}
+
 bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin, double end) {
   const AVOutputFormat *container = muxer->output->oformat;
-  if (begin >= 0 || (begins_anywhere(container) && end > slack_seconds) ||
+  double preroll = muxer_preroll(muxer->output, stream);
+  if (begin >= 0 || (begins_anywhere(container) && end > slack_seconds - preroll) ||
       (muxer_counts_sound(container) && begin + end > 0))
     return false;
   return begin < -room_before_start(muxer->output, stream) - slack_seconds;
@@ -76,8 +110,8 @@ void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket
 }
 
 int muxer_open(struct muxer *muxer, AVFormatContext *output) {
-  /* The muxer's default is to shift all streams so that none begins before 0. Opus does, but Matroska stores its start
-   * in a field of its own, so no shift is needed. */
+  /* The muxer's default is to shift all streams so that none begins before 0. A track of Opus begins before 0, but
+   * Matroska stores that in a field of its own, so no shift is needed. */
   if (is_matroska(output))
     output->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
   muxer->output = output;
@@ -100,16 +134,35 @@ static bool is_refusal(const AVFormatContext *output, int code) {
   return code < 0 && code != AVERROR(ENOMEM) && code != AVERROR_EXIT && output->pb && !output->pb->error;
 }
 
+/* True if the output has subtitles or further video, copied from the input. */
+static bool has_others(const AVFormatContext *output) {
+  for (unsigned i = 1; i < output->nb_streams; i++)
+    if (output->streams[i]->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
+      return true;
+  return false;
+}
+
+/* Counts a packet that the muxer refused. FFmpeg's muxer orders packets, so the refused packet may be of another stream
+ * than the one that is written. If the output has copies of other tracks, a refusal while a picture is written is
+ * counted for these, because the pictures come from an encoder that was chosen for this muxer. Returns false if the
+ * pictures' own packet was refused. */
+static bool count_refused(struct muxer *muxer, int stream) {
+  bool sound = muxer->output->streams[stream]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+  if (stream == 0 && !has_others(muxer->output))
+    return false;
+  muxer->refused += sound;
+  muxer->refused_others += !sound;
+  return true;
+}
+
 static int write_now(struct muxer *muxer, AVPacket *packet) {
   struct muxer_track *track = &muxer->tracks[packet->stream_index];
   int64_t units = muxer_units(muxer->output->streams[packet->stream_index]->codecpar, packet);
   int64_t duration = packet->duration;
-  bool sound = muxer->output->streams[packet->stream_index]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+  int stream = packet->stream_index;
   int code = av_interleaved_write_frame(muxer->output, packet);
-  if (sound && is_refusal(muxer->output, code)) {
-    muxer->refused++;
+  if (is_refusal(muxer->output, code) && count_refused(muxer, stream))
     return 0;
-  }
   if (code < 0)
     return code;
   track->units += units;
@@ -117,13 +170,13 @@ static int write_now(struct muxer *muxer, AVPacket *packet) {
   return pending_error(muxer->output);
 }
 
-/* Writes the held packet of a stream, if there is one. next: the packet after it in that stream, which tells its
- * duration; NULL: there is none. */
+/* Writes the held packet of a stream, if there is one. next: the packet after it in that stream, by whose time the held
+ * packet's duration is known; NULL: there is none. Returns 0 or an FFmpeg error code. */
 static int release(struct muxer *muxer, int stream, const AVPacket *next) {
   AVPacket *held = muxer->tracks[stream].held;
   if (!held->data)
     return 0;
-  if (next && next->dts != AV_NOPTS_VALUE && next->dts > held->dts)
+  if (next && next->dts != AV_NOPTS_VALUE && held->dts != AV_NOPTS_VALUE && next->dts > held->dts)
     held->duration = next->dts - held->dts;
   return write_now(muxer, held);
 }
@@ -188,7 +241,7 @@ static bool lacks_any(const struct muxer *muxer) {
 }
 
 /* Called before a flush. Writes the held packet of the stream that `packet` belongs to, and of each stream of which
- * nothing was written yet, so that the index lists all of them. */
+ * nothing was written yet, so that the index lists all streams. Returns 0 or an FFmpeg error code. */
 static int release_due(struct muxer *muxer, const AVPacket *packet) {
   int code = release(muxer, packet->stream_index, packet);
   for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)
@@ -218,8 +271,8 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (!output->pb || (!file && !muxer->fragments) || muxer_needs_sound(output->oformat))
     return 0;
   int code = release_due(muxer, packet);
-  /* In ASF the times of pictures and sound must rise together, or the muxer aborts the process. An encoder of sound
-   * gives packets out late, so nothing is written before their turn. */
+  /* In ASF the times of pictures and sound must rise together, or the muxer aborts the process. Since encoders of sound
+   * give out packets late, packets that the muxer holds back for ordering are not forced out. */
   if (code >= 0 && !av_match_name(output->oformat->name, "asf,asf_stream"))
     code = av_interleaved_write_frame(output, NULL);
   if (code >= 0 && muxer->fragments)
@@ -227,7 +280,9 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   else if (code >= 0 && output->oformat->flags & AVFMT_ALLOW_FLUSH)
     code = av_write_frame(output, NULL);
   avio_flush(output->pb);
-  return code < 0 ? code : pending_error(output);
+  if (code >= 0)
+    code = pending_error(output);
+  return code < 0 ? code : 1;
 }
 
 void muxer_close(struct muxer *muxer) {

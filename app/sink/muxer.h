@@ -1,6 +1,6 @@
-/* Writes packets into a container. It counts them, and hands data to the system every half second of clip time, so that
- * a file whose process is killed stays playable up to there. The sink's thread makes all calls; those that return int
- * return 0 or an FFmpeg error code. */
+/* Writes packets into a container and counts them. Every half second of clip time the data is handed to the operating
+ * system, so that the file stays playable up to there if the process is killed. The sink's thread makes all calls;
+ * functions that return int return 0 or an FFmpeg error code. */
 #ifndef APP_SINK_MUXER_H
 #define APP_SINK_MUXER_H
 
@@ -8,73 +8,93 @@
 #include <stdbool.h>
 
 struct muxer_track {
-  int64_t units;    /* sum of muxer_units of the packets written */
+  int64_t units;    /* amount that was written to this stream: the sum of muxer_units of its packets */
   int64_t duration; /* duration of the last packet, in the stream's time base */
-  int64_t dts;      /* decoding time of the last packet of sound; AV_NOPTS_VALUE before the first */
-  /* if fragments is set: a packet that is not written before the next one of its stream comes, whose time tells how
-   * long this one lasts */
+  /* decoding time of the last packet of sound, in the stream's time base; AV_NOPTS_VALUE before the first */
+  int64_t dts;
+  /* if fragments is set: a packet that waits for the next one of its stream, from whose time this packet's duration
+   * follows */
   AVPacket *held;
 };
 
 /* True for MP4, MOV and other formats that FFmpeg's MP4 muxer writes. */
 bool muxer_is_mp4(const AVOutputFormat *container);
 
-/* True if the container stores no times of sound. Its readers count samples from the first on, so that sound that
- * begins late or has a gap is heard too early. */
+/* Gives a track of HEVC in MP4 the tag "hvc1", the only one with which Apple's players accept it; other tracks keep
+ * theirs. track->extradata must contain the decoder's configuration. */
+void muxer_tag_hevc(const AVOutputFormat *container, AVCodecParameters *track);
+
+/* True if the container stores no times of sound. Readers of such files count samples from the first on, so that sound
+ * that begins late or has a gap is heard too early. */
 bool muxer_counts_sound(const AVOutputFormat *container);
-/* True if the container stores times of none or few of its pictures. Its readers show them at a constant rate. */
+/* True if the container stores the times of only few of its pictures, or of none, so that its readers show them at a
+ * constant rate. */
 bool muxer_counts_pictures(const AVOutputFormat *container);
-/* True for SMPTE's MXF and GXF. Their muxer writes a picture only when it has all sound of the same time, orders
- * packets itself, and leaves out pictures after the end of the sound. */
+/* True for SMPTE's MXF and GXF. FFmpeg's muxer for them writes a picture only after all sound of the same time, orders
+ * the packets itself, and leaves out pictures after the end of the sound. */
 bool muxer_needs_sound(const AVOutputFormat *container);
 
-/* True if the container rounds times of sound to milliseconds and takes rising times only: packets that are shorter
- * than that would be heard ever later. */
+/* True if a file of this container can be cut at a key frame and continued there, because reading it gives the same
+ * packets that were written, one for each picture. */
+bool muxer_keeps_segments(const AVOutputFormat *container);
+
+/* True if the container rounds times of sound to milliseconds and each time must be greater than the one before.
+ * Packets shorter than a millisecond would then be heard later and later. */
 bool muxer_needs_long_packets(const AVOutputFormat *container);
 
-/* Zero-initialise to start. */
+/* Writes packets into one output. Zero-initialise to start. */
 struct muxer {
-  AVFormatContext *output;    /* not owned */
-  struct muxer_track *tracks; /* an element for each stream of output */
+  AVFormatContext *output;    /* FFmpeg's context of the output; not owned */
+  struct muxer_track *tracks; /* an array with an element for each stream of output */
   int64_t flushed;            /* clip time up to which data was handed to the system, in AV_TIME_BASE units */
-  bool begun;                 /* flushed has a value */
-  long refused;   /* packets of sound that the muxer refused: damaged, or of another codec than their track */
-  bool fragments; /* MP4 and MOV: each flush ends a fragment, and the first one also writes the index */
+  bool begun;                 /* true: flushed has a value */
+  /* numbers of packets that FFmpeg's muxer refused because they are damaged or of another codec than their track: of
+   * sound (refused), and of other tracks beside the pictures (refused_others) */
+  long refused, refused_others;
+  bool fragments; /* true (MP4 and MOV): each flush ends a fragment, and the first one also writes the index */
 };
 
 /* Returns how much a packet counts when the packets of a written file are compared with those that were sent to the
- * muxer. Sound counts by its bytes, because some containers divide it into other packets. A packet of video or AAC
- * counts 1, because containers may change its bytes. */
+ * muxer. Sound counts by its bytes, because some containers divide it into other packets. A packet of AAC or of another
+ * kind of track counts 1 (0 if it is empty), because containers may change its bytes. */
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 
-/* Prepares for writing to output. The caller calls it after all streams were added to output and before its header is
- * written, and calls muxer_close also after an error. */
+/* Prepares the muxer for writing to output. Called after all streams were added to output and before the header is
+ * written. Returns 0 or an FFmpeg error code; the caller must call muxer_close in both cases. */
 int muxer_open(struct muxer *muxer, AVFormatContext *output);
+/* Returns how many seconds of sound before time 0 to write for this stream, because its decoder needs them (preroll.h).
+ * MP4's edit list and, in Matroska, the header of Opus keep players from playing that sound. In other containers
+ * players would play it, so it is written for MP3 alone; 0 if the container cannot store it. */
+double muxer_preroll(const AVFormatContext *output, const AVStream *stream);
 /* True if a packet of this stream, which begins and ends at these times (seconds), is to be left out because it begins
  * before the first time that the container can store. Most muxers would then shift all pictures and sound. In MPEG's
- * streams, whose times begin anywhere, a packet is kept if it ends after time 0; in containers that count sound, if
- * most of it lies there. */
+ * streams, whose times begin anywhere, a packet is kept if it ends after time 0, or if the decoder needs it; in
+ * containers without times of sound (muxer_counts_sound), if most of it is after time 0. */
 bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin, double end);
-/* Adds to a packet's times (in time_base) the length of the sound that begins before time 0, where the muxer does not
- * do so itself. That is the case for Opus in Matroska before FFmpeg 6. In containers that count sound, a packet that
- * begins before time 0 begins there. */
+/* Adds the length of the sound before time 0 to the packet's times, in units of time_base, if FFmpeg's muxer does not
+ * do so itself: for Opus in Matroska before FFmpeg 6. In containers without times of sound (muxer_counts_sound), a
+ * packet that begins before time 0 is moved to time 0. */
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
-/* Writes a packet and takes over its reference. If sound does not come later than the packet before it (clocks of
- * milliseconds round so) and the container takes rising times only, it is moved to one tick after that. */
+/* Writes a packet and takes over its reference. A container whose clock counts milliseconds may give a packet of sound
+ * the same time as the one before it; if the container needs rising times, the packet is moved to one tick later. If
+ * FFmpeg's muxer refuses the packet, the muxer counts that (refused, refused_others) and returns 0, unless the packet
+ * must be one of the pictures. */
 int muxer_write(struct muxer *muxer, AVPacket *packet);
-/* Writes the packets that are held back. The caller calls it after the last packet. */
+/* Writes the packets that wait in muxer_track.held. Called after the last packet. Returns 0 or an FFmpeg error code. */
 int muxer_complete(struct muxer *muxer);
 
 /* True if muxer_flush is to be called before this packet of video is written: half a second of clip time has passed or,
- * with fragments, it is a key frame. */
+ * with fragments, the packet is a key frame. */
 bool muxer_is_due(struct muxer *muxer, const AVPacket *packet);
-/* Hands all packets that come before `packet`, held ones too, to the system. more: streams that have no packet yet may
- * still get one, so MP4's first flush, which writes the index, waits for them for up to 10 s of clip time. */
+/* Hands all packets before `packet`, including those that wait, to the operating system. Returns 1 if it did; 0 if it
+ * waits for streams without a packet, or if this output is never flushed (MXF, GXF, most streams); or a negative FFmpeg
+ * code. more: streams without a packet may still get one; then the first flush of MP4, which writes the index, waits
+ * for them for up to 10 s of clip time. */
 int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more);
-/* True if this stream has had no packet yet. MP4's index is best written when each stream has one, because more players
- * can read it then. */
+/* True if no packet of this stream was written yet. MP4's index is best written when each stream has a packet, because
+ * more players can read such a file. */
 bool muxer_lacks(const struct muxer *muxer, int stream);
-/* Frees what the muxer holds, but not output. Accepts zeros. */
+/* Frees all that the muxer holds, except `output`. Accepts a zeroed struct. */
 void muxer_close(struct muxer *muxer);
 
 #endif

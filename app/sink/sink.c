@@ -11,15 +11,19 @@
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/picture_files.h"
+#include "app/source/pipewire_spec.h"
 #include "app/source/protocols.h"
+#include "app/sink/accepted.h"
 #include "app/sink/encoder.h"
 #include "app/sink/files.h"
-#include "app/sink/tags.h"
+#include "app/sink/muxer.h"
+#include "app/sink/part.h"
 #include "app/sink/target.h"
 #include "unet/base/text.h"
 
-/* The first sink that accepts a spec takes it; ffmpeg accepts every spec. */
-static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_ffmpeg};
+/* The kinds of sinks. The first that accepts the name of an output writes it; sink_ffmpeg, the last, accepts every
+ * name. */
+static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_pipewire, &sink_ffmpeg};
 enum { SINKS = sizeof sinks / sizeof *sinks };
 
 static const struct sink_impl *find(const char *spec) {
@@ -68,7 +72,8 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   struct platform_entry out;
   int fd = descriptor_of(spec);
   const char *name = fd == STANDARD_OUTPUT ? "standard output" : spec;
-  if (platform_look_at(&out, fd)) /* if nothing is open with this number, the next file that is opened gets it */
+  /* fails if no file is open with this descriptor: the next file that is opened would get its number */
+  if (platform_look_at(&out, fd))
     return error_set(err, STATUS_OUTPUT, "%s: is closed; give it to a program (| mpv -) or name a file", name);
   if (video && platform_is_terminal(fd))
     return error_set(err, STATUS_OUTPUT,
@@ -79,7 +84,8 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   return 0;
 }
 
-/* Adds path to `files` if it is an existing ordinary file, which would be overwritten; devices and pipes are not. */
+/* Adds path to `files` if it is an existing ordinary file, which would be overwritten; devices and pipes are not
+ * added. */
 static int add_output(struct files *files, const char *path, struct error *err) {
   if (platform_is_folder(path))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
@@ -93,16 +99,16 @@ static int add_companions(struct files *files, const char *path, const char *con
   int folder = slash ? (int)(slash + 1 - path) : 0, stem = dot > slash ? (int)(dot - path) : (int)strlen(path);
   if (av_match_name(container, "hls")) {
     snprintf(pattern, sizeof pattern, "%.*s%%d.ts", stem, path);
-    return files_add_sequence(files, pattern, 0, LONG_MAX, err);
+    return files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err);
   }
   if (!av_match_name(container, "dash"))
     return 0;
   snprintf(pattern, sizeof pattern, "%.*sinit-stream%%d.m4s", folder, path);
-  if (files_add_sequence(files, pattern, 0, LONG_MAX, err))
+  if (files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err))
     return -1;
   for (int stream = 0; stream < 10; stream++) {
     snprintf(pattern, sizeof pattern, "%.*schunk-stream%d-%%05d.m4s", folder, path, stream);
-    if (files_add_sequence(files, pattern, 0, LONG_MAX, err))
+    if (files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err))
       return -1;
   }
   return 0;
@@ -119,7 +125,7 @@ static int check_folder(const char *pattern, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: there is no folder %s; make it first", pattern, folder);
 }
 
-/* Finds the numbers that the pictures of a sequence will have: those of the pictures that are read, or from 1 on if the
+/* Finds the numbers that the pictures of a sequence will have: the numbers of the input's pictures, or from 1 on if the
  * input is no sequence. */
 static int find_numbers(const struct sink_wish *wish, long *first, long *end, struct error *err) {
   struct pictures *pictures;
@@ -136,7 +142,7 @@ static int find_numbers(const struct sink_wish *wish, long *first, long *end, st
   return 0;
 }
 
-/* Adds the existing files that would be overwritten. */
+/* Adds to `files` the existing files that the output would overwrite. */
 static int find_output(struct files *files, const struct sink_wish *wish, const struct sink_impl *impl,
                        struct error *err) {
   struct target target;
@@ -145,41 +151,63 @@ static int find_output(struct files *files, const struct sink_wish *wish, const 
     return add_output(files, wish->spec + strlen("hash:"), err);
   if (target_choose(&target, wish->spec, wish->format, err))
     return -1;
-  if (strcmp(target.container->name, "image2") || !av_filename_number_test(path))
+  if (!target_is_sequence(&target))
     return add_output(files, path, err) || add_companions(files, path, target.container->name, err) ? -1 : 0;
   if (check_folder(path, err))
     return -1;
   long first, end;
   if (find_numbers(wish, &first, &end, err))
     return -1;
-  return files_add_sequence(files, path, first, end, err);
+  return files_add_sequence(files, path, first, end, wish->source, err);
 }
 
 static int check_container(const struct sink_impl *impl, const struct sink_wish *wish, struct error *err) {
   struct target target;
   const char *spec = wish->spec, *format = wish->format;
+  if (impl == &sink_ffmpeg && platform_is_folder(file_path(spec)))
+    return 0;
   if (impl == &sink_ffmpeg)
-    return platform_is_folder(file_path(spec)) ? 0 : target_choose(&target, spec, format, err);
+    return target_choose(&target, spec, format, err)
+               ? -1
+               : accepted_check_wishes(&target, wish->codec, wish->pixel_format, wish->encoder_options, err);
+  if (wish->pixel_format || wish->encoder_options)
+    return error_set(err, STATUS_USAGE, "%s: %s has no encoder; leave it out",
+                     wish->pixel_format ? "--pixel-format" : "--encoder-options", spec);
   return format ? error_set(err, STATUS_USAGE, "--output-format %s: %s has no container; leave it out", format, spec)
                 : 0;
 }
 
+/* Adds to `files` the unfinished file that an earlier render left, because it is deleted if the output may be
+ * overwritten. The user is not asked about it on the terminal: without -y it is an error. */
+static int add_left(struct files *files, const struct sink_wish *wish, struct error *err) {
+  struct part_left left;
+  if (!sink_has_part(wish->spec, wish->format) || !part_find(&left, file_path(wish->spec)))
+    return 0;
+  if (!wish->overwrite && !wish->resume)
+    return error_set(err, STATUS_OUTPUT, "%s: left by a render that did not come to its end; %s-y begins anew",
+                     left.name, sink_keeps_segments(wish->spec, wish->format) ? "--resume goes on with it, " : "");
+  return files_add(files, left.name, err) || files_add(files, left.manifest, err) ? -1 : 0;
+}
+
 static int check_files(const struct sink_wish *wish, const struct sink_impl *impl, struct files *input,
                        struct error *err) {
-  struct files output = {0};
-  int status = find_output(&output, wish, impl, err);
+  struct files output = {0}, left = {0};
+  int status = find_output(&output, wish, impl, err) || (impl == &sink_ffmpeg && add_left(&left, wish, err)) ? -1 : 0;
   const char *shared = status ? NULL : files_shared(&output, input);
+  if (!status && !shared)
+    shared = files_shared(&left, input);
   if (shared)
     status = error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", shared);
   if (!status && !wish->overwrite)
     status = may_overwrite(&output, err);
   files_free(&output);
+  files_free(&left);
   return status;
 }
 
 static int check_camera(const char *spec, struct error *err) {
   struct platform_entry entry;
-  if (!target_is_camera(spec) || !platform_look(&entry, spec))
+  if (!target_is_camera(spec) || pipewire_is(spec) || !platform_look(&entry, spec))
     return 0;
   return error_set(err, STATUS_OUTPUT, "%s: there is no such camera; `sudo modprobe v4l2loopback` makes one", spec);
 }
@@ -191,7 +219,14 @@ int sink_check(const struct sink_wish *wish, struct error *err) {
     return -1;
   if (check_container(impl, wish, err))
     return -1;
-  if (impl == &sink_null)
+  if (wish->segments && !sink_keeps_segments(wish->spec, wish->format))
+    return error_set(err, STATUS_USAGE,
+                     "%s: %s is not written in segments that fit together again; files of MP4, MOV, MKV, WebM, NUT and "
+                     "TS are",
+                     wish->segments, target_name(wish->spec));
+  if (impl == &sink_pipewire && !impl->write)
+    return error_set(err, STATUS_OUTPUT, "%s: this reverie was built without PipeWire", wish->spec);
+  if (impl == &sink_null || impl == &sink_pipewire)
     return 0;
   int status = files_add_input(&input, wish->input, wish->source, err);
   for (size_t i = 0; i < sizeof wish->others / sizeof *wish->others && !status; i++)
@@ -209,22 +244,37 @@ bool sink_has_tracks(const char *spec, const char *format) {
          target.container->audio_codec != AV_CODEC_ID_NONE;
 }
 
-bool sink_keeps_timecode(const char *spec, const char *format, bool of_file) {
+/* Fills *target for an output. Returns false if the output is not one that is written to an unfinished file first
+ * (part.h). */
+static bool choose_for_part(struct target *target, const char *spec, const char *format) {
+  return find(spec) == &sink_ffmpeg && !target_choose(target, spec, format, NULL) && part_is_for(target);
+}
+
+bool sink_has_part(const char *spec, const char *format) {
   struct target target;
-  if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))
-    return false;
-  return of_file ? tags_keep_file_timecode(target.container) : tags_keep_timecode(target.container);
+  return choose_for_part(&target, spec, format);
+}
+
+bool sink_keeps_segments(const char *spec, const char *format) {
+  struct target target;
+  return choose_for_part(&target, spec, format) && muxer_keeps_segments(target.container);
 }
 
 bool sink_shows_pictures(const char *spec) {
-  return find(spec) == &sink_ffmpeg;
+  return find(spec) == &sink_ffmpeg || find(spec) == &sink_pipewire;
 }
 
-enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec) {
+enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec, const char *pixel_format) {
   struct target target;
   if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))
     return PIXEL_YUV420P;
-  return encoder_pixels(target.container, target.url, codec);
+  return encoder_pixels(target.container, target.url, codec, pixel_format);
+}
+
+bool sink_keeps_alpha(const char *spec, const char *format, const char *codec, const char *pixel_format) {
+  struct target target;
+  return find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
+         encoder_keeps_alpha(target.container, target.url, codec, pixel_format);
 }
 
 int sink_check_file(const char *path, bool overwrite, struct error *err) {
@@ -253,14 +303,31 @@ void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds) {
 void sink_set_end(struct sink *sink, int64_t pts) {
   if (sink->impl->set_end)
     sink->impl->set_end(sink, pts);
+  else if (sink->inner)
+    sink_set_end(sink->inner, pts);
+}
+
+void sink_set_broken(struct sink *sink) {
+  if (sink->impl->set_broken)
+    sink->impl->set_broken(sink);
+  else if (sink->inner)
+    sink_set_broken(sink->inner);
 }
 
 int sink_finish(struct sink *sink, bool whole, struct error *err) {
-  return sink->impl->finish(sink, whole, err);
+  return sink->impl->finish ? sink->impl->finish(sink, whole, err) : sink_finish(sink->inner, whole, err);
 }
 
 long sink_pictures(const struct sink *sink) {
-  return sink->impl->pictures ? sink->impl->pictures(sink) : -1;
+  if (sink->impl->pictures)
+    return sink->impl->pictures(sink);
+  return sink->inner ? sink_pictures(sink->inner) : -1;
+}
+
+const char *sink_part(const struct sink *sink) {
+  if (sink->impl->part)
+    return sink->impl->part(sink);
+  return sink->inner ? sink_part(sink->inner) : NULL;
 }
 
 void sink_close(struct sink **sink) {

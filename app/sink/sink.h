@@ -8,38 +8,81 @@
 #include "app/source/source.h"
 #include "unet/base/controls.h"
 
+struct job;
+struct job_part;
+struct alpha;
+struct side_feed;
+struct job_record;
+struct part_left;
 struct sink;
 struct sound_tap;
 
 enum { SINK_HOLDS = 2 };
 
+/* An unfinished file (part.h) whose complete segments are copied to the beginning of an output, and the contents of its
+ * manifest. */
+struct sink_kept {
+  const char *path;
+  const struct job_record *record;
+};
+
 struct sink_options {
-  /* The frames. */
-  enum pixel_format format;         /* pixels of the frames: YUV420P or RGBA */
-  int width, height;                /* size of the frames in square pixels */
+  /* The fields of this block describe the frames that sink_write gets. */
+  enum pixel_format format; /* pixels of the frames: YUV420P, P010 or RGBA */
+  int width, height;        /* size of the output in pixels, which are square */
+  /* true: frames of another size are stretched to this size; false: they keep their shape, with black bars around
+   * them */
+  bool stretched;
   int time_base_num, time_base_den; /* unit of frame.pts in seconds */
-  double fps;                       /* average, for rate control and the last frame's duration; 0: unknown */
-  /* The output. */
-  const char *codec;     /* name of an FFmpeg encoder; NULL: one is chosen for the container */
-  double quality;        /* 0: the best; negative: the encoder's usual */
-  const char *name;      /* name of the output in messages; NULL: spec */
-  const char *container; /* FFmpeg muxer or file extension; NULL: chosen by spec (target_choose) */
-  bool realtime;         /* frames come at the pace at which they are shown */
-  /* Sound: copied from an input, or recorded from a tap. */
-  const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
-  bool no_sound;                              /* only the metadata of `sound` is copied, not its sound */
-  int sound_track;                            /* the only track to copy, counted from 1; 0: all */
-  const struct source_options *sound_options; /* the options that input was opened with */
-  struct sound_tap *tap;                      /* sound to record with live pictures; NULL: none */
-  bool tap_by_clock;                          /* positions in tap and sink_place_sound are times of platform_now_ns */
-  /* Waiting and messages. */
+  double fps; /* average frames a second, for the encoder's rate control and the last frame's duration; 0: unknown */
+  /* The fields of this block describe how the output is encoded and written. */
+  const char *codec;           /* name of an FFmpeg encoder; NULL: one is chosen for the container */
+  double quality;              /* constant quality, 0 (the best) to 63; negative: the program's usual quality */
+  const char *pixel_format;    /* FFmpeg's name of the pixel format that the encoder gets; NULL: the sink chooses it */
+  const char *encoder_options; /* "key=value:key=value" for the encoder; NULL: none */
+  struct alpha *alpha;         /* the alpha of the frames, which are RGBA then (alpha.h); NULL: none */
+  const char *name;            /* name of the output in messages; NULL: spec */
+  const char *container;       /* FFmpeg muxer or file extension; NULL: chosen by spec (target_choose) */
+  bool realtime;               /* true: frames come in real time, at the pace at which they are shown */
+  /* The fields of this block are for outputs that are written as an unfinished file first (part.h), and for joining
+   * them. */
+  /* the job that the manifest describes; NULL: the output is written directly, without an unfinished file and
+   * manifest */
+  const struct job *job;
+  const struct job_part *part; /* the part of the job that this output is; NULL: it is all of the job */
+  bool replace; /* true: an existing output, and an unfinished file that an earlier render left, may be replaced */
+  const struct sink_kept *kept; /* array of kept_count unfinished files whose pictures come first in the output */
+  int kept_count;
+  /* the unfinished file of an earlier render, whose name the new one takes once it contains all of its segments; NULL:
+   * none */
+  const struct part_left *left;
+  /* called with the number of pictures of `kept` that have been copied so far; NULL: nobody wants to know */
+  void (*copied)(void *opaque, long pictures);
+  void *opaque;  /* the first argument of `copied` */
+  bool joins;    /* true: the output consists of the files in `kept` alone; no frames come, and no encoder is opened */
+  int64_t shift; /* ticks added to frame.pts, because the source of a part counts from the part's beginning */
+  /* true: the output is a part that begins after the job's first frame, and `first` is set */
+  bool is_later;
+  int64_t first;    /* time of the job's first frame in the whole job's output, in units of frame.pts */
+  const char *mark; /* text that is written into each picture file of a sequence, if it is a PNG (mark.h); NULL: none */
+  /* The fields of this block describe the sound, which is copied from an input or recorded from a tap. */
+  const char *sound; /* input whose sound and metadata are copied; NULL: none */
+  bool no_sound;     /* true: only the metadata of the input `sound` is copied, not its sound */
+  int sound_track;   /* number of the only sound track to copy, from 1; 0: all are copied */
+  const struct source_options *sound_options; /* the options with which the input `sound` was opened */
+  /* gives the tracks of `sound` if that input cannot be opened a second time; NULL: it is opened a second time */
+  struct side_feed *feed;
+  struct sound_tap *tap; /* sound to record with live pictures; NULL: none */
+  /* true: positions in tap and the times of sink_place_sound are read from the clock of platform_now_ns */
+  bool tap_by_clock;
+  /* The fields of this block are for waiting and messages. */
   double patience;         /* seconds to wait for a network's receiver to answer; 0: no limit */
-  const atomic_bool *stop; /* if set by any thread, waits for a network end; NULL: none */
+  const atomic_bool *stop; /* flag that any thread may set to end waits for a network; NULL: there is none */
   const struct log *log;
 };
 
 struct sink_impl {
-  const char *name; /* "file", "null", "hash" */
+  const char *name; /* kind of the sink, such as "file", "null" or "hash" */
   bool (*accepts)(const char *spec);
   int (*open)(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
   int (*write)(struct sink *sink, const struct frame *frame, struct error *err);
@@ -47,24 +90,34 @@ struct sink_impl {
    * so all the rest of its sound belongs in the output. */
   int (*finish)(struct sink *sink, bool whole, struct error *err);
   void (*close)(struct sink *sink);
-  void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds); /* NULL: the sink takes no sound */
-  long (*pictures)(const struct sink *sink);                                  /* NULL: the sink keeps no pictures */
-  void (*set_end)(struct sink *sink, int64_t pts);                            /* NULL: the sink stores no times */
+  /* does the work of sink_place_sound; NULL: the sink takes no sound */
+  void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds);
+  long (*pictures)(const struct sink *sink); /* does the work of sink_pictures; NULL: the sink stores no pictures */
+  void (*set_end)(struct sink *sink, int64_t pts); /* does the work of sink_set_end; NULL: the sink stores no times */
+  void (*set_broken)(struct sink *sink); /* does the work of sink_set_broken; NULL: the sink needs no unfinished file */
+  /* does the work of sink_part; NULL: the sink needs no unfinished file */
+  const char *(*part)(const struct sink *sink);
 };
 
 struct sink {
   const struct sink_impl *impl;
+  /* The sink to which this one gives its pictures, and which it owns. Where impl leaves out finish, pictures, set_end,
+   * set_broken or part, the inner sink's is called. NULL: this sink writes the output itself. */
+  struct sink *inner;
 };
 
 struct sink_wish {
   /* spec: the output, as in sink_open. format: its container, as sink_options.container; may be NULL. */
   const char *spec, *format;
-  const char *input;                   /* spec of the input that frames are read from */
-  const struct source_options *source; /* the options with which `input` is opened */
+  const char *codec, *pixel_format, *encoder_options; /* as in sink_options; may be NULL */
+  const char *input;                                  /* spec of the input that frames are read from */
+  const struct source_options *source;                /* the options with which `input` is opened */
   /* Other inputs that are read (mask, control source, sound, style pictures); NULL: none. */
   const char *others[4 + STYLES_MAX];
-  long frames; /* greatest number of frames that will be written; 0: no limit */
+  long frames; /* largest number of frames that will be written; 0: no limit */
   bool overwrite;
+  const char *segments; /* the option that needs an output of closed segments ("--resume"); NULL: none does */
+  bool resume;          /* true: the render continues an unfinished file (--resume) */
 };
 
 /* Checks that wish->spec can be written to. Called before any expensive work. Returns 0, or -1 with err. Existing files
@@ -72,44 +125,60 @@ struct sink_wish {
  * always refused, and so is video on a terminal. */
 int sink_check(const struct sink_wish *wish, struct error *err);
 
-/* True if spec's container can hold sound and metadata, so that a user would miss those of the input. */
+/* True if the container of the output spec can hold sound and other tracks; users then expect to find the input's
+ * there. */
 bool sink_has_tracks(const char *spec, const char *format);
 
-/* True if spec's container keeps the input's timecode. of_file: the timecode is a tag of the whole file, not of its
- * video. */
-bool sink_keeps_timecode(const char *spec, const char *format, bool of_file);
+/* True if the output, when sink_options.job is set, is written to an unfinished file until it is complete (part.h). */
+bool sink_has_part(const char *spec, const char *format);
 
-/* True if the output holds pictures to look at, so that a user would miss transparency. */
+/* True if the output is a file whose complete segments can be read again, so that --resume can continue it. */
+bool sink_keeps_segments(const char *spec, const char *format);
+
+/* True if people look at the output's pictures, so that missing transparency would be noticed (not hash: or null:). */
 bool sink_shows_pictures(const char *spec);
 
-/* Returns the pixel format in which spec's encoder should get the frames, so that it loses least. codec, format: as in
- * sink_options; may be NULL. */
-enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec);
+/* Returns the pixel format in which spec's encoder should get the frames, so that the encoder loses least. format,
+ * codec, pixel_format: as in sink_options; may be NULL. */
+enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec, const char *pixel_format);
+
+/* True if the output's encoder gets pixels with alpha, provided that the frames have it. format, codec, pixel_format:
+ * as in sink_options; may be NULL. */
+bool sink_keeps_alpha(const char *spec, const char *format, const char *codec, const char *pixel_format);
 
 /* Checks that a file other than the video can be written to. overwrite: an existing file is overwritten without a
  * question. Returns 0, or -1 with err. */
 int sink_check_file(const char *path, bool overwrite, struct error *err);
 
-/* Opens a sink. spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Returns 0, or -1 with
- * err, whose status is STATUS_OUTPUT, or STATUS_USAGE if the codec or container does not exist. The caller closes the
- * sink. spec, and the strings and pointers of options, must outlive it. */
+/* Opens a sink. spec: a file, "-" for standard output, a URL, "pipewire:NAME", "null:", "hash:FILE" or "hash:-".
+ * Returns 0, or -1 with err, whose status is STATUS_USAGE if the codec or container does not exist. The caller closes
+ * the sink. spec, and the strings and pointers of options, must outlive it. */
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
 /* Writes a frame. The sink may hold pictures of the last SINK_HOLDS frames. Returns 0, or -1 with err. */
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
-/* Tells where the next picture's sound is, for options.tap: the picture's time in its source (by the clock: nanoseconds
- * of platform_now_ns), and its time in the output in seconds. Called before sink_write. */
+/* Tells the sink, which records sound from options.tap, the time of the next picture in its source, and its time in the
+ * output, in seconds. With tap_by_clock, source_pts is a time of platform_now_ns, in ns. Called before sink_write. */
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
-/* Says when the last picture ends, in units of frame.pts. Called before sink_finish; if it is not called, the last
- * picture lasts as long as a usual one. */
+/* Sets the time at which the last picture ends, in units of frame.pts. Called before sink_finish; without this call the
+ * last picture lasts as long as usual ones. */
 void sink_set_end(struct sink *sink, int64_t pts);
+/* Records that pictures are missing at the end, because of an interruption or a failure: an output that is written to
+ * an unfinished file then keeps that file's name. Called before sink_finish. */
+void sink_set_broken(struct sink *sink);
 /* Completes the output. whole: the input was read to its end, so all the rest of its sound belongs in the output.
- * Called once, also after a failed write. Returns 0, or -1 with err. */
+ * Called once, also after a failed write, whose error is not reported again. Returns 0, or -1 with err. */
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 /* Returns how many pictures can be read from the output, also after a failure; -1: unknown. Called after
  * sink_finish. */
 long sink_pictures(const struct sink *sink);
-void sink_close(struct sink **sink); /* stores NULL; accepts NULL */
+/* Returns the name of the unfinished file as which the output was left; NULL: the output has its final name. Called
+ * after sink_finish; valid until sink_close. */
+const char *sink_part(const struct sink *sink);
+void sink_close(struct sink **sink); /* closes the sink; *sink becomes NULL; does nothing if it is NULL */
 
 extern const struct sink_impl sink_null, sink_hash, sink_ffmpeg;
+/* The sink of PipeWire's nodes. In a build without PipeWire it lacks all functions but accepts, and open, which
+ * fails. */
+extern const struct sink_impl sink_pipewire;
 
 #endif

@@ -1,35 +1,53 @@
-/* Copies sound and metadata of the input, packet by packet, to the output. The input is opened a second time for it, so
- * that picture and sound are each read at their own pace and nothing is kept in memory. The sink's thread makes all
- * calls; the functions on a sound accept NULL. */
+/* Copies sound of the input, packet by packet, to the output, or encodes it again. The sink's thread makes all calls;
+ * the functions on a sound accept NULL. */
 #ifndef APP_SINK_SOUND_H
 #define APP_SINK_SOUND_H
 
 #include "app/sink/muxer.h"
+#include "app/sink/side_reader.h"
 #include "app/sink/sink.h"
 
 struct sound;
 
-/* Adds the sound streams of options->sound to output, encoded again if its container does not take them, and the
- * input's metadata. Called before the header is written. Streams that cannot be copied are left out with one line of
- * log; if the input cannot be opened a second time, left_out_tell says so instead. *sound stays NULL if there is
- * nothing to copy, which is no error. Returns 0, or -1 with err: memory is short, or options->sound_track does not
- * exist. */
-int sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options, struct error *err);
+/* Where sound is read and written. All that the pointers refer to must outlive the sound. */
+struct sound_params {
+  struct side_reader *reader;
+  AVFormatContext *output;
+  int64_t origin;  /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
+  double duration; /* length of the rendered part of the input in seconds; 0: to the input's end */
+  /* an element for each input stream: true if the stream has gaps, which the container cannot store */
+  const bool *gaps;
+  const struct sink_options *options;
+};
 
-/* Writes the packets that begin before `time`, in seconds of the output. This and the next two functions return 0 or
- * the FFmpeg error code of a failed output. */
-int sound_write_until(struct sound *sound, struct muxer *muxer, double time);
-
-/* Writes the next packet of sound at once, ahead of its time, if its stream has none yet (muxer_lacks). */
+/* True if the stream is PCM, whose samples stay exactly the same when they are encoded again. */
+bool sound_is_pcm(const AVStream *stream);
+/* Adds the sound streams of the reader's input to output, encoded again if its container does not take them. Called
+ * before the header is written. Streams that cannot be copied are left out with one line of log. *sound stays NULL if
+ * there is nothing to copy, which is no error. Returns 0, or -1 with err: memory is short, or options->sound_track does
+ * not exist. */
+int sound_open(struct sound **sound, const struct sound_params *params, struct error *err);
+/* Writes into the output's header how much sound before time 0 is there only for the decoder, if the header must say
+ * it. To find out, it reads the input up to the first packet of this sound, but only for a single track and an input
+ * whose packets need not be waited for. Called if the output begins later than the input, after all tracks were
+ * requested from the reader and before the header is written. */
+void sound_cut(struct sound *sound);
+/* Reads the next packet to be written, unless one was read already and not written yet. Returns true and stores the
+ * time at which the packet begins, in seconds of the output; false at the end, or if the feed has no packet at
+ * present. */
+bool sound_next(struct sound *sound, const struct muxer *muxer, double *begin);
+/* Writes the packet that sound_next has read. This and the functions below return 0 or the FFmpeg error code of a
+ * failed output. */
+int sound_write(struct sound *sound, struct muxer *muxer);
+/* Writes silence where sound is missing up to `time`, for containers whose muxer otherwise holds back all pictures
+ * until sound of their time has come. */
+int sound_fill(struct sound *sound, struct muxer *muxer, double time);
+/* Writes the next packet of sound at once, earlier than its time requires, if no packet of its stream was written yet
+ * (muxer_lacks). */
 int sound_send_ahead(struct sound *sound, struct muxer *muxer);
-/* Writes what encoders hold back, up to `end` in seconds. Called when all packets before that were written. If the
- * container needs sound for each picture, silence follows up to pictures_end. */
+/* Writes the sound that encoders still hold, up to `end` in seconds. Called when all packets before `end` were written.
+ * If the container needs sound for each picture, silence follows up to pictures_end. */
 int sound_finish(struct sound *sound, struct muxer *muxer, double end, double pictures_end);
-/* True until the input was read to its end. */
-bool sound_has_more(const struct sound *sound);
-/* Returns 0, or -1 with err if some of the sound is missing in the output. Called after the last packet was written.
- * refused: number of its packets that the muxer refused. */
-int sound_check(const struct sound *sound, long refused, struct error *err);
-void sound_close(struct sound **sound); /* stores NULL; accepts NULL */
+void sound_close(struct sound **sound); /* closes the sound; *sound becomes NULL; does nothing if it is NULL */
 
 #endif

@@ -11,32 +11,40 @@
 
 #include "app/sink/send_samples.h"
 
-enum { FRAME_USUAL = 1024, BITS_A_CHANNEL = 96000, RATE_USUAL = 48000, VORBIS_QUALITY = 6 /* of 10 */ };
+enum {
+  FRAME_USUAL = 1024,
+  BITS_A_CHANNEL = 96000,
+  RATE_USUAL = 48000,
+  RATE_SWF = 44100,
+  RATE_ROQ = 22050,
+  VORBIS_QUALITY = 6 /* quality of Vorbis, from -1 to 10 (the best) */
+};
 /* The highest bit rate of MP2 and MP3 at sample rates below LAYER_LOW_RATE. */
 enum { LAYER_LOW_BITS = 160000, LAYER_LOW_RATE = 32000 };
 
-/* Containers round packets' times. Samples follow each other without a gap if their times differ by less than this, in
- * seconds. */
+/* There is no gap between two packets if the second one begins less than this many seconds after the end of the first:
+ * containers round times. */
 static const double tolerance = 0.04;
 
 struct sound_encoder {
-  /* Decoding, converting, and encoding. */
+  /* The fields of this block are for decoding, converting and encoding. */
   AVCodecContext *decoder, *encoder;
   struct SwrContext *resampler;
   AVAudioFifo *samples;
-  AVStream *stream; /* owned by the output */
+  AVStream *stream; /* the output's stream of the encoded sound; owned by the output */
   AVRational time_base;
   AVPacket *packet;
   AVFrame *frame, *sent;
-  AVChannelLayout layout; /* layout, format and rate: those of the samples for which the resampler is set up */
+  /* layout, format, rate: channel layout, format and rate of the samples for which the resampler is set up */
+  AVChannelLayout layout;
   int format, rate;
-  /* Positions in the output, as numbers of samples since its time 0. */
+  /* The last three fields are positions in samples since the output's time 0. */
   int64_t placed; /* end of the samples queued so far */
   int64_t given;  /* end of the samples sent to the encoder so far */
   int64_t last;   /* position from which on samples are left out */
 };
 
-/* --- opening --- */
+/* --- opening the decoder, and choosing and opening the encoder --- */
 
 static bool is_deep(const AVCodecParameters *from) {
   return from->bits_per_raw_sample > 16 || (!from->bits_per_raw_sample && from->bits_per_coded_sample > 16);
@@ -47,7 +55,8 @@ static bool is_lossless(const AVCodecParameters *from) {
   return codec && codec->props & AV_CODEC_PROP_LOSSLESS && !(codec->props & AV_CODEC_PROP_LOSSY);
 }
 
-/* True if the container's usual codec has two channels at most, and AC-3, which has six, fits in, too. */
+/* True if the sound has more than two channels and the container's usual codec at most two, while AC-3, which the
+ * container takes as well, has six. */
 static bool needs_ac3(const AVOutputFormat *container, const AVCodecParameters *from) {
   return from->ch_layout.nb_channels > 2 && av_match_name(container->name, "avi,asf,asf_stream,mpeg,svcd,vob,dvd");
 }
@@ -76,11 +85,14 @@ static int open_decoder(struct sound_encoder *sound, const AVStream *from) {
   return code < 0 ? code : avcodec_open2(sound->decoder, codec, NULL);
 }
 
-/* Returns the input's rate, or the codec's lowest rate above it, or its highest. MXF and GXF hold 48 kHz only. */
+/* Returns the input's sample rate, or the codec's lowest rate above that, or else the codec's highest. MXF and GXF hold
+ * 48 kHz only, RoQ 22.05 kHz, and SWF 44.1 kHz and parts of it. */
 static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, int rate) {
   int above = 0, highest = 0;
   if (rate <= 0 || muxer_needs_sound(container))
     return RATE_USUAL;
+  if (av_match_name(container->name, "swf,roq"))
+    return !strcmp(container->name, "swf") ? RATE_SWF : RATE_ROQ;
   for (const int *known = codec->supported_samplerates; known && *known; known++) {
     if (*known >= rate && (!above || *known < above))
       above = *known;
@@ -89,7 +101,8 @@ static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, in
   return above ? above : highest ? highest : rate;
 }
 
-/* Stores the input's channel layout, or the codec's layout with as many of its channels as possible. */
+/* Stores the input's channel layout, or the codec's layout with as many of its channels as possible. Returns 0 or an
+ * FFmpeg error code. */
 static int choose_layout(AVChannelLayout *layout, const AVCodec *codec, const AVChannelLayout *from) {
   int channels = from->nb_channels > 0 ? from->nb_channels : 2;
   if (!codec->ch_layouts && from->order == AV_CHANNEL_ORDER_NATIVE)
@@ -111,8 +124,8 @@ static enum AVSampleFormat choose_format(const AVCodec *codec) {
   return codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_S16;
 }
 
-/* Vorbis takes few bit rates at most sample rates, and any quality at all of them. Below 32 kHz MP2 and MP3 have lower
- * bit rates than above. */
+/* Chooses the bit rate or, for Vorbis, the quality: Vorbis takes few bit rates at most sample rates, but any quality at
+ * all of them. MP2 and MP3 have lower bit rates below 32 kHz. */
 static void choose_bit_rate(AVCodecContext *encoder) {
   bool layer = encoder->codec_id == AV_CODEC_ID_MP2 || encoder->codec_id == AV_CODEC_ID_MP3;
   if (encoder->codec_id != AV_CODEC_ID_VORBIS) {
@@ -197,7 +210,7 @@ void sound_encoder_close(struct sound_encoder **pointer) {
   free(sound);
 }
 
-/* --- encoding --- */
+/* --- encoding the queued samples, and writing packets --- */
 
 static int write_packets(struct sound_encoder *sound, struct muxer *muxer) {
   int code;
@@ -238,7 +251,7 @@ static int encode(struct sound_encoder *sound, struct muxer *muxer, bool all) {
   return code;
 }
 
-/* --- placing --- */
+/* --- decoding, and queueing samples at their times --- */
 
 static int add_silence(struct sound_encoder *sound, int64_t count) {
   const AVCodecContext *to = sound->encoder;
@@ -271,7 +284,8 @@ static int add_samples(struct sound_encoder *sound, uint8_t **data, int count, i
 }
 
 /* Queues samples that are to be heard from sample number `at` on. If there is a gap before them, silence is queued
- * first. Samples before time 0 or before the end of what is queued are left out. */
+ * first. Samples before time 0, or before the end of the samples that are queued already, are left out. Returns 0 or an
+ * FFmpeg error code. */
 static int place(struct sound_encoder *sound, uint8_t **data, int count, int64_t at) {
   int64_t gap = at - sound->placed;
   bool follows = sound->placed && llabs(gap) < llrint(tolerance * sound->encoder->sample_rate);
@@ -280,7 +294,7 @@ static int place(struct sound_encoder *sound, uint8_t **data, int count, int64_t
   return code < 0 ? code : add_samples(sound, data, count, late < count ? (int)late : count);
 }
 
-/* Sets up the resampler for the frame's format, which may change within a stream. */
+/* Sets up the resampler for the frame's format, which may change within a stream. Returns 0 or an FFmpeg error code. */
 static int fit_resampler(struct sound_encoder *sound, AVFrame *from) {
   AVCodecContext *to = sound->encoder;
   if (from->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
@@ -298,7 +312,8 @@ static int fit_resampler(struct sound_encoder *sound, AVFrame *from) {
   return code < 0 ? code : swr_init(sound->resampler);
 }
 
-/* Converts a frame and queues its samples. from NULL: converts what the resampler holds back. */
+/* Converts a frame and queues its samples. from NULL: converts the samples that the resampler still holds. at: position
+ * of the first sample, in samples since the output's time 0. Returns a negative FFmpeg code on failure. */
 static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at) {
   const AVCodecContext *to = sound->encoder;
   uint8_t *data[AV_NUM_DATA_POINTERS * 8] = {0};
@@ -315,7 +330,8 @@ static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at)
   return code;
 }
 
-/* Queues silence and encodes it second by second, so that a gap of hours takes no memory. */
+/* Queues silence and encodes it second by second, so that a gap of hours takes no memory. Returns 0 or an FFmpeg error
+ * code. */
 static int pad_until(struct sound_encoder *sound, struct muxer *muxer, int64_t at) {
   int code = 0;
   while (code >= 0 && sound->placed < at) {
@@ -360,8 +376,8 @@ int sound_encoder_write(struct sound_encoder *sound, struct muxer *muxer, const 
   return code == AVERROR(ENOMEM) ? code : take_frames(sound, muxer);
 }
 
-/* Writes silence after the last sample, up to `least` seconds. That may be beyond the part of the input that was asked
- * for. */
+/* Writes silence after the last sample, up to `least` seconds, which may lie beyond the part of the input that was
+ * asked for. Returns 0 or an FFmpeg error code. */
 static int pad_end(struct sound_encoder *sound, struct muxer *muxer, double least) {
   if (least * sound->encoder->sample_rate <= (double)sound->given)
     return 0;
@@ -372,7 +388,8 @@ static int pad_end(struct sound_encoder *sound, struct muxer *muxer, double leas
   return code < 0 ? code : encode(sound, muxer, true);
 }
 
-/* Queues silence that pushes the last samples out of an encoder which holds some back and cannot be drained. */
+/* Queues silence that pushes the last samples out of an encoder which holds some back and cannot be drained. Returns 0
+ * or an FFmpeg error code. */
 static int push_out(struct sound_encoder *sound) {
   int held = sound->encoder->initial_padding;
   if (held <= 0 || sound->encoder->codec->capabilities & AV_CODEC_CAP_DELAY)

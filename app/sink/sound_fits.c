@@ -6,15 +6,14 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/avstring.h>
 
-#include "app/sink/mp4.h"
 #include "app/sink/muxer.h"
-#include "app/sink/tags.h"
+#include "app/sink/track_copy.h"
 
 static bool is_named(const AVCodecParameters *sound, const char *beginning) {
   return !strncmp(avcodec_get_name(sound->codec_id), beginning, strlen(beginning));
 }
 
-/* Returns how many samples each packet of a stream has; 0: that is not known, or differs. */
+/* Returns the number of samples in each packet of a stream; 0: it is unknown, or differs from packet to packet. */
 static int samples_a_packet(const AVCodecParameters *sound) {
   int samples = av_get_audio_frame_duration2((AVCodecParameters *)(uintptr_t)sound, 0);
   if (!samples)
@@ -25,19 +24,14 @@ static int samples_a_packet(const AVCodecParameters *sound) {
 }
 
 AVStream *sound_copy_stream(AVFormatContext *output, const AVStream *from) {
-  AVStream *stream = avformat_new_stream(output, NULL);
-  if (!stream || avcodec_parameters_copy(stream->codecpar, from->codecpar) < 0)
-    return NULL;
-  stream->codecpar->codec_tag = 0;
-  stream->codecpar->frame_size = samples_a_packet(from->codecpar);
-  stream->time_base = from->time_base;
-  stream->disposition = from->disposition;
-  tags_copy_stream(stream, from);
+  AVStream *stream = track_copy(output, from);
+  if (stream)
+    stream->codecpar->frame_size = samples_a_packet(from->codecpar);
   return stream;
 }
 
-/* True if MPEG-TS has a name for the codec. It carries any other as private data, which no player recognises as
- * sound. */
+/* True if MPEG-TS has a name for the codec. MPEG-TS carries any other codec as private data, which no player recognises
+ * as sound. */
 static bool named_in_transport_stream(enum AVCodecID codec) {
   static const enum AVCodecID known[] = {AV_CODEC_ID_MP2,  AV_CODEC_ID_MP3,      AV_CODEC_ID_AAC, AV_CODEC_ID_AC3,
                                          AV_CODEC_ID_EAC3, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD,
@@ -54,9 +48,9 @@ static bool is_in(int rate, const int *rates) {
   return *rates;
 }
 
-/* True if FLV can tell a stream's sample rate and channels. Its field for them has two bits for the rate and one for
- * the channels, and FFmpeg's muxer writes the nearest that it has for all others. Readers take AAC's and MP3's rate
- * from the packets, and G.711 for 8 kHz mono. */
+/* True if FLV can store a stream's sample rate and number of channels. FLV stores the rate in two bits and the channels
+ * in one, and FFmpeg's muxer writes the nearest possible value for any other rate. Exceptions: readers take the rate of
+ * AAC and MP3 from the packets, and assume 8 kHz mono for G.711. */
 static bool is_told_in_flv(const AVCodecParameters *sound) {
   static const int usual[] = {11025, 22050, 44100, 0};
   int rate = sound->sample_rate, channels = sound->ch_layout.nb_channels;
@@ -77,39 +71,22 @@ static bool is_told_in_flv(const AVCodecParameters *sound) {
   }
 }
 
-/* Not every muxer tells which codecs it takes, and some refuse in the end what they claimed to take. So this writes a
- * header with all of the output's streams and this one into memory. There is no trailer, since without packets it leaks
- * or crashes in some muxers. Muxers that open files themselves would leave them behind; for those only the claim is
- * read. */
+/* Some combinations that FFmpeg's muxers accept cannot be read again or are heard wrong, so they are excluded here,
+ * before a header is tried. */
 int sound_fits(const AVFormatContext *output, const AVStream *sound) {
-  AVFormatContext *trial = NULL;
-  AVDictionary *wishes = NULL;
-  uint8_t *header = NULL;
   const char *name = output->oformat->name;
   bool named = named_in_transport_stream(sound->codecpar->codec_id);
   if (!strcmp(name, "rtp_mpegts") || (!strcmp(name, "mpegts") && !named))
-    return named; /* for RTP no trial is made, because writing its header needs a network */
+    return named; /* RTP is decided without a trial, because writing its header needs a network */
   if (!strcmp(name, "flv") && !is_told_in_flv(sound->codecpar))
     return 0;
+  if (!strcmp(name, "roq") && sound->codecpar->codec_id != AV_CODEC_ID_ROQ_DPCM)
+    return 0;
+  if (!strcmp(name, "wtv") && sound->codecpar->codec_id == AV_CODEC_ID_AAC)
+    return 0; /* FFmpeg's muxer writes AAC without the headers that readers of WTV need */
   if (av_match_name(name, "asf,asf_stream") && sound->codecpar->codec_id == AV_CODEC_ID_FLAC)
     return 0; /* FFmpeg finds no packets of FLAC when it reads an ASF file */
   if (muxer_counts_sound(output->oformat) && !is_named(sound->codecpar, "pcm_") && !samples_a_packet(sound->codecpar))
     return 0;
-  if (output->oformat->flags & AVFMT_NOFILE)
-    return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
-  if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
-    return AVERROR(ENOMEM);
-  bool copied = true;
-  for (unsigned i = 0; i < output->nb_streams; i++)
-    copied = copied && sound_copy_stream(trial, output->streams[i]);
-  copied = copied && sound_copy_stream(trial, sound) && avio_open_dyn_buf(&trial->pb) >= 0;
-  if (copied && muxer_is_mp4(output->oformat))
-    mp4_wishes(&wishes);
-  int code = copied ? avformat_write_header(trial, &wishes) : AVERROR(ENOMEM);
-  if (trial->pb)
-    avio_close_dyn_buf(trial->pb, &header);
-  av_free(header);
-  av_dict_free(&wishes);
-  avformat_free_context(trial);
-  return code == AVERROR(ENOMEM) ? code : code >= 0;
+  return track_fits(output, sound);
 }

@@ -5,9 +5,9 @@
 
 #include <libavcodec/avcodec.h>
 
-#include "app/sink/sound_reader.h"
+#include "app/sink/side_reader.h"
 
-/* Sound that is early or late by more than this, in seconds, is noticed. */
+/* Sound that is early or late by more than this many seconds counts as having a gap. */
 static const double slack_seconds = 0.06;
 
 static double length_of(const AVStream *stream, const AVPacket *packet) {
@@ -17,7 +17,7 @@ static double length_of(const AVStream *stream, const AVPacket *packet) {
 }
 
 /* Sets *gap if a packet does not begin where its stream's sound ended, and adds the packet's length to *end. begin: the
- * packet's time, and *end: the end of the sound before it, both in seconds from the output's time 0. */
+ * packet's time; *end: the end of the sound before the packet; both in seconds from the output's time 0. */
 static void look_at(const AVStream *stream, const AVPacket *packet, double begin, double *end, bool *gap) {
   if (begin < 0)
     return;
@@ -30,7 +30,7 @@ static double begin_of(const AVStream *stream, const AVPacket *packet, int64_t o
   return stamp == AV_NOPTS_VALUE ? -1 : (double)stamp * av_q2d(stream->time_base) - (double)origin / AV_TIME_BASE;
 }
 
-static void want_all(struct sound_reader *reader) {
+static void want_all(struct side_reader *reader) {
   for (int i = 0; i < reader->streams; i++)
     if (reader->input->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) {
       reader->input->streams[i]->discard = AVDISCARD_DEFAULT;
@@ -38,10 +38,10 @@ static void want_all(struct sound_reader *reader) {
     }
 }
 
-static void read_part(struct sound_reader *reader, const struct sound_part *part, AVPacket *packet, double *ends,
+static void read_part(struct side_reader *reader, const struct sound_part *part, AVPacket *packet, double *ends,
                       bool *gaps) {
   bool inside = true;
-  while (inside && !(part->stop && atomic_load(part->stop)) && sound_reader_next(reader, packet)) {
+  while (inside && !(part->stop && atomic_load(part->stop)) && side_reader_next(reader, packet)) {
     int at = packet->stream_index;
     double begin = begin_of(reader->input->streams[at], packet, part->origin);
     inside = part->duration <= 0 || begin < part->duration;
@@ -52,15 +52,15 @@ static void read_part(struct sound_reader *reader, const struct sound_part *part
 }
 
 int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool *gaps) {
-  struct sound_reader reader = {0};
+  struct side_reader reader = {0};
   AVPacket *packet = av_packet_alloc();
   double *ends = calloc((size_t)input->nb_streams + 1, sizeof *ends);
-  int code = packet && ends && !sound_reader_begin(&reader, input) ? 0 : -1;
+  int code = packet && ends && !side_reader_begin(&reader, input, NULL) ? 0 : -1;
   if (!code) {
     want_all(&reader);
     read_part(&reader, part, packet, ends, gaps);
   }
-  sound_reader_free(&reader);
+  side_reader_free(&reader);
   free(ends);
   av_packet_free(&packet);
   return code;

@@ -7,6 +7,8 @@
 #include <libavutil/avstring.h>
 #include <libavutil/timecode.h>
 
+#include "app/sink/muxer.h"
+
 static const char timecode_tag[] = "timecode";
 
 static void drop_stale(AVDictionary **tags) {
@@ -16,7 +18,8 @@ static void drop_stale(AVDictionary **tags) {
   const AVDictionaryEntry *entry;
   for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
     av_dict_set(tags, stale[i], NULL, 0);
-  /* Matroska's muxers store counts of packets and bytes in one tag for each language. */
+  /* Beginnings of the names of tags in which Matroska's muxers store counts of packets and bytes, one tag for each
+   * language. */
   static const char *const beginnings[] = {"_STATISTICS_",     "BPS-",      "NUMBER_OF_FRAMES-",
                                            "NUMBER_OF_BYTES-", "DURATION-", "SOURCE_ID-"};
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
@@ -28,6 +31,14 @@ void tags_copy_stream(AVStream *to, const AVStream *from) {
   av_dict_copy(&to->metadata, from->metadata, 0);
   drop_stale(&to->metadata);
   av_dict_set(&to->metadata, timecode_tag, NULL, 0);
+}
+
+/* Stores the title as the name of the track's handler, which players show, because FFmpeg 5 writes no title of a track
+ * into MP4. */
+void tags_name_track(const AVOutputFormat *container, AVStream *track) {
+  const AVDictionaryEntry *title = av_dict_get(track->metadata, "title", NULL, 0);
+  if (title && muxer_is_mp4(container))
+    av_dict_set(&track->metadata, "handler_name", title->value, 0);
 }
 
 /* Changes the timecode in *tags to that of the output's first picture, which is `start` seconds after the input's.
@@ -44,8 +55,8 @@ static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
   return true;
 }
 
-/* Changes the timecode to that of the output's first picture, or removes it if it is invalid at this frame rate: a
- * muxer that stores it as a track would refuse the whole file. */
+/* Changes the timecode to that of the output's first picture, or removes it if it is invalid at this frame rate,
+ * because a muxer that stores timecodes as tracks would then refuse the whole file. */
 static void settle_timecode(AVDictionary **tags, AVRational rate, double start, const struct log *log) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
   if (!entry || (rate.num > 0 && move_timecode(tags, rate, start)))
@@ -70,6 +81,7 @@ void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video,
   AVStream *to = output->streams[0];
   const AVDictionaryEntry *timecode = av_dict_get(video->metadata, timecode_tag, NULL, 0);
   tags_copy_stream(to, video);
+  tags_name_track(output->oformat, to);
   to->disposition = kept_disposition(video);
   if (!timecode)
     return;

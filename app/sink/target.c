@@ -8,11 +8,13 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_libraries.h"
+#include "app/source/pipewire_spec.h"
 #include "app/source/protocols.h"
 #include "unet/base/text.h"
 
-/* URLs whose receiver expects a certain container, whatever their path looks like. `page`: the extension of the URL's
- * page is tried first. TCP and local sockets make a sender wait for a slow reader; `live` marks the others. */
+/* Schemes of URLs whose receivers expect this container, whatever extension the URL has. page: true: the extension of
+ * the URL's page chooses the container if it is known. live: true: the receiver shows pictures as they come; false for
+ * TCP and local sockets, which make the sender wait for a slow reader. */
 static const struct scheme {
   const char *name, *container;
   bool live, page;
@@ -36,20 +38,20 @@ static const struct scheme {
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
-/* Devices of Video4Linux. A loopback device is a camera to other programs. It takes uncompressed pictures. */
+/* Devices of Video4Linux. A loopback device, which other programs see as a camera, takes uncompressed pictures. */
 static const char camera_device[] = "/dev/video", camera_container[] = "video4linux2";
 
-/* FFmpeg's protocols that write to a file named inside the spec. They are refused, because that file would be
+/* FFmpeg's protocols that write to a file named inside the spec. Such specs are refused, because the file would be
  * overwritten without a question. */
 static const char wrappers[] = "crypto,md5,tee";
 
-/* Extensions of files without video, whose containers could hold it under another extension. */
+/* Extensions of sound files. Their containers could hold video, but under another extension. */
 static const char sound_extensions[] = "m4a,m4b,isma,wma,ra";
 
 bool target_is_standard_output(const char *spec) {
   if (strncmp(spec, "pipe:", 5))
     return !strcmp(spec, "-");
-  char *end; /* FFmpeg takes what is not a number for standard output, too */
+  char *end; /* any text after "pipe:" that is not a number stands for standard output, as in FFmpeg */
   long number = strtol(spec + 5, &end, 10);
   return end == spec + 5 || *end || number == STANDARD_OUTPUT;
 }
@@ -85,7 +87,7 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
-/* True if a file's name has a place for a number in the form that no other name has: "%04d". */
+/* True if a file's name has a place for a number in a form that can mean nothing else: "%04d". */
 static bool has_padded_number(const char *name) {
   for (const char *at = name; (at = strstr(at, "%0")); at++) {
     size_t digits = strspn(at + 1, "0123456789");
@@ -95,8 +97,9 @@ static bool has_padded_number(const char *name) {
   return false;
 }
 
-/* Refuses names with a number for containers that are one file, which would be written under that very name. A name
- * such as "100%done.mp4" is no such name, unless it is a picture's. */
+/* Fails for a name with a place for a number (frame-%04d.mp4) if the container is a single file, whose name would then
+ * contain "%04d". In names of pictures "%d" counts as such a place, too; in others it does not, because of names such
+ * as "100%done.mp4". */
 static int check_number(const struct target *target, struct error *err) {
   static const char pictures[] = "gif,apng,avif,ico,fits";
   const char *name = text_last_part(target->url);
@@ -115,10 +118,12 @@ bool target_is_named_pipe(const char *spec) {
 
 bool target_is_camera(const char *spec) {
   size_t length = sizeof camera_device - 1;
+  if (pipewire_is(spec))
+    return true;
   return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
 }
 
-/* Stores FFmpeg's muxer for cameras; NULL: there is none in FFmpeg here. Returns 0, or -1 with err. */
+/* Stores FFmpeg's muxer for cameras; NULL: this FFmpeg has none. Returns 0, or -1 with err. */
 static int find_camera(const AVOutputFormat **container, const char *spec, struct error *err) {
   if (ffmpeg_open_devices(NULL, STATUS_OUTPUT, err))
     return error_prefix(err, "%s: ", spec);
@@ -136,8 +141,8 @@ static const AVOutputFormat *find_streamed(const struct scheme *scheme, const ch
   return container ? container : av_guess_format(scheme->container, NULL, NULL);
 }
 
-/* True if FFmpeg has no protocol for the target and needs one. Muxers that open their targets themselves need none,
- * except image2: their names may contain a colon for other reasons. */
+/* True if FFmpeg has no protocol for the target and needs one. Muxers that open their targets themselves need no
+ * protocol, except image2. Names of such targets may contain a colon for other reasons. */
 static bool lacks_protocol(const struct target *target) {
   bool opens_itself =
       target->container && target->container->flags & AVFMT_NOFILE && strcmp(target->container->name, "image2") != 0;
@@ -180,4 +185,8 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   if (check_number(target, err))
     return -1;
   return check_video(target, !format && av_match_ext(spec, sound_extensions), err);
+}
+
+bool target_is_sequence(const struct target *target) {
+  return !strcmp(target->container->name, "image2") && av_filename_number_test(target->url);
 }

@@ -1,0 +1,145 @@
+#include "app/sink/part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/job/manifest.h"
+#include "app/platform/app_platform.h"
+#include "app/sink/target.h"
+#include "app/source/protocols.h"
+
+enum { NAMES = 99 }; /* number of names that are tried: OUT.part, OUT.part2 and so on */
+
+/* Stores name number n (from 1) of the part of the output `path`, and that of its manifest. Returns false if a name is
+ * too long. */
+static bool name_part(char name[PATH_MAX], char manifest[PATH_MAX], const char *path, int n) {
+  char number[12] = "";
+  if (n > 1)
+    snprintf(number, sizeof number, "%d", n);
+  return snprintf(name, PATH_MAX, "%s.part%s", path, number) < PATH_MAX &&
+         snprintf(manifest, PATH_MAX, "%s.json", name) < PATH_MAX;
+}
+
+bool part_is_for(const struct target *target) {
+  struct platform_entry entry;
+  /* FFmpeg's muxer of this container opens OUT a second time, by name */
+  bool reopened = !strcmp(target->container->name, "film_cpk");
+  if (target->stream || reopened || target->container->flags & AVFMT_NOFILE || !protocols_is_file(target->url))
+    return false;
+  return platform_look(&entry, file_path(target->url)) || entry.kind == ENTRY_FILE;
+}
+
+/* True if a render of this user left these two files, and no process writes them. */
+static bool is_left(const char *name, const char *manifest) {
+  return platform_is_abandoned(name) && platform_is_abandoned(manifest) && manifest_is(manifest);
+}
+
+bool part_find(struct part_left *left, const char *path) {
+  char *plain = platform_follow_links(path);
+  bool found = false;
+  for (int n = 1; plain && n <= NAMES && !found; n++)
+    found = name_part(left->name, left->manifest, plain, n) && is_left(left->name, left->manifest);
+  free(plain);
+  return found;
+}
+
+void part_forget(const struct part_left *left) {
+  platform_remove(left->name);
+  platform_remove(left->manifest);
+}
+
+void part_forget_all(const char *path) {
+  char *plain = platform_follow_links(path);
+  struct part_left left;
+  for (int n = 1; plain && n <= NAMES; n++)
+    if (name_part(left.name, left.manifest, plain, n) && is_left(left.name, left.manifest))
+      part_forget(&left);
+  free(plain);
+}
+
+/* Creates the part and its manifest, or neither of them. Returns 0, or -1 with errno. */
+static int make_files(struct part *part, FILE **manifest) {
+  part->descriptor = platform_make_new_locked(part->name);
+  if (part->descriptor < 0)
+    return -1;
+  *manifest = platform_stream_new(part->manifest);
+  if (*manifest)
+    return 0;
+  int reason = errno;
+  platform_remove(part->name);
+  platform_close_descriptor(part->descriptor);
+  errno = reason;
+  return -1;
+}
+
+int part_make(struct part *part, const char *path, bool replace, FILE **manifest, struct error *err) {
+  *part = (struct part){.path = platform_follow_links(path), .replace = replace};
+  int failed = -1;
+  errno = part->path ? EEXIST : errno;
+  for (int n = 1; failed && errno == EEXIST && n <= NAMES; n++) {
+    if (!name_part(part->name, part->manifest, part->path, n))
+      errno = ENAMETOOLONG;
+    else
+      failed = make_files(part, manifest);
+  }
+  if (failed) {
+    error_set(err, STATUS_OUTPUT, "%s: the file %s, which it is until it is whole, cannot be made: %s", path,
+              part->name, platform_why_unwritten(errno));
+    free(part->path);
+    *part = (struct part){0};
+    return -1;
+  }
+  if (platform_is_file(part->path))
+    /* gives the part owner and mode of the file that it replaces; if that fails, the part keeps those of a new file */
+    platform_make_like(part->descriptor, part->path);
+  platform_name_open_file(part->descriptor, part->name, part->url, sizeof part->url);
+  return 0;
+}
+
+/* True if a file of this name exists that is no manifest, so that no manifest may be written there. */
+static bool is_taken(const char *manifest) {
+  struct platform_entry entry;
+  return !platform_look(&entry, manifest) && !manifest_is(manifest);
+}
+
+int part_take_over(struct part *part, bool keep, struct error *err) {
+  char manifest[PATH_MAX];
+  bool fits = snprintf(manifest, sizeof manifest, "%s.json", part->path) < (int)sizeof manifest;
+  if (keep && (!fits || is_taken(manifest) || platform_replace(part->manifest, manifest)))
+    return error_set(err, STATUS_OUTPUT, "%s: its manifest cannot be named %s; it is whole under the name %s",
+                     part->path, fits ? manifest : "so, and .json", part->name);
+  if (part->replace ? platform_replace(part->name, part->path) : platform_move_new(part->name, part->path))
+    return error_set(err, STATUS_OUTPUT, "%s: %s; it is whole under the name %s", part->path,
+                     errno == EEXIST ? "has been made by something else meanwhile" : strerror(errno), part->name);
+  if (!keep)
+    platform_remove(part->manifest);
+  part_close(part);
+  return 0;
+}
+
+void part_replace(struct part *part, const struct part_left *left) {
+  /* If the process is killed between the two renamings, the new part is left with the old manifest. That is valid,
+   * because the new part contains all segments of the old one. */
+  if (platform_replace(part->name, left->name))
+    return;
+  strcpy(part->name, left->name);
+  if (!platform_replace(part->manifest, left->manifest))
+    strcpy(part->manifest, left->manifest);
+  part_forget_all(part->path);
+}
+
+void part_drop(struct part *part) {
+  if (part->path) {
+    platform_remove(part->name);
+    platform_remove(part->manifest);
+  }
+  part_close(part);
+}
+
+void part_close(struct part *part) {
+  if (part->path)
+    platform_close_descriptor(part->descriptor);
+  free(part->path);
+  *part = (struct part){0};
+}

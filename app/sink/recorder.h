@@ -1,0 +1,45 @@
+/* Watches the pictures that a sink sends to its encoder and the packets that come out, and finds the places where the
+ * stream can be cut into segments. A segment begins with a key frame before which the encoder has given out all earlier
+ * pictures. The encoder is not interrupted at such a place, so that segments cost nothing; but a render that is resumed
+ * begins there with a new encoder. The recorder writes pictures and segments into a manifest. One thread at a time uses
+ * a recorder. */
+#ifndef APP_SINK_RECORDER_H
+#define APP_SINK_RECORDER_H
+
+#include <libavcodec/avcodec.h>
+
+#include "app/job/manifest.h"
+
+/* Zero-initialise to start. Pictures are numbered from 0 on, in the order in which they are sent and shown. */
+struct recorder {
+  struct manifest *manifest; /* the manifest in which segments are listed; NULL: none is written */
+  bool segments;             /* true: segments are listed in the manifest; false: only pictures are */
+  int64_t *times;            /* times of the pictures from number `first` to sent - 1, in ticks of the encoder */
+  size_t capacity;
+  int64_t first, sent;
+  int64_t out;    /* number of packets that the encoder gave out */
+  int64_t latest; /* latest time of the packets that the encoder gave out, in ticks of the encoder */
+  int64_t closed; /* number of pictures in complete segments, as far as the packets that have come out show */
+  int64_t told;   /* number of pictures in the segments that the manifest lists */
+  /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time, the
+   * time of the picture that is `delay` places earlier. It replaces the encoder's own decoding times, which do not rise
+   * where a second encoder continues. -1: packets keep the encoder's own times. */
+  int delay;
+  int64_t step; /* usual time between two pictures, in ticks */
+};
+
+/* Records that a picture was sent to the encoder. time: its time in ticks of the encoder. Returns 0, or -1 with err. */
+int recorder_send(struct recorder *recorder, const struct frame *frame, int64_t time, struct error *err);
+/* Records a picture that is not encoded but copied, with its packet, from the unfinished file of an earlier render.
+ * picture: its entry in that file's manifest. Returns 0, or -1 with err. */
+int recorder_resend(struct recorder *recorder, const struct job_picture *picture, struct error *err);
+/* Records a packet that the encoder gave out, in decoding order, and sets the packet's decoding time unless
+ * recorder->delay is -1. */
+void recorder_receive(struct recorder *recorder, const AVCodecParameters *codec, AVPacket *packet);
+/* Records that all packets before the newest one are in the file, and lists the segments that are complete now in the
+ * manifest. whole: the newest packet is in the file, too, and no more will come. Returns 0, or -1 with err. */
+int recorder_flush(struct recorder *recorder, bool whole, struct error *err);
+/* Closes the manifest and frees all that the recorder holds. */
+void recorder_close(struct recorder *recorder);
+
+#endif
