@@ -17,7 +17,8 @@
 #include "unet/base/text_file.h"
 
 #define HUB "https://huggingface.co"
-/* Name of the file in the model's folder that a process locks while it fetches into the folder. */
+/* name of a file in the model's folder; it is locked while a process downloads into the folder, so that no second one
+ * does */
 #define LOCK ".fetching"
 enum { TOKEN_MAX = 512, ENDPOINT_MAX = 1024, BAR = 30, AMOUNT_MAX = 24 };
 
@@ -28,10 +29,12 @@ struct fetch {
   struct repository_list list;
   struct choice choice;
   struct download download;
-  bool *there;        /* an element for each file of the list: true if the file is complete or is not wanted */
-  bool missing;       /* true if a wanted file is not complete */
-  int64_t done, left; /* bytes of files that were complete at the start, and bytes that had to be downloaded then */
-  /* bytes of the present file that are on the disk now, and that were there before the download began */
+  bool *there;  /* for each file of the list: true if the file is complete or is not wanted */
+  bool missing; /* true: a wanted file is not complete */
+  /* done: bytes of the wanted files that are complete so far; left: bytes that were missing at the start */
+  int64_t done, left;
+  /* current: bytes on the disk of the file that is being downloaded; before: bytes of all wanted files that were on the
+   * disk at the start */
   int64_t current, before;
   int64_t begun_ns;
   struct progress progress;
@@ -47,7 +50,7 @@ static const char *amount(char text[AMOUNT_MAX], int64_t bytes) {
   return text;
 }
 
-/* --- the hub's address and the user's token --- */
+/* --- the hub's address, and the user's access token --- */
 
 static int read_endpoint(struct fetch *f, struct error *err) {
   const char *named = getenv("HF_ENDPOINT");
@@ -63,7 +66,8 @@ static int read_endpoint(struct fetch *f, struct error *err) {
   return 0;
 }
 
-/* Stores the token. Text that would end the header field of a request, or is more than one word, is refused. */
+/* Stores the access token for the hub. It is refused if it could end the header field of a request, or is more than one
+ * word. Returns 0, or -1 with err. */
 static int take_token(struct fetch *f, const char *text, const char *from, struct error *err) {
   text += strspn(text, " \t\r\n");
   size_t length = strcspn(text, " \t\r\n");
@@ -77,7 +81,8 @@ static int take_token(struct fetch *f, const char *text, const char *from, struc
   return 0;
 }
 
-/* Reads the token from HF_TOKEN or the user's token file. A file that is missing or not readable counts as no token. */
+/* Reads the access token for the hub from HF_TOKEN or the user's token file. A file that is missing or not readable
+ * counts as no token. Returns 0, or -1 with err if the token is refused. */
 static int read_token(struct fetch *f, struct error *err) {
   const char *named = getenv("HF_TOKEN");
   char path[PATHS_MAX], *text;
@@ -90,9 +95,10 @@ static int read_token(struct fetch *f, struct error *err) {
   return result;
 }
 
-/* --- the folder --- */
+/* --- the folder that files are downloaded to --- */
 
-/* Names the folder ORG/NAME. Another revision than "main" is added to the name, as ORG/NAME@REVISION. */
+/* Makes the name of the model's folder: ORG/NAME or, for a revision other than "main", ORG/NAME@REVISION. Returns 0, or
+ * -1 with err. */
 static int name_folder(struct fetch *f, struct error *err) {
   char models[PATHS_MAX], revision[REPOSITORY_NAME_MAX + 1] = "";
   if (!places_models(models))
@@ -141,7 +147,8 @@ static void unlock(const struct fetch *f, int descriptor) {
   platform_close_descriptor(descriptor);
 }
 
-/* Marks the folder as incomplete, so that the model is not found by its name until all its files are complete. */
+/* Marks the folder as incomplete, so that nobody finds the model by its name until all its files are complete. Returns
+ * 0, or -1 with err. */
 static int mark(struct fetch *f, struct error *err) {
   char *path = in_folder(f, CATALOG_UNFINISHED);
   FILE *file = path ? platform_create(path) : NULL;
@@ -157,7 +164,7 @@ static void unmark(struct fetch *f) {
   free(path);
 }
 
-/* --- messages --- */
+/* --- progress, and messages about what was done --- */
 
 static void show_progress(void *opaque, int64_t bytes) {
   struct fetch *f = opaque;
@@ -204,8 +211,8 @@ static void tell_end(const struct fetch *f, const struct options *options) {
   fputc('\n', stdout);
 }
 
-/* Warns of weight files that were in the folder before and that the loader prefers to the half-precision files that
- * were downloaded. */
+/* Warns of each file of weights in the repository that was not chosen but is in the folder from before: the loader of
+ * models may read it in place of the files that were downloaded. */
 static void tell_besides(const struct fetch *f, const struct log *log) {
   for (int i = 0; i < f->list.count; i++) {
     const struct repository_file *file = &f->list.file[i];
@@ -216,7 +223,7 @@ static void tell_besides(const struct fetch *f, const struct log *log) {
   }
 }
 
-/* Adds to the error's message how much was downloaded; these bytes are kept for the next try. */
+/* Adds to the error's message how many bytes were downloaded; the next run of fetch continues from them. Returns -1. */
 static int tell_kept(const struct fetch *f, struct error *err) {
   struct error why = *err;
   char have[AMOUNT_MAX], all[AMOUNT_MAX];
@@ -227,7 +234,7 @@ static int tell_kept(const struct fetch *f, struct error *err) {
                    amount(have, bytes), amount(all, f->choice.bytes));
 }
 
-/* --- fetching --- */
+/* --- listing the repository's files, and downloading them --- */
 
 static int look(struct fetch *f, struct error *err) {
   f->there = calloc((size_t)f->list.count + 1, sizeof *f->there);
@@ -281,7 +288,7 @@ static int get_all(struct fetch *f, const struct options *options, struct error 
   f->begun_ns = platform_now_ns();
   int result = options->file_count ? 0 : mark(f, err);
   result = result || get_files(f, err) ? -1 : 0;
-  progress_clear(&f->progress);
+  progress_end(&f->progress, false, 0, 0);
   if (!options->file_count && (!result || !has_some(f)))
     unmark(f);
   if (result)
@@ -301,7 +308,7 @@ static int fetch(struct fetch *f, const struct options *options, const struct lo
   tell_choice(f, log);
   if (look(f, err) || (f->missing && get_all(f, options, err)))
     return -1;
-  /* all files were complete, but an earlier run ended before it removed the mark */
+  /* all files are complete, but an earlier run of fetch ended before it removed the mark that says otherwise */
   if (!f->missing && !options->file_count)
     unmark(f);
   if (!options->file_count)
@@ -314,7 +321,7 @@ int command_fetch(const struct options *options, struct error *err) {
   struct log log;
   struct fetch f = {0};
   setup_log(&log, options);
-  progress_init(&f.progress, 0, options->verbose < 0);
+  progress_init(&f.progress, options->verbose < 0 ? PROGRESS_NONE : PROGRESS_AUTO, stderr, 0);
   int result = fetch(&f, options, &log, err);
   http_close(&f.download.http);
   choice_free(&f.choice);

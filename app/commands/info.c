@@ -38,9 +38,9 @@ static void print_device(const char *name, const struct options *options) {
   device_close(&device);
 }
 
-/* Opens the engine without reading weights, whose sizes tell if the model fits into memory. If it does not fit, info
- * prints that and succeeds. */
-static int print_need(const struct setup_params *params, struct error *err) {
+/* Opens the engine without reading weights, which is enough to learn how much memory the model takes, and prints that.
+ * A model that does not fit into memory is no error here. Returns 0, or -1 with err. */
+static int print_need(const struct engine_wish *params, struct error *err) {
   struct engine *engine;
   struct prepared *prepared;
   struct engine_info info;
@@ -64,7 +64,7 @@ static int print_need(const struct setup_params *params, struct error *err) {
   return 0;
 }
 
-/* A description of the file of one --lora in a few words. */
+/* The facts that are printed about one file that --lora names. */
 struct brought {
   char text[256];
   size_t factor_count;
@@ -91,7 +91,7 @@ static void print_adapter(const struct brought *brought, const char *path) {
 }
 
 /* Prints the checkpoint and the adapters. All adapters are opened before anything is printed, so that an invalid one
- * causes only an error message. */
+ * causes only an error message. Returns 0, or -1 with err. */
 static int print_parts(const struct engine_params *engine, bool tensors, struct error *err) {
   struct brought list[ADAPTERS_MAX];
   if (describe_adapters(engine, list, err))
@@ -104,7 +104,7 @@ static int print_parts(const struct engine_params *engine, bool tensors, struct 
   return 0;
 }
 
-static int print_checkpoint(struct setup_params *params, bool tensors, struct error *err) {
+static int print_checkpoint(struct engine_wish *params, bool tensors, struct error *err) {
   struct engine_params *engine = &params->engine;
   if (engine_open_checkpoint(&engine->checkpoint, engine, err))
     return -1;
@@ -114,7 +114,8 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
   return status;
 }
 
-/* Prints a control network. If the user named a single file, its kind and tensors were printed already. */
+/* Prints a control network. If the user named a single file, its kind and tensors were printed already. Returns 0, or
+ * -1 with err. */
 static int print_control(const char *path, bool tensors, struct error *err) {
   struct control_network *network;
   if (control_network_open(&network, path, "control", NULL, err))
@@ -147,7 +148,8 @@ static int print_ip_adapter(const struct safetensors *files, struct error *err) 
   return 0;
 }
 
-/* Prints a control network's file; if it cannot be used, prints the reason, which is no error of info. */
+/* Prints what a control network's file contains. If the network cannot be used, prints the reason; that is no error
+ * here. */
 static void print_control_file(const char *path) {
   struct error err;
   if (!print_control(path, false, &err))
@@ -157,8 +159,9 @@ static void print_control_file(const char *path) {
   putchar('\n');
 }
 
-/* Prints any file or folder of weights: a model, or a part such as a LoRA or a ControlNet. */
-static int print_model(struct setup_params *params, bool tensors, struct error *err) {
+/* Prints the contents of a file or folder of weights: of a whole model, or of a part such as a LoRA or a ControlNet.
+ * Returns 0, or -1 with err. */
+static int print_model(struct engine_wish *params, bool tensors, struct error *err) {
   struct safetensors *files = NULL;
   if (depth_files_are(params->engine.model))
     return print_depth(params->engine.model, err);
@@ -183,7 +186,7 @@ static int print_model(struct setup_params *params, bool tensors, struct error *
 
 int command_info(const struct options *options, struct error *err) {
   struct log log;
-  struct setup_params params;
+  struct engine_wish params;
   struct options wish = *options;
   if (options->input && parameters_set_text(&wish.values, PARAMETER_MODEL, 0, options->input, err))
     return -1;

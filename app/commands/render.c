@@ -1,107 +1,98 @@
-/* The command render: processes a video file and writes the result to another. */
-#include <stdio.h>
+/* Renders one input: opens source, mask, script and engines, and runs the pipeline. */
+#include "app/commands/render_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "app/options/options.h"
 #include "app/run/control_source.h"
+#include "app/run/earlier_frames.h"
 #include "app/run/masking.h"
 #include "app/run/playing.h"
-#include "app/run/pipeline.h"
-#include "app/run/progress.h"
 #include "app/run/setup.h"
 #include "app/run/warm_up.h"
 #include "app/sink/target.h"
-
-/* Without --size the picture has the input's aspect ratio, and its longest side has so many pixels. */
-enum { LONGEST_SIDE = 512 };
-
-struct render {
-  const struct options *options;
-  struct log log;
-  struct source_options source_options;
-  struct source *source;
-  struct masking *masking;
-  struct playing *playing; /* the values that change over time by --script; NULL: none do */
-  struct control_source *control;
-  struct engine *engine;
-  struct prepared *prepared;
-  struct controls controls;
-  struct progress progress;
-  enum pixel_format pixels; /* pixel format of the pictures that the engine gives to the sink */
-};
+#include "app/source/ffmpeg_util.h"
+#include "app/source/repeated.h"
+#include "app/source/side_feed.h"
 
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
+  render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
   progress_update(&render->progress, at->frames, at->seconds);
 }
 
-/* The pipeline calls this for each frame. Without a script the controls are the same for all frames, except that
- * seed-walk changes the seed. seconds: the frame's time. */
-static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
-  const struct render *render = opaque;
+/* Moves the script on over those frames before `seconds` that this process does not render (with --shard), so that its
+ * values are the same as in a render of all frames. Returns 0, or -1 with err. */
+static int catch_up(struct render *render, double seconds, struct error *err) {
+  double time;
+  int got = 0;
+  while (render->walk && (got = cut_walk_next(render->walk, seconds, &time, err)) > 0)
+    if (time > render->played)
+      playing_pass(render->playing, time);
+  render->played = seconds;
+  return got;
+}
+
+/* Called by the pipeline for each frame. Without a script the controls are the same for all frames, except that
+ * seed-walk changes the seed. seconds: the frame's time in the source, which is converted to the time since the first
+ * frame of the whole render. Returns 0, or -1 with err. */
+static int controls_at(void *opaque, struct engine *engine, double seconds, struct controls *controls,
+                       struct error *err) {
+  struct render *render = opaque;
+  /* frames of --warmup are before the first frame, whose time is 0 */
+  seconds = fmax(cut_clock(&render->cut, seconds, render->tick), 0);
   if (render->playing)
-    return playing_controls(render->playing, render->engine, seconds, controls, err);
+    return catch_up(render, seconds, err) || playing_controls(render->playing, engine, seconds, controls, err) ? -1 : 0;
   *controls = render->controls;
   controls->seed_position = values_seed_position(&render->options->values, seconds);
   return 0;
 }
 
-static int before(void *opaque, struct engine_request *request, double seconds, struct error *err) {
+static int before(void *opaque, struct engine *engine, struct engine_request *request, double seconds,
+                  struct error *err) {
   struct render *render = opaque;
+  alpha_put(render->alpha, request->frame);
+  beside_put(render->beside, request->frame);
+  /* The first frame of this input begins anew, because frames that the engine has made before are of another input. */
+  request->restart |= !render->begun;
+  render->begun = true;
   request->control_frame = control_source_at(render->control, request->frame);
-  return masking_apply(render->masking, render->engine, request->frame, seconds, err);
+  return masking_apply(render->masking, engine, request->frame, cut_clock(&render->cut, seconds, render->tick), err);
 }
 
-static int open_sink(void *opaque, struct sink **sink, struct error *err) {
-  struct render *render = opaque;
-  const struct options *options = render->options;
-  struct prepared_info prepared;
-  struct source_info source;
-  prepared_get_info(render->prepared, &prepared);
-  source_get_info(render->source, &source);
-  const struct sink_options sink_options = {
-      .format = render->pixels,
-      .width = prepared.shape.width,
-      .height = prepared.shape.height,
-      .time_base_num = source.time_base_num,
-      .time_base_den = source.time_base_den,
-      .fps = source.fps,
-      .codec = options->codec,
-      .quality = options->quality,
-      .container = options->output_format,
-      .realtime = source.realtime,
-      .sound = options->input,
-      .no_sound = options->no_sound,
-      .sound_track = options->sound_track,
-      .sound_options = &render->source_options,
-      .stop = &setup_stop,
-      .log = &render->log,
-  };
-  return sink_open(sink, options->output, &sink_options, err);
-}
-
-static void close_line(const struct render *render, const struct pipeline_result *result) {
-  struct engine_info engine;
-  struct prepared_info prepared;
-  struct stats_summary times;
-  if (render->options->verbose < 0 || !result->written)
-    return;
-  engine_get_info(render->engine, &engine);
-  stats_summarise(&result->frame_ms, &times);
-  prepared_get_info(render->prepared, &prepared);
-  fprintf(stderr, "%ld frame%s, %dx%d, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
-          result->written == 1 ? "" : "s", prepared.shape.width, prepared.shape.height,
-          (double)result->written / result->seconds, times.median_ms, times.p99_ms, engine.device);
-  setup_print_behind(stderr, &prepared, (double)result->written / result->seconds);
-}
-
-/* Prepares engine and controls for a frame before the first one. Scripts and masks are as at the beginning. */
+/* Prepares engine and controls for a warm-up frame, which comes before the first frame of the render. Script and mask
+ * are as at the beginning of the render. Returns 0, or -1 with err. */
 static int before_warm_up(void *opaque, const struct frame *frame, double seconds, struct controls *controls,
                           struct error *err) {
   struct render *render = opaque;
-  if (controls_at(render, render->playing ? 0 : seconds, controls, err))
+  struct engine *engine = render->engines->of[0].engine;
+  if (controls_at(render, engine, seconds, controls, err))
     return -1;
-  return masking_apply(render->masking, render->engine, frame, 0, err);
+  return masking_apply(render->masking, engine, frame, 0, err);
+}
+
+/* Logs a warning if an option makes pictures depend on earlier frames, so that they may differ from those of a render
+ * of the whole clip. Called if this process does not make all pictures before: only a part is rendered, or existing
+ * pictures are skipped. */
+static void tell_unfollowed(const struct render *render) {
+  const struct earlier_option *option = earlier_option_given(render->options, EARLIER_LOST);
+  if (option)
+    log_line(render->log, LOG_WARNING, "%s: %s equal to the whole render only from the next cut on%s", option->name,
+             render->existing.pattern ? "what follows a picture that is there already is" : "a part is",
+             render->existing.pattern ? "" : ", or where --warmup reaches back to what its pictures depend on");
+}
+
+/* If this process does not begin with the first frame of the whole render (--shard), computes the motion of the frames
+ * before, so that motion and canvas are as in a render of all frames. Returns 0, or -1 with err. */
+static int follow_motion(struct render *render, const struct warm_up *warm_up, struct error *err) {
+  if (render->cut.begins_later || render->existing.pattern)
+    tell_unfollowed(render);
+  if (!render->cut.begins_later)
+    return 0;
+  if (!engine_follows(render->engines->of[0].prepared))
+    return 0;
+  return warm_up_follow(warm_up, render->cut.job_start, render->cut.later, err);
 }
 
 static int warm_up(struct render *render, const struct source_info *source, struct error *err) {
@@ -109,11 +100,14 @@ static int warm_up(struct render *render, const struct source_info *source, stru
                                   .options = render->source_options,
                                   .info = *source,
                                   .frames = render->options->warmup,
-                                  .engine = render->engine,
-                                  .prepared = render->prepared,
+                                  .engine = render->engines->of[0].engine,
+                                  .prepared = render->engines->of[0].prepared,
                                   .before = before_warm_up,
+                                  .begun = &render->begun,
                                   .opaque = render,
-                                  .log = &render->log};
+                                  .log = render->log};
+  if (follow_motion(render, &warm_up, err))
+    return -1;
   if (render->options->warmup <= 0)
     return 0;
   if (render->options->values.stream_batch)
@@ -123,67 +117,77 @@ static int warm_up(struct render *render, const struct source_info *source, stru
   return warm_up_run(&warm_up, err);
 }
 
+/* Sets render->tick. If this process does not begin with the first frame of the whole render (--shard), aligns control
+ * source and mask with the time of that frame, and lists the times of the frames in between, which a script needs.
+ * Returns 0, or -1 with err. */
+static int begin_part(struct render *render, struct error *err) {
+  struct source_info info;
+  source_get_info(render->source, &info);
+  render->tick = source_tick(&info);
+  render->played = -1;
+  if (!render->cut.begins_later)
+    return 0;
+  control_source_begin(render->control, render->cut.job_first);
+  if (masking_apply(render->masking, render->engines->of[0].engine, NULL, 0, err))
+    return -1;
+  return render->playing ? cut_walk_begin(&render->walk, &render->cut, render->options, &render->source_options, err)
+                         : 0;
+}
+
 static int run(struct render *render, struct error *err) {
   const struct options *options = render->options;
   struct engine_info engine;
   struct prepared_info prepared;
   struct source_info source;
   struct pipeline_result result;
-  engine_get_info(render->engine, &engine);
-  prepared_get_info(render->prepared, &prepared);
+  engine_get_info(render->engines->of[0].engine, &engine);
+  prepared_get_info(render->engines->of[0].prepared, &prepared);
   source_get_info(render->source, &source);
-  log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %d frame%s a run, %s", source.description,
+  log_line(render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %d frame%s a run, %s%s", source.description,
            prepared.shape.width, prepared.shape.height, prepared.shape.steps, prepared.shape.steps == 1 ? "" : "s",
-           prepared.shape.batch, prepared.shape.batch == 1 ? "" : "s", engine.device);
+           prepared.shape.batch, prepared.shape.batch == 1 ? "" : "s", engines_times(render->engines, (char[16]){0}),
+           engine.device);
+  output_size_tell(&render->size, options, &source, &prepared.shape, render->log);
   const struct pipeline pipeline = {
       .source = render->source,
-      .engine = render->engine,
-      .prepared = render->prepared,
-      .frames = options->frames,
-      .open_sink = open_sink,
+      .engines = render->engines,
+      .frames = render_frames(render),
+      .open_sink = render_open_sink,
       .controls_at = controls_at,
       .before = before,
+      .skips = render->existing.pattern || render->cadence.num ? render_skips : NULL,
       .progress = show_progress,
       .opaque = render,
   };
-  if (masking_check(render->masking, &engine, &render->log, err))
+  if (masking_check(render->masking, &engine, render->log, err))
     return -1;
   setup_controls(&render->controls, options, &engine, &prepared);
   if (render->playing) {
     struct parameters values = options->values;
-    setup_values(&values, &engine, &prepared);
-    playing_start(render->playing, &values, &prepared, &render->log);
+    values_follow_engine(&values, &engine, &prepared);
+    playing_start(render->playing, &values, &prepared, render->log);
   }
-  if (warm_up(render, &source, err))
+  if (begin_part(render, err) || warm_up(render, &source, err))
     return -1;
-  long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
-  progress_init(&render->progress, total, options->verbose < 0);
+  long frames = render_frames(render);
+  render->total = frames && (!source.frames || frames < source.frames) ? frames : source.frames;
+  enum progress_kind kind = progress_wanted(options);
+  progress_init(&render->progress, kind, progress_stream(kind, options->output), render->total);
+  render->progress.place = *render->place;
   int status = pipeline_run(&pipeline, &result, err);
-  progress_clear(&render->progress);
+  progress_end(&render->progress, !status && !atomic_load(&setup_stop), result.written, result.seconds);
+  *render->place = render->progress.place;
   if (!status)
-    close_line(render, &result);
+    render_close_line(render, &result);
+  existing_tell(&render->existing);
+  long there = result.written + (long)render->resuming.pictures;
   if (!status && atomic_load(&setup_stop) && !result.written)
     return error_set(err, STATUS_INTERRUPTED, "interrupted before the first frame");
   if (!status && atomic_load(&setup_stop))
-    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s written to %s", result.written,
-                     result.written == 1 ? "" : "s", target_name(options->output));
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s written to %s%s", there, there == 1 ? "" : "s",
+                     *result.part ? result.part : target_name(render->output),
+                     *result.part ? resuming_advice(&render->resuming, options, &render->source_options) : "");
   return status;
-}
-
-static int check_output(struct render *render, struct error *err) {
-  const struct options *options = render->options;
-  struct sink_wish wish = {
-      .spec = options->output,
-      .format = options->output_format,
-      .input = options->input,
-      .source = &render->source_options,
-      .others = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
-      .frames = options->frames,
-      .overwrite = options->overwrite,
-  };
-  for (int i = 0; i < options->style_count; i++)
-    wish.others[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
-  return sink_check(&wish, err);
 }
 
 static bool is_blended(const struct parameters *values) {
@@ -193,40 +197,28 @@ static bool is_blended(const struct parameters *values) {
   return blended;
 }
 
-/* Returns how many frames one run of the engine may have. It is at most the number of frames of the input. It is 1 for
- * a source in real time, because the first frames of a run would wait for the last one; if mask or values can
- * differ from frame to frame, because a run has one of each; and with a bank, because each frame attends to the one
- * before it. */
+/* Returns the largest number of frames that the engine may take in one run. It does not depend on how many frames are
+ * rendered: with other runs, pictures differ by rounding, and separately rendered parts must fit together. It is 1 for
+ * a source in real time, because the first frames of a run would wait for the last one; if mask or values can differ
+ * from frame to frame, because all frames of a run share them; and with a stream batch or a bank, where a run continues
+ * the one before. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
-  long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;
-  if (info->realtime || options->values.stream_batch || values_bank_room(&options->values, 0) || options->script ||
-      !masking_is_still(render->masking))
-    return 1;
-  return frames && frames < BATCH_MAX ? (int)frames : BATCH_MAX;
+  bool alone = info->realtime || options->values.stream_batch || values_bank_room(&options->values, 0) ||
+               options->script || !masking_is_still(render->masking);
+  return alone ? 1 : BATCH_MAX;
 }
 
-/* Returns the option for which each frame needs the picture before it, or NULL. */
-static const char *chained_by(const struct parameters *values) {
-  if (values->noise == NOISE_CARRIED)
-    return "--noise carried";
-  if (values->feedback > 0)
-    return "--feedback";
-  return values->canvas == CANVAS_FOLLOW ? "--canvas follow" : NULL;
-}
-
-/* Says that frames are made one by one, if that is because of an option. */
+/* Returns `frames`, or 1 if an option demands that frames are made one at a time; then logs which option. */
 static int say_batch(const struct render *render, int frames) {
-  const char *option = chained_by(&render->options->values);
-  if (!option || render->options->batch)
+  const struct earlier_option *option = earlier_option_given(render->options, EARLIER_ONE);
+  if (!option || render->options->batch || render->options->values.stream_batch)
     return frames;
-  log_line(&render->log, LOG_WARNING, "one frame a run: with %s each frame needs the one before it", option);
+  log_line(render->log, LOG_WARNING, "one frame a run: with %s each frame needs the one before it", option->name);
   return 1;
 }
 
 static int check_batch(const struct render *render, struct error *err) {
-  if (values_bank_room(&render->options->values, 0) && !render->options->batch)
-    log_line(&render->log, LOG_WARNING, "with a bank of earlier frames each run makes one frame");
   if (render->options->batch > 1 && render->options->script)
     return error_set(err, STATUS_USAGE, "--batch %d: a run has values of one moment, and those of --script change",
                      render->options->batch);
@@ -236,12 +228,12 @@ static int check_batch(const struct render *render, struct error *err) {
   return 0;
 }
 
-/* Opens the script and applies its initial values like options. If neither names a prompt, the default prompt is
- * used. */
+/* Opens the script, and takes its values at time 0 like those of options. If neither gives a prompt, the default prompt
+ * is used. Returns 0, or -1 with err. */
 static int open_script(struct render *render, struct options *options, struct error *err) {
   if (!options->script)
     return 0;
-  if (playing_open(&render->playing, options->script, &setup_stop, &render->log, err))
+  if (playing_open(&render->playing, options->script, &setup_stop, render->log, err))
     return -1;
   playing_begin(render->playing, &options->values);
   while (options->prompt_count < SLOT_PRESETS &&
@@ -253,66 +245,178 @@ static int open_script(struct render *render, struct options *options, struct er
   return parameters_set_text(&options->values, PARAMETER_PROMPT, 1, PARAMETER_PROMPT_DEFAULT, err);
 }
 
-int command_render(const struct options *options, struct error *err) {
-  struct render render = {.options = options};
-  struct source_info info;
-  int status = -1;
-  setup_log(&render.log, options);
-  if (setup_source_options(&render.source_options, options, false, &render.log, err))
+/* Opens the input. If the input can be read only once, it is set up to pass its sound and other tracks to the output
+ * during the one reading (side_feed.h). Returns 0, or -1 with err. */
+static int open_input(struct render *render, struct error *err) {
+  const struct options *options = render->options;
+  struct source_options own = render->source_options;
+  bool once = !ffmpeg_can_reopen(options->input, &own);
+  if (once && !render->cut.is_shard && sink_has_tracks(options->output, options->output_format) &&
+      side_feed_open(&render->feed, options->input, render->log, err))
+    return -1;
+  own.feed = render->feed;
+  return source_open(&render->source, options->input, &own, err);
+}
+
+/* Fails if an option cannot be combined with --fps, with which the pictures of OUT do not correspond one by one to the
+ * frames of IN. */
+static int check_rate(const struct options *options, struct error *err) {
+  bool sequence = options->skip_existing && existing_is_sequence(options->output, options->output_format);
+  const char *other = options->resume               ? "--resume"
+                      : cut_asks_for_shard(options) ? "--shard"
+                      : sequence                    ? "--skip-existing"
+                                                    : NULL;
+  if (!options->fps || !other)
+    return 0;
+  return error_set(err, STATUS_USAGE, "%s: needs OUT to have IN's frames, and --fps repeats them and leaves some out",
+                   other);
+}
+
+/* Does what render_check and render_input both begin with: completes the options, and checks input and output. Returns
+ * 0, or -1 with err. */
+static int begin(struct render *render, struct error *err) {
+  const struct options *options = render->options;
+  if (setup_source_options(&render->source_options, options, false, render->log, err))
     return -1;
   if (options->no_sound && options->sound_track)
     return error_set(err, STATUS_USAGE,
                      "--sound-track %d asks for sound, and --no-sound for none; leave one of them out",
                      options->sound_track);
-  render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
-  render.source_options.no_sound = options->no_sound;
-  render.source_options.keeps_timecode = sink_keeps_timecode(options->output, options->output_format, false);
-  render.source_options.keeps_file_timecode = sink_keeps_timecode(options->output, options->output_format, true);
-  render.source_options.tell_transparency = sink_shows_pictures(options->output);
-  if (setup_check_inputs(options, err) || check_output(&render, err))
+  if (options->beside && options->values.text_to_image)
+    return error_set(err, STATUS_USAGE, "--beside: with --text-to-image there is no frame to stand beside the picture");
+  /* frames are decoded by software, because beside.c, which puts them beside the pictures, reads them in host memory */
+  if (options->beside)
+    render->source_options.hardware = NULL;
+  render->source_options.tell_transparency = sink_shows_pictures(options->output);
+  render->source_options.keeps_alpha = render_keeps_alpha(options);
+  return check_rate(options, err) || setup_check_inputs(options, err) ||
+                 repeated_measure(options->input, &render->source_options, err) ||
+                 cut_choose(&render->cut, options, &render->source_options, err) || render_check_output(render, err)
+             ? -1
+             : 0;
+}
+
+/* Makes the engines adopt the kernels and the number of frames in a run that another shard has chosen. */
+static void take_shared(const struct render *render, struct setup *setup, struct options *options) {
+  setup->choices = render->shared.record.job.choices;
+  if (!options->batch)
+    options->batch = setup->batch = render->shared.record.job.batch;
+}
+
+/* Makes the engines ready for the input. If another shard has written its choices (kernels, frames in a run) while the
+ * first engine here made its own, the engines are opened again with the other shard's. Returns 0, or -1 with err. */
+static int use_engines(struct render *render, struct setup *setup, struct options *options, struct error *err) {
+  bool sequence = existing_is_sequence(render->output, render->container);
+  bool shares =
+      render->cut.is_shard && !render->resuming.goes_on && (sequence || strcmp(render->output, options->output) != 0);
+  if (shares && shared_choices_find(&render->shared, options, sequence, render->log, err))
     return -1;
+  bool known = render->shared.found;
+  if (known)
+    take_shared(render, setup, options);
+  if (engines_use(render->engines, setup, err))
+    return -1;
+  const struct engine *engine = render->engines->of[0].engine;
+  if (shares &&
+      shared_choices_offer(&render->shared, options, engine, render->engines->of[0].prepared, render->log, err))
+    return -1;
+  if (known || !render->shared.found)
+    return 0;
+  take_shared(render, setup, options);
+  return engines_use(render->engines, setup, err);
+}
+
+int render_check(const struct options *options, bool *replaces, struct error *err) {
+  static const struct log silent;
+  struct render render = {.options = options, .log = &silent};
+  int status = begin(&render, err);
+  *replaces = render.replace;
+  return status;
+}
+
+int render_input(const struct options *options, struct render_shared *shared, struct error *err) {
+  struct render render = {
+      .options = options, .log = &shared->log, .engines = &shared->engines, .place = &shared->place};
+  struct source_info info;
+  struct options first;
+  int status = -1;
+  if (begin(&render, err))
+    return -1;
+  if (render.is_there)
+    return 0;
+  render.resuming.output = render.output;
+  render.resuming.container = render.container;
+  if (resuming_find(&render.resuming, &render.cut, options, &render.source_options, err))
+    goto done;
   if (options->values.ip_adapter.given && !options->style_count)
-    log_line(&render.log, LOG_WARNING, "--ip-adapter does nothing without --style");
-  struct options first = *options;
+    log_line(render.log, LOG_WARNING, "--ip-adapter does nothing without --style");
+  first = *options;
   render.options = &first;
+  /* the number of frames in a run stays that of the interrupted render, because pictures would differ by rounding */
+  if (render.resuming.goes_on && !first.batch)
+    first.batch = render.resuming.record.job.batch;
   if (open_script(&render, &first, err))
     goto done;
+  if (render.resuming.nothing_left) {
+    status = resuming_complete(&render.resuming, &first, render.replace, &render.cut, &render.source_options, err);
+    goto done;
+  }
   if (!options->script && options->prompt_count > 1 && !is_blended(&options->values)) {
-    log_line(&render.log, LOG_WARNING,
+    log_line(render.log, LOG_WARNING,
              "render uses the first --prompt alone; more of them are for --blend and live's "
              "keys");
     first.prompt_count = 1;
   }
-  if (source_open(&render.source, options->input, &render.source_options, err) ||
-      masking_open(&render.masking, options->mask, &render.log, &setup_stop, err))
+  if (open_input(&render, err) || masking_open(&render.masking, options->mask, render.log, &setup_stop, err))
     goto done;
   source_get_info(render.source, &info);
+  if (options->fps)
+    cadence_choose(&render.cadence, options->fps, &info);
   if (check_batch(&render, err))
     goto done;
-  const struct control_source_params control = {options->control_source, &render.source_options, &info,
-                                                SETUP_PATIENCE_MS};
+  struct source_options of_job = render.source_options;
+  of_job.start = render.cut.job_start;
+  of_job.duration = render.cut.job_duration;
+  of_job.repeat = 0;
+  const struct control_source_params control = {options->control_source, &of_job, &info, SETUP_PATIENCE_MS,
+                                                render.cut.later};
   if (control_source_open(&render.control, &control, err))
     goto done;
-  render.pixels = sink_pixels(options->output, options->output_format, options->codec);
-  const struct setup setup = {
+  render.pixels = sink_pixels(options->output, options->output_format, options->codec, options->pixel_format);
+  render.pixels = info.alpha ? PIXEL_RGBA : render.pixels;
+  if (output_size_choose(&render.size, options, &info, render.pixels, err) ||
+      (info.alpha && alpha_open(&render.alpha, (enum fit)options->values.fit, output_size_shape(&render.size), err)))
+    goto done;
+  if (options->beside &&
+      beside_open(&render.beside, (enum fit)options->values.fit, output_size_shape(&render.size), err))
+    goto done;
+  struct setup setup = {
       .options = &first,
       .info = &info,
-      .longest = LONGEST_SIDE,
+      .longest = SETUP_LONGEST_SIDE,
+      .aspect = output_size_shape(&render.size),
       .output = render.pixels,
-      .pictures = PIPELINE_HOLDS,
       .batch = say_batch(&render, most_frames(&render, &info)),
-      .log = &render.log,
+      .choices = render.resuming.record.job.choices,
+      .log = render.log,
   };
-  if (setup_engine(&render.engine, &render.prepared, &setup, err))
+  if (use_engines(&render, &setup, &first, err))
     goto done;
   status = run(&render, err);
 done:
+  cut_walk_end(&render.walk);
+  resuming_free(&render.resuming);
+  shared_choices_free(&render.shared);
   playing_close(&render.playing);
-  engine_close(&render.engine);
   masking_close(&render.masking);
   control_source_close(&render.control);
   source_close(&render.source);
-  /* After an interruption the message says so, because an error such as a truncated file may be its consequence. */
+  alpha_close(&render.alpha);
+  beside_close(&render.beside);
+  free(render.mark);
+  side_feed_close(&render.feed);
+  /* An error such as a truncated file may be the consequence of an interruption, which is then what the user is
+   * told. */
   if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED && err->status != STATUS_OUTPUT)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;

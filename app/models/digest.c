@@ -9,6 +9,7 @@
 #include <libavutil/sha.h>
 
 #include "unet/base/platform.h"
+#include "unet/base/text.h"
 
 enum { CHUNK = 1 << 20 };
 
@@ -19,14 +20,15 @@ int digest_start(struct digest *digest, bool git, int64_t size) {
   if (!digest->sha)
     return -1;
   av_sha_init(digest->sha, 8 * digest->bytes);
-  if (git) /* git hashes "blob SIZE", a zero byte, and then the file's bytes */
+  if (git) /* git's checksum of a file is the SHA-1 of "blob SIZE", a zero byte, and the file's bytes */
     digest_add(digest, head, (size_t)snprintf(head, sizeof head, "blob %" PRId64, size) + 1);
   return 0;
 }
 
 void digest_add(struct digest *digest, const void *bytes, size_t size) {
   for (size_t part; size; size -= part, bytes = (const char *)bytes + part) {
-    part = size < CHUNK ? size : CHUNK; /* av_sha_update of older versions of FFmpeg takes an unsigned int */
+    /* bytes are passed in pieces, because av_sha_update of older versions of FFmpeg takes an unsigned int */
+    part = size < CHUNK ? size : CHUNK;
     av_sha_update(digest->sha, bytes, (unsigned)part);
   }
 }
@@ -53,8 +55,7 @@ int64_t digest_add_file(struct digest *digest, const char *path, const atomic_bo
 void digest_text(struct digest *digest, char hex[DIGEST_MAX]) {
   uint8_t sum[32] = {0};
   av_sha_final(digest->sha, sum);
-  for (int i = 0; i < digest->bytes; i++)
-    snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+  text_hex(hex, sum, (size_t)digest->bytes);
 }
 
 void digest_free(struct digest *digest) {

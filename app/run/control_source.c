@@ -12,22 +12,29 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-/* A camera that gives no frame for this long counts as silent. */
+/* A line is logged if a live control source gives no frame for this many nanoseconds. */
 static const int64_t silence_ns = 2000000000;
 
 struct control_source {
   struct control_source_params params;
   struct source_options options;
-  struct log log; /* log of the source; it writes "--control-source" before each line */
-  /* reads a file in step with frame times; NULL: the source is live and `reader` is used */
+  struct log log; /* the user's log, with "--control-source" before each line */
+  /* gives the file's frame that has the same time as the main source's; NULL: the control source is live, and `reader`
+   * is used */
   struct second_source *second_source;
   struct reader *reader;
   struct mailbox mailbox;
-  const struct frame *newest; /* newest frame of the mailbox; NULL: none yet */
-  int64_t heard_ns;           /* time when the newest frame arrived (platform_now_ns) */
-  int64_t begun_ns;           /* capture time of the main source's first frame if that source is live; 0: none yet */
+  const struct frame *newest; /* newest frame in the mailbox; NULL: none yet */
+  /* time when the newest frame was taken from the mailbox (platform_now_ns); before the first frame: when the control
+   * source was opened */
+  int64_t heard_ns;
+  /* capture time of the main source's first frame (platform_now_ns) if that source is live; 0: there was no frame yet,
+   * or the source is not live */
+  int64_t begun_ns;
   pthread_mutex_t lock;
-  char wrong[512]; /* current problem in words, already logged; "": none; protected by lock */
+  /* the present problem of the control source, in words, which was logged already; "": there is none; protected by
+   * lock */
+  char wrong[512];
 };
 
 static void pass_line(void *opaque, enum log_level level, const char *text) {
@@ -37,7 +44,7 @@ static void pass_line(void *opaque, enum log_level level, const char *text) {
 
 /* --- opening --- */
 
-/* Opens the control source. --start applies to a file; a live source has no later start, so it is opened again without
+/* Opens the control source. --start applies to a file; a live source cannot start later, so it is opened again without
  * --start. Returns what source_open returns. */
 static int open_source(struct control_source *control, struct source **source, struct source_info *info,
                        struct error *err) {
@@ -119,8 +126,8 @@ void control_source_close(struct control_source **pointer) {
 
 /* --- notices --- */
 
-/* Logs a line when a problem begins and another when it ends. why: the problem in words; "": none. held: the last
- * frame, which is used meanwhile; NULL: there was none, and controls see black. */
+/* Logs a line when a problem of the control source begins, and another when it ends. why: the problem in words; "":
+ * there is none. held: the last frame, which is still used; NULL: there was none, and ControlNets get black. */
 static void tell(struct control_source *control, const char *why, const struct frame *held) {
   const atomic_bool *stop = control->options.stop;
   if (stop && atomic_load(stop))
@@ -138,12 +145,12 @@ static void tell(struct control_source *control, const char *why, const struct f
 
 /* --- frames --- */
 
-/* Returns the time of the main source's frame in seconds. A live source's timestamps restart when it is opened again,
- * so for one the time is counted from the capture of its first frame. */
+/* Returns the time of the main source's frame in seconds. If that source is live, the time since the capture of its
+ * first frame is used, because a live source's time stamps begin again whenever it is opened again. */
 static double moment_of(struct control_source *control, const struct frame *frame) {
   const struct source_info *first = control->params.first;
   if (!first->realtime)
-    return (double)frame->pts * source_tick(first);
+    return (double)frame->pts * source_tick(first) + control->params.earlier;
   if (!control->begun_ns)
     control->begun_ns = frame->captured_ns;
   return (double)(frame->captured_ns - control->begun_ns) * 1e-9;
@@ -179,6 +186,13 @@ static const struct frame *take_newest(struct control_source *control) {
     snprintf(why, sizeof why, "%.500s is silent", address_shown(control->params.spec).text);
   tell(control, why, control->newest);
   return control->newest;
+}
+
+void control_source_begin(struct control_source *control, double seconds) {
+  const struct frame *ignored;
+  struct error err; /* not used: a failure is found and reported again at the first frame */
+  if (control && control->second_source)
+    second_source_at(control->second_source, seconds, &ignored, &err);
 }
 
 const struct frame *control_source_at(struct control_source *control, const struct frame *frame) {

@@ -1,7 +1,8 @@
-/* The second source, which ControlNets can read instead of the frames of the main source (--control-source). A file is
- * kept in step with the main source's frame times; of a camera, screen or stream the newest frame is used. If the
- * control source ends, stalls or fails, its last frame is used on, and one log line says so; before its first frame,
- * controls see black. Only the thread that submits frames calls these functions, except where "any thread" is said. */
+/* The second input (--control-source), whose frames ControlNets read instead of those of the main source. If the
+ * control source is a file, its frame with the same time stamp as the main source's frame is used. If it is a camera,
+ * screen or stream, its newest frame is used. If the control source ends, stalls or fails, its last frame is used from
+ * then on, and one line is logged. Before its first frame, ControlNets get black. Only the thread that submits frames
+ * calls these functions, except those whose comment says "any thread". */
 #ifndef APP_RUN_CONTROL_SOURCE_H
 #define APP_RUN_CONTROL_SOURCE_H
 
@@ -11,24 +12,31 @@ struct control_source;
 
 struct control_source_params {
   const char *spec;
-  /* options of the main source; start, loop and the others that fit are applied to the control source, too */
+  /* options of the main source; start, loop and others that fit are applied to the control source, too */
   const struct source_options *options;
-  const struct source_info *first; /* info of the main source */
-  int patience_ms; /* longest wait for a frame that is not there yet, in ms; 0: do not wait, as in live */
+  const struct source_info *first; /* description of the main source, as source_open gave it */
+  /* longest wait for a frame that the control source does not have yet, in ms; 0: no wait, as in live */
+  int patience_ms;
+  double earlier; /* seconds from options->start to the main source's first frame */
 };
 
 /* Opens the control source. If params->spec is NULL, *control becomes NULL, which all functions accept. The caller
  * closes it with control_source_close; all that params points to must outlive it. Returns 0, or -1 with err. */
 int control_source_open(struct control_source **control, const struct control_source_params *params, struct error *err);
-void control_source_close(struct control_source **control); /* stores NULL; accepts a pointer to NULL */
+/* closes the control source; *control becomes NULL; does nothing if it is NULL */
+void control_source_close(struct control_source **control);
 
+/* Tells the time stamp, in seconds, at which the main source begins, if that is not 0. The first frames of both sources
+ * are paired if the control source begins within one frame period of that time. Called before the first frame. */
+void control_source_begin(struct control_source *control, double seconds);
 /* Returns the control source's frame to use with this frame of the main source; it is valid until the next call. NULL:
- * controls see black. */
+ * there is none yet, and ControlNets get black. */
 const struct frame *control_source_at(struct control_source *control, const struct frame *frame);
 /* Returns true if the control source has a problem, and writes a description for users into line. Any thread may call
  * it. */
 bool control_source_state(struct control_source *control, char *line, size_t size);
-/* Returns true if what was read of the control source cannot be read again, as with a pipe. Any thread may call it. */
+/* Returns true if a live control source can be read only once, because it is a pipe, for example; always false for a
+ * file that is read in step with the main source. Any thread may call it. */
 bool control_source_passes(const struct control_source *control);
 
 #endif

@@ -1,5 +1,5 @@
-/* Changes to another handle or another engine: it is prepared or opened on another thread while frames continue, and
- * then replaces the one in use. */
+/* Changes to another handle (an engine made ready for one size, sampler and step count) or to another engine: it is
+ * prepared or opened on another thread while frames continue, and then replaces the present one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,10 +7,11 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-/* Bits of enum parameter_need: a change of a parameter with this need makes it necessary to open another engine. */
+/* Bits of enum parameter_need. If a parameter with such a need changes, another engine must be opened. */
 static const unsigned engine_needs = 1u << NEED_ENGINE;
 
-/* Resets the measured frame times (loop->pace) when another handle, which has made no frame yet, comes into use. */
+/* Resets the measured frame times (loop->pace) because another handle (prepared size and step count), which has made no
+ * frame yet, is used from now on. */
 static void begin_pace(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
@@ -20,8 +21,8 @@ static void begin_pace(struct loop *loop) {
   loop->handles_used++;
 }
 
-/* Writes into the status what the user waits for: a handle that is being prepared (preparing, with its name), or the
- * first picture of the handle in use. */
+/* Writes into the status what the user waits for. preparing: true: another size or step count, named in `name`, is
+ * being prepared; false: it was prepared, and its first picture is awaited. */
 static void publish_wait(struct loop *loop, bool preparing, const char *name) {
   pthread_mutex_lock(&loop->lock);
   loop->status.preparing = preparing;
@@ -53,8 +54,9 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Returns where frames are drawn. Unless somebody has chosen, it is what the engine was opened with; a stream batch,
- * noise that moves with the picture and feedback go without a canvas that follows the camera. */
+/* Returns the kind of canvas on which frames are drawn: the user's choice, else the engine's default. A canvas that
+ * follows the camera does not work with a stream batch (frames at different steps in one run), noise that moves with
+ * the picture or feedback; the fixed canvas is the default with these. */
 static enum canvas_mode suitable_canvas(const struct loop *loop, const struct parameters *values) {
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
     return (enum canvas_mode)values->canvas;
@@ -62,22 +64,23 @@ static enum canvas_mode suitable_canvas(const struct loop *loop, const struct pa
   return values->stream_batch || moves ? CANVAS_FIXED : loop->first.canvas;
 }
 
-/* True if a handle may keep room for a bank that is off: a stream batch excludes one, and so do more than 8 calls of
- * the network, of which a sampler may make one more than it has steps. */
+/* Returns true if a handle may reserve memory for a bank (earlier frames' keys and values, for self-attention) while
+ * the bank is off. A bank is impossible with a stream batch, and with more than 8 calls of the network for a picture; a
+ * sampler may call it once more than it has steps. */
 static bool may_keep_bank(const struct engine_shape *shape) {
   return !shape->stream_batch && shape->steps < 8;
 }
 
-/* Sets if the noise can move with the picture, and if the last picture can be fed back. A handle that can do so is kept
- * while it does neither, because its next frame may then begin again at once. */
+/* Sets in the shape whether the handle can move noise with the picture, and feed the last picture back. A handle that
+ * can do so stays in use while both are off, because then they can be switched on again at once. */
 static void fill_carried(const struct loop *loop, const struct parameters *values, struct engine_shape *shape) {
   bool may_keep = !shape->stream_batch && shape->canvas == CANVAS_FIXED;
   shape->carried = values->noise == NOISE_CARRIED || (loop->shape.carried && may_keep);
   shape->feedback = values->feedback > 0 || (loop->shape.feedback && may_keep);
 }
 
-/* Returns the shape (size, steps, guidance and so on) of the handle that the current values ask for, without a
- * budget. */
+/* Returns the shape (size, steps, guidance and so on) that the current values ask for, before the time budget makes it
+ * cheaper. */
 static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct engine_shape shape = loop->shape;
@@ -106,37 +109,33 @@ bool loop_is_suited(const struct loop *loop, const struct moment *now) {
   struct engine_shape wanted = suitable(loop, now);
   if (loop->rungs && loop_rung(loop) > 0)
     wanted = loop->ladder[loop_rung(loop)];
-  return handles_same_shape(&loop->shape, &wanted);
+  return shapes_equal(&loop->shape, &wanted);
 }
 
-/* --- another handle --- */
+/* --- replacing the handle (prepared size, sampler and step count) --- */
 
-/* Writes, for users, what `shape` asks for in the first property in which it differs from the shape in use: "640x360"
- * or "4 steps". */
+/* Writes a name for users of the first property in which `shape` differs from the shape in use: "640x360" or "4
+ * steps". */
 static void name_wish(const struct loop *loop, const struct engine_shape *shape, char *words, size_t size) {
-  const struct engine_shape *now = &loop->shape;
-  if (shape->width != now->width || shape->height != now->height)
+  static const char *const names[] = {[SHAPE_SAMPLER] = "this sampler",
+                                      [SHAPE_CONTROLS] = "this control",
+                                      [SHAPE_BANK_LAYERS] = "these layers of the bank",
+                                      [SHAPE_STREAM_BATCH] = "stream batch",
+                                      [SHAPE_CARRIED] = "noise carried",
+                                      [SHAPE_FEEDBACK] = "feedback",
+                                      [SHAPE_GUIDANCE] = "this guidance",
+                                      [SHAPE_CHUNKS] = "so long a prompt"};
+  enum shape_property property = handles_first_difference(shape, &loop->shape);
+  if (property == SHAPE_SIZE)
     snprintf(words, size, "%dx%d", shape->width, shape->height);
-  else if (shape->sampler != now->sampler || shape->spacing != now->spacing)
-    snprintf(words, size, "this sampler");
-  else if (shape->controls != now->controls)
-    snprintf(words, size, "this control");
-  else if (shape->steps != now->steps)
+  else if (property == SHAPE_STEPS)
     snprintf(words, size, "%d step%s", shape->steps, shape->steps == 1 ? "" : "s");
-  else if (shape->bank_room != now->bank_room)
+  else if (property == SHAPE_BANK_ROOM)
     snprintf(words, size, "a bank of %d frame%s", shape->bank_room, shape->bank_room == 1 ? "" : "s");
-  else if (shape->bank_layers != now->bank_layers)
-    snprintf(words, size, "these layers of the bank");
-  else if (shape->stream_batch != now->stream_batch)
-    snprintf(words, size, "stream batch");
-  else if (shape->carried && !now->carried)
-    snprintf(words, size, "noise carried");
-  else if (shape->feedback && !now->feedback)
-    snprintf(words, size, "feedback");
-  else if (shape->canvas != now->canvas)
+  else if (property == SHAPE_CANVAS)
     snprintf(words, size, "canvas %s", shape->canvas == CANVAS_FOLLOW ? "follow" : "fixed");
   else
-    snprintf(words, size, shape->chunks != now->chunks ? "so long a prompt" : "this guidance");
+    snprintf(words, size, "%s", names[property]);
 }
 
 static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
@@ -149,7 +148,8 @@ static void refuse(struct loop *loop, const struct engine_shape *shape, const st
   loop_publish_engine(loop);
 }
 
-/* After a change of handle, sets eta to the value that suits the handle's sampler, unless somebody has set eta. */
+/* After a change of handle (prepared size, sampler and step count), sets the parameter eta (amount of noise that the
+ * sampler adds in a step) to the new sampler's default, unless somebody has set eta. */
 static void follow_sampler(struct loop *loop) {
   struct prepared_info info;
   prepared_get_info(handles_used(&loop->handles), &info);
@@ -159,13 +159,15 @@ static void follow_sampler(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Puts the handle at index `place` of loop->handles into use. Frames in the stream batch of the old handle are lost. */
+/* Makes the handle (prepared size and step count) at this index of loop->handles the one in use. Frames in the old
+ * handle's stream batch, whose steps are not all done, are lost. */
 static void change_handle(struct loop *loop, int place, const struct engine_shape *shape) {
   name_wish(loop, shape, loop->name, sizeof loop->name);
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
   begin_pace(loop);
-  /* The requested handle exists now. Memory may have become free, so shapes that were refused may be tried again. */
+  /* The requested handle is in use now, and memory of replaced ones may be free. Therefore sizes and step counts whose
+   * preparation has failed may be tried again. */
   if (loop->ladder_used != loop->ladders)
     handles_forget_refusals(&loop->handles);
   loop->ladder_used = loop->ladders;
@@ -200,12 +202,13 @@ static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
 
 int loop_rung(const struct loop *loop) {
   int rung = loop->governor.rung;
-  return loop->rungs && handles_same_shape(&loop->shape, &loop->ladder[rung]) ? rung : -1;
+  return loop->rungs && shapes_equal(&loop->shape, &loop->ladder[rung]) ? rung : -1;
 }
 
-/* Lists the shapes whose handles are needed, in the order in which they are to be prepared: first the one to be used,
- * then the one that the governor wants to move to, then, if it has measured enough frames, the rest of the ladder.
- * Returns their number. */
+/* Lists the shapes (size, step count and so on) whose handles are needed, in the order in which they are to be
+ * prepared: first the shape to be used, then the one that the governor wants next, then the rest of its ladder of
+ * shapes: all if it has measured enough frames, otherwise those whose handles are ready, so that they are kept. Returns
+ * their number. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;
@@ -227,25 +230,26 @@ static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RU
   return count;
 }
 
-/* Handles a shape of a handle that could not be prepared. If the user asked for it, the user is told why; if it was a
- * cheaper one to keep the time budget, the governor does without it. */
+/* Handles the failure to prepare a shape (size and step count). If the user asked for the shape, the user is told why.
+ * If the governor wanted it, as a cheaper one that keeps the time budget, the governor does not use it any more. */
 static void refuse_rung(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
-  if (handles_same_shape(shape, &loop->ladder[0])) {
+  if (shapes_equal(shape, &loop->ladder[0])) {
     refuse(loop, shape, err);
     return;
   }
   if (err->status != STATUS_INTERRUPTED)
     log_line(loop->params.log, LOG_WARNING, "for the budget: %s", err->message);
   for (int i = 1; i < loop->rungs; i++)
-    if (handles_same_shape(shape, &loop->ladder[i]))
+    if (shapes_equal(shape, &loop->ladder[i]))
       governor_refuse(&loop->governor, i, platform_now_ns());
 }
 
-/* Writes into the status what the user waits for. wanted: the shape of the handle that is to be used next. */
+/* Writes into the status which size or step count the user waits for. wanted: the shape (size, step count and so on)
+ * that is to be used next. */
 static void tell_wait(struct loop *loop, const struct engine_shape *wanted) {
   const struct preparer *preparer = &loop->handles.preparer;
-  bool preparing = preparer->errand.busy && !preparer->releases && handles_same_shape(&preparer->shape, wanted) &&
-                   !handles_same_shape(&loop->shape, wanted);
+  bool preparing = preparer->errand.busy && !preparer->releases && shapes_equal(&preparer->shape, wanted) &&
+                   !shapes_equal(&loop->shape, wanted);
   char name[sizeof loop->name];
   snprintf(name, sizeof name, "%s", loop->name);
   if (preparing)
@@ -259,7 +263,7 @@ void loop_change_handle(struct loop *loop, const struct moment *now) {
   const struct engine_shape wish = suitable(loop, now);
   if (handles_take(&loop->handles, &refused, &err))
     refuse_rung(loop, &refused, &err);
-  if (!loop->rungs || !handles_same_shape(&loop->ladder[0], &wish))
+  if (!loop->rungs || !shapes_equal(&loop->ladder[0], &wish))
     make_ladder(loop, &wish);
   int count = list_wanted(loop, wanted), place = handles_find(&loop->handles, &wanted[0]);
   if (place >= 0 && place != loop->handles.used)
@@ -269,7 +273,7 @@ void loop_change_handle(struct loop *loop, const struct moment *now) {
   tell_wait(loop, &wanted[0]);
 }
 
-/* --- another engine --- */
+/* --- opening another engine and replacing the present one --- */
 
 static void publish_opening(struct loop *loop, bool opening) {
   pthread_mutex_lock(&loop->lock);
@@ -277,8 +281,8 @@ static void publish_opening(struct loop *loop, bool opening) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Tells the user that another engine could not be opened, and resets the values that asked for it to those of the
- * engine in use, except values that were changed meanwhile. */
+/* Tells the user that the requested engine could not be opened. Resets the values that asked for it to those of the
+ * engine in use, unless any of them was changed meanwhile. */
 static void refuse_engine(struct loop *loop, const struct error *err) {
   struct parameters *values = &loop->settings.values;
   if (err->status != STATUS_INTERRUPTED)
@@ -301,8 +305,8 @@ void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
-/* Gives the loop's thread a real-time priority if the engine's device is a GPU. If the processor computes frames, such
- * a thread would keep other threads from all cores. */
+/* Gives the loop's thread a real-time priority if the engine's device is a GPU. Not if the processor computes frames,
+ * because the thread would then keep all others from running. */
 static void set_urgency(struct loop *loop) {
   struct engine_info info;
   engine_get_info(loop->engine, &info);
@@ -350,8 +354,8 @@ void loop_replace_engine(struct loop *loop, const struct opened *opened) {
   loop_publish_engine(loop);
 }
 
-/* Replaces the engine in use by loop->next. First waits for the frames in flight; those still in the old engine's
- * stream batch are lost. Returns 0, or -1 with loop->err. */
+/* Replaces the engine in use by loop->next. First waits for the frames in flight. Frames in the old engine's stream
+ * batch, whose steps are not all done, are lost. Returns 1, or -1 with loop->err if the old engine failed. */
 static int change_engine(struct loop *loop) {
   while (engine_in_flight(loop->engine) > 0)
     if (loop_collect(loop))
@@ -363,8 +367,8 @@ static int change_engine(struct loop *loop) {
   return 1;
 }
 
-/* Takes the engine that the opener's thread has opened as loop->next. If the values have changed since it was
- * requested, it is closed instead. Returns 1 if the engine was refused, otherwise 0. */
+/* Takes the engine that the opener's thread has opened, and stores it in loop->next. If the values have changed since
+ * the engine was requested, it is closed instead. Returns 1 if the engine could not be opened, otherwise 0. */
 static int take_opened(struct loop *loop, const struct parameters *values) {
   struct error err;
   struct opened opened;
@@ -372,7 +376,8 @@ static int take_opened(struct loop *loop, const struct parameters *values) {
   case OPENER_REFUSED:
     refuse_engine(loop, &err);
     return 1;
-  case OPENER_CLOSED: /* the memory of the closed engine is free for the one in use */
+  /* The limit is set again, because the engine in use may now allocate the memory that the closed engine had. */
+  case OPENER_CLOSED:
     engine_limit_memory(loop->engine, loop->params.memory_limit);
     break;
   case OPENER_OPENED:

@@ -1,11 +1,23 @@
 #include "app/run/handles.h"
 
-bool handles_same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->width == b->width && a->height == b->height && a->sampler == b->sampler && a->spacing == b->spacing &&
-         a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
-         a->stream_batch == b->stream_batch && a->controls == b->controls && a->canvas == b->canvas &&
-         a->bank_room == b->bank_room && a->bank_layers == b->bank_layers && a->carried == b->carried &&
-         a->feedback == b->feedback;
+enum shape_property handles_first_difference(const struct engine_shape *wish, const struct engine_shape *now) {
+  const bool differs[] = {
+      [SHAPE_SIZE] = wish->width != now->width || wish->height != now->height,
+      [SHAPE_SAMPLER] = wish->sampler != now->sampler || wish->spacing != now->spacing,
+      [SHAPE_CONTROLS] = wish->controls != now->controls,
+      [SHAPE_BANK_ROOM] = wish->bank_room != now->bank_room,
+      [SHAPE_BANK_LAYERS] = wish->bank_layers != now->bank_layers,
+      [SHAPE_STEPS] = wish->steps != now->steps,
+      [SHAPE_STREAM_BATCH] = wish->stream_batch != now->stream_batch,
+      [SHAPE_CARRIED] = wish->carried && !now->carried,
+      [SHAPE_FEEDBACK] = wish->feedback && !now->feedback,
+      [SHAPE_CANVAS] = wish->canvas != now->canvas,
+      [SHAPE_GUIDANCE] = wish->guidance != now->guidance,
+  };
+  int property = 0;
+  while (property < SHAPE_CHUNKS && !differs[property])
+    property++;
+  return (enum shape_property)property;
 }
 
 static void add(struct handles *handles, struct prepared *prepared) {
@@ -25,7 +37,7 @@ struct prepared *handles_used(const struct handles *handles) {
 
 int handles_find(const struct handles *handles, const struct engine_shape *shape) {
   for (int i = 0; i < handles->count; i++)
-    if (!handles->at[i].stale && handles_same_shape(&handles->at[i].shape, shape))
+    if (!handles->at[i].stale && shapes_equal(&handles->at[i].shape, shape))
       return i;
   return -1;
 }
@@ -39,7 +51,7 @@ void handles_use(struct handles *handles, int place, long submitted) {
 
 bool handles_refused(const struct handles *handles, const struct engine_shape *shape) {
   for (int i = 0; i < handles->refusals; i++)
-    if (handles_same_shape(&handles->refused[i], shape))
+    if (shapes_equal(&handles->refused[i], shape))
       return true;
   return false;
 }
@@ -48,8 +60,8 @@ void handles_forget_refusals(struct handles *handles) {
   handles->refusals = 0;
 }
 
-/* Records that a shape could not be prepared, and copies it to *shape. HANDLES_MAX refused shapes are kept; then the
- * oldest is overwritten. Returns -1. */
+/* Records that a shape (size, step count and so on) could not be prepared, and copies it to *shape, the caller's
+ * result. The last HANDLES_MAX such shapes are remembered. Returns -1. */
 static int refuse(struct handles *handles, const struct engine_shape *refused, struct engine_shape *shape) {
   if (handles->refusals == HANDLES_MAX) {
     handles->refusals--;
@@ -73,7 +85,7 @@ int handles_take(struct handles *handles, struct engine_shape *shape, struct err
 
 static bool is_wanted(const struct handle *handle, const struct engine_shape *wanted, int count) {
   for (int i = 0; i < count && !handle->stale; i++)
-    if (handles_same_shape(&handle->shape, &wanted[i]))
+    if (shapes_equal(&handle->shape, &wanted[i]))
       return true;
   return false;
 }
@@ -85,8 +97,8 @@ static void forget(struct handles *handles, int place) {
   handles->used -= handles->used > place;
 }
 
-/* Releases one handle that is neither in use nor wanted, or leaves it for a later call if its frames are not all
- * collected. Returns true if there is such a handle, released or not. */
+/* Releases one handle (prepared size and step count) that is neither in use nor wanted. If frames of this handle are
+ * still in flight, it is left for a later call. Returns true if there is such a handle, released or not. */
 static bool release_one(struct handles *handles, const struct engine_shape *wanted, int count, long collected) {
   struct error ignored;
   for (int i = 0; i < handles->count; i++) {

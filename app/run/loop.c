@@ -5,17 +5,20 @@
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
-/* If no new frame has come for QUIET_MS, a changed control is applied to the last frame again. The thread waits for a
- * frame for at most IDLE_MS if background work may finish soon, otherwise for REST_MS; then it checks for changes. */
+/* QUIET_MS: if no new frame has come for so long, a changed value is applied to the last frame again. While the thread
+ * waits for a frame, it looks for other changes after IDLE_MS if background work may finish soon, otherwise after
+ * REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
-/* Longest time for which the thread uses its copy of the current values without reading them anew. */
+/* longest time in ns for which the loop's thread uses its copy of the current values without reading them again */
 enum { LOOK_NS = 100000000 };
-/* Sleep between two slices of background work, in ns: a thread with real-time priority must not run without pauses. */
+/* sleep in ns between two slices of the engine's background work, because a thread with real-time priority that never
+ * sleeps would block other threads */
 enum { SLICE_REST_NS = 1000 };
 
-/* Decides without reading the current values. LOOP_COLLECT while the engine works on a frame and takes no other, unless
- * a stream batch has frames. LOOP_WAIT if there is no new frame, one is expected soon, and nobody has sent a change.
- * Otherwise the decision needs the current values: LOOP_LOOK. */
+/* Decides what to do next without a copy of the current values, which would take time. Returns LOOP_COLLECT while the
+ * engine works on a frame and has no room for another, unless a stream batch has frames whose steps are not all done;
+ * LOOP_WAIT if there is no new frame, one is expected soon, and nobody has sent a change; otherwise LOOP_LOOK, because
+ * the decision needs the current values. */
 static enum loop_action decide_by_frames(const struct loop_situation *s) {
   bool begins = s->fresh && s->in_flight < s->depth;
   if (s->in_flight > 0 && !begins && !s->batched)
@@ -50,7 +53,8 @@ bool loop_is_late(const struct loop_timing *t) {
 }
 
 /* Rounds a requested size to one that the model can make. `size` points into the settings that other threads read, so
- * they see the rounded size. Returns true if a side had to be raised because it was below the model's smallest. */
+ * they see the rounded size. Returns true if a side became longer because it was below the smallest that the model can
+ * make. */
 static bool round_size(const struct loop *loop, struct parameter_size *size) {
   const struct parameter_size wish = *size;
   if (size->width <= 0)
@@ -67,6 +71,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   const struct parameter_size wish = loop->settings.values.size;
   bool raised = round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
+  loop->glides = glide_follow(&loop->glide, &loop->settings, now_ns);
   settings_copy(&now->settings, &loop->settings);
   loop->applied = loop->sent;
   loop->kept = false;
@@ -79,8 +84,8 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 
-/* Returns true if the engine's slot holds the text that the values give it. A slot that was never set holds the empty
- * prompt, which is right for a slot without a text. */
+/* Returns true if a slot of the engine (place of an encoded prompt) has the text that the values give to this slot. A
+ * slot that was never set has the empty prompt, which is right if the values give it no text. */
 static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
   if (values->texts && values->texts == loop->encoded_texts)
     return true;
@@ -88,8 +93,8 @@ static bool is_encoded(const struct loop *loop, const struct parameters *values,
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
 
-/* Encodes the text of a slot if the engine's slot holds another one. If that fails, one warning is logged, and frames
- * continue. */
+/* Encodes the text that the values give to a slot (place of an encoded prompt), unless the engine has it there already.
+ * If encoding fails, one warning is logged, and frames continue. */
 static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
   const char *text = values_slot_text(values, slot);
@@ -100,8 +105,8 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
-/* Encodes the negative prompt. If the handle in use ignores it, one warning is logged, unless another handle is being
- * prepared. */
+/* Encodes the negative prompt. Logs one warning if the prompt has no effect with the handle in use, unless another
+ * handle is being prepared, which may change that. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (is_encoded(loop, values, SLOT_NEGATIVE))
@@ -120,8 +125,8 @@ static bool has_texts(const struct loop *loop, const struct moment *now) {
   return is_encoded(loop, values, now->controls.prompt) && is_encoded(loop, values, SLOT_NEGATIVE);
 }
 
-/* Encodes the texts that the next frame needs: its prompt, the prompts blended into it, and the negative one. Does
- * nothing while the engine still encodes an earlier text, because texts that change with every frame would otherwise
+/* Encodes the texts that the next frame needs: its prompt, the prompts blended with it, and the negative prompt. Does
+ * nothing while the engine still encodes an earlier text, because otherwise texts that change with every frame would
  * pile up. */
 static void need_prompts(struct loop *loop, const struct moment *now) {
   if (engine_is_busy(loop->engine) || engine_is_behind(loop->engine))
@@ -133,7 +138,8 @@ static void need_prompts(struct loop *loop, const struct moment *now) {
   need_negative(loop, now);
 }
 
-/* Encodes one text that no frame needs yet, while there is nothing else to do. */
+/* Encodes one text that the next frame does not need. Called while the engine has no other background work, so that a
+ * later change to that text takes no time. */
 static void encode_ahead(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   int slot = 0;
@@ -147,14 +153,14 @@ static void encode_ahead(struct loop *loop, const struct moment *now) {
     need_prompt(loop, values, slot);
 }
 
-/* --- frames --- */
+/* --- taking frames, and submitting them to the engine --- */
 
 static bool is_quiet(const struct loop *loop, const struct parameters *values) {
   return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
 }
 
-/* Returns true if a picture made now would differ from the last one: controls, texts, handle, engine or files have
- * changed. */
+/* Returns true if a picture made now would differ from the last one, because controls, texts, the handle, the engine or
+ * files have changed, or the last frame was dropped. Returns false before the source's first frame. */
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (loop->in && !loop->newest)
@@ -179,8 +185,9 @@ static void take_newest(struct loop *loop, int wait_ms) {
   loop->ended = got < 0;
 }
 
-/* True if the frame does not go on from the last one submitted: another source, another round or place of a file, or
- * the picture was frozen or the engine bypassed meanwhile. */
+/* Returns true if the frame does not continue the frame submitted last, so that data of earlier frames must not be
+ * used: it comes from another source, another repetition of a file or another place in it, or the picture was frozen or
+ * the engine bypassed in between. */
 static bool restarts(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values, *last = &loop->last.settings.values;
   return (loop->newest && loop->newest->frame.stretch != loop->stretch) || (last->freeze && !values->freeze) ||
@@ -197,7 +204,8 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .restart = restarts(loop, now),
                                    .opaque = companion};
   need_prompts(loop, now);
-  /* releases the input of a frame that was lost when its handle was replaced */
+  /* releases the input of a frame whose steps were not all done when its handle (prepared size and step count) was
+   * replaced, so that no picture of it was collected */
   frame_release(&companion->input);
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
@@ -227,8 +235,8 @@ static int submit(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* Drops the newest frame, which would be too late, before the engine gets it. The next frame is submitted even if it is
- * late, so that pictures never stop. */
+/* Drops the newest frame without submitting it, because its picture would be too late. The frame after it is submitted
+ * even if it is late, so that pictures never stop. */
 static void pass(struct loop *loop) {
   loop->fresh = false;
   loop->passed = true;
@@ -249,14 +257,14 @@ static bool newest_is_late(const struct loop *loop) {
   return loop_is_late(&timing);
 }
 
-/* Returns how many frames may be in flight in the engine: one if the window draws on the same GPU, otherwise
- * loop->depth. */
+/* Returns the largest number of frames that may be in the engine now: one if the window draws on the same GPU,
+ * otherwise loop->depth. */
 static int depth_now(const struct loop *loop) {
   return loop->drawn_there ? 1 : loop->depth;
 }
 
-/* Returns until when to wait for the window to draw the last picture: drawing_ms after it was finished, but not so long
- * that the newest frame would miss the time budget. */
+/* Returns the time until which the loop waits for the window to draw the last picture: drawing_ms after the picture was
+ * finished, or earlier if the newest frame would otherwise miss the time budget. */
 static int64_t drawn_by_ns(const struct loop *loop) {
   const struct loop_params *params = &loop->params;
   double spare_ms = params->budget_ms - governor_frame_ms(&loop->governor);
@@ -265,14 +273,15 @@ static int64_t drawn_by_ns(const struct loop *loop) {
   return params->budget_ms > 0 && late_ns < until_ns ? late_ns : until_ns;
 }
 
-/* Waits until the window has drawn the last picture, if it draws on the engine's GPU. A newer frame that came meanwhile
- * replaces the newest. */
+/* If the window draws on the engine's GPU, waits until it has drawn the last picture. If a newer frame arrives
+ * meanwhile, it replaces the one that was to be submitted. */
 static void let_draw(struct loop *loop) {
   if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, drawn_by_ns(loop)))
     take_newest(loop, 0);
 }
 
-/* Submits a run without a new frame, which advances the frames in the stream batch by one step. */
+/* Submits a run without a new frame: it advances the frames in the stream batch, each of which is at another denoising
+ * step, by one step. Returns 0, or -1 with loop->err. */
 static int drain(struct loop *loop, const struct moment *now) {
   const struct engine_request request = {.prepared = handles_used(&loop->handles),
                                          .controls = &now->controls,
@@ -285,23 +294,24 @@ static int drain(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* --- the thread --- */
+/* --- one pass of the loop, and the function of its thread --- */
 
 static struct mailbox *waited_at(struct loop *loop) {
   return loop->in ? loop->in : &loop->nothing;
 }
 
-/* Returns how many ms to wait for a frame. While frames are coming, a changed control need not wake the thread, because
- * the next frame will use it. */
+/* Returns how many ms the thread waits for a frame before it looks for changes. While frames are coming it need not
+ * wake for a changed value, because the next frame will use that. */
 static int idle_ms(const struct loop *loop, const struct parameters *values) {
   bool busy = loop->handles.preparer.errand.busy || loop->opener.errand.busy || loop->former_engine;
   int64_t quiet_in_ns = loop->taken_ns + QUIET_MS * INT64_C(1000000) - platform_now_ns();
   if (!is_quiet(loop, values))
     return busy ? IDLE_MS : (int)(quiet_in_ns / 1000000) + 1;
-  return busy || loop->moves ? IDLE_MS : REST_MS;
+  return busy || loop->moves || loop->glides ? IDLE_MS : REST_MS;
 }
 
-/* Waits for a frame, and meanwhile does slices of the engine's background work, such as encoding texts. */
+/* Does one slice of the engine's background work, such as encoding texts. If there is none, waits for a frame. Returns
+ * 0, or -1 on failure. */
 static int wait_for_frame(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   int left = engine_go_on(loop->engine, &loop->err);
@@ -320,8 +330,8 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* Gives the engine files that the background thread has read, and starts reading those whose names have changed.
- * Returns 1 if the engine got something new, -1 on failure, otherwise 0. */
+/* Gives the engine files that the background thread has read, and starts to read the files whose names have changed.
+ * Adds to loop->changes if the engine got something new. Returns 0, or -1 with loop->err. */
 static int read_files(struct loop *loop, const struct parameters *values) {
   const struct loop_params *params = &loop->params;
   if (!params->read_files)
@@ -340,32 +350,35 @@ static int read_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-/* Returns true if background work is going on (a handle or engine is prepared, opened or closed) whose result may be
- * usable in the next turn. */
+/* Returns true if the next pass of the loop may have something to do although no value has changed: a task in the
+ * background may end (a handle is prepared, an engine opened or closed, texts encoded), or a handle that is not in use
+ * may have to be released. */
 static bool is_on_its_way(const struct loop *loop) {
   return loop->handles.count > 1 || loop->handles.preparer.errand.busy || loop->opener.errand.busy ||
          loop->next.engine || loop->former_engine || engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
 }
 
-/* Returns true if the copy of the current values (struct moment) is still valid, so that it need not be made again. On
- * a processor core that has slept, making it costs half as much as launching a frame. */
+/* Returns true if the copy of the current values (struct moment) can be used again: it is recent enough, nobody has
+ * sent changes since, and no background work may have changed anything. A new copy takes half as long as launching a
+ * frame, if the processor core has slept. */
 static bool still_holds(const struct loop *loop, int64_t now_ns) {
   return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->applied == loop->sent && !is_on_its_way(loop);
 }
 
-/* Copies the current values to *now, and changes the engine and its handle (struct prepared) to suit them. Returns 0, 1
- * if the values have to be copied again, or -1 on failure. */
+/* Copies the current values to *now, and changes the engine or its handle if the values ask for others. Returns 0; 1 if
+ * the values must be copied again; -1 on failure. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
   loop_change_handle(loop, now);
   int again = loop_change_engine(loop, &now->settings.values);
-  bool moves = loop->moves || settings_moves(&now->settings, now_ns), governed = loop->params.budget_ms > 0;
+  bool moves = loop->moves || loop->glides || settings_moves(&now->settings, now_ns),
+       governed = loop->params.budget_ms > 0;
   loop->looked_ns = again || moves || governed ? 0 : now_ns;
   return again;
 }
 
-/* Copies the current values unless the copy is still valid, and reads files. Returns 0, 1 if it must be called again,
- * or -1 on failure. */
+/* Copies the current values unless the copy is still valid, and reads files. Returns 0; 1 if the function must be
+ * called again; or -1 on failure. */
 static int take_moment(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   long changes = loop->changes;
@@ -379,8 +392,8 @@ static int take_moment(struct loop *loop, struct moment *now) {
   return 0;
 }
 
-/* Fills in the fields that need no current values. Whether frames have stopped coming (`quiet`) needs the clock, which
- * is read only if no frame is in flight or waiting. */
+/* Fills in the fields of the situation that need no copy of the current values. `quiet` (no frames are coming) needs
+ * the clock, which is read only if no frame is in flight or waiting. */
 static struct loop_situation see_frames(const struct loop *loop, const struct parameters *values) {
   struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),
@@ -392,7 +405,7 @@ static struct loop_situation see_frames(const struct loop *loop, const struct pa
   return s;
 }
 
-/* Fills in all fields; called after the current values were copied. */
+/* Fills in all fields of the situation; called after the current values were copied. */
 static struct loop_situation see_all(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct loop_situation s = {.looked = true,
@@ -407,7 +420,8 @@ static struct loop_situation see_all(const struct loop *loop, const struct momen
   return s;
 }
 
-/* Carries out the action. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
+/* Carries out the action that loop_decide has chosen. Returns 0; 1 if no more frames will come; -1 if the engine
+ * failed. */
 static int act(struct loop *loop, const struct moment *now, enum loop_action action) {
   switch (action) {
   case LOOP_END:
@@ -426,8 +440,8 @@ static int act(struct loop *loop, const struct moment *now, enum loop_action act
   }
 }
 
-/* Runs one turn. It takes a frame first and copies the current values afterwards, so that changes sent before the frame
- * came apply to it. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
+/* Runs one pass of the loop. The current values are copied after the frame was taken, so that changes which were sent
+ * before the frame came apply to it. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
 static int take_turn(struct loop *loop, struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
@@ -446,8 +460,7 @@ static int take_turn(struct loop *loop, struct moment *now) {
   return act(loop, now, action);
 }
 
-/* Decides what to do and does it, again and again, until the loop is stopped or no more frames come. Returns 0, or -1
- * if the engine failed. */
+/* Repeats take_turn until the loop is stopped or no more frames come. Returns 0, or -1 if the engine failed. */
 static int run(struct loop *loop) {
   struct moment now = {0};
   int result = 0;
@@ -457,7 +470,8 @@ static int run(struct loop *loop) {
   return result < 0 ? -1 : 0;
 }
 
-/* Runs the loop; if the device failed, opens another engine and runs on. Other failures end it. Returns 0 or -1. */
+/* Runs the loop until its end. If the device fails, opens another engine and continues; any other failure ends the
+ * loop. Returns 0, or -1 with loop->err. */
 static int run_on(struct loop *loop) {
   while (run(loop))
     if (!loop->params.recovers || loop->err.status != STATUS_DEVICE || loop_recover(loop))
@@ -467,7 +481,7 @@ static int run_on(struct loop *loop) {
 
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
-  /* If the loop is stopped while the engine is being opened, that is not a failure. */
+  /* A loop that is stopped while the engine is being opened has not failed. */
   loop->failed = loop_begin(loop) ? !loop->stop : run_on(loop) && loop->err.status != STATUS_INTERRUPTED;
   loop_close_engines(loop);
   mailbox_close(loop->out);
@@ -515,6 +529,14 @@ long loop_send(struct loop *loop, const struct parameters *changes) {
   pthread_mutex_unlock(&loop->lock);
   mailbox_wake(waited_at(loop));
   return sent;
+}
+
+void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds) {
+  pthread_mutex_lock(&loop->lock);
+  glide_set(&loop->glide, changes, begin_ns, seconds);
+  ++loop->sent;
+  pthread_mutex_unlock(&loop->lock);
+  mailbox_wake(waited_at(loop));
 }
 
 bool loop_get_settings(struct loop *loop, struct settings *settings) {

@@ -1,7 +1,7 @@
 /* The engine thread of the live window. It submits the newest frame with the current values to the engine, and puts the
- * pictures into a mailbox for the window. Only this thread calls the engine, with two exceptions: another handle is
- * prepared on one background thread, and another engine opened on another. Frames use the old handle and engine until
- * the new ones are ready. */
+ * pictures into a mailbox for the window. Only this thread calls the engine, with two exceptions: another handle
+ * (prepared size and step count) is made on one background thread, and another engine opened on another. Frames use the
+ * old handle and engine until the new ones are ready. */
 #ifndef APP_RUN_LOOP_H
 #define APP_RUN_LOOP_H
 
@@ -11,111 +11,128 @@
 #include "app/run/opener.h"
 #include "unet/engine.h"
 
-/* Number of the engine's pictures that the loop and its mailbox hold at most: those in the mailbox, and one that is
+/* Largest number of the engine's pictures that the loop and its mailbox hold: those in the mailbox, and one that is
  * about to be put there. */
 enum { LOOP_HOLDS = MAILBOX_HOLDS + 1 };
 
 struct loop_params {
   /* Opens an engine. The first call is on the loop's thread and fills beginning->values. Later calls get the requested
    * values in beginning->values; they are on a background thread while frames continue, or on the loop's thread after
-   * the engine has failed. Marked values were set by someone; the others may be changed to suit the model. */
+   * the engine has failed. Values with a mark were set by someone; the others may be changed to suit the model. */
   open_engine *open;
-  /* Called on the loop's thread before each frame to let sound and the like change values. settings is a copy for this
-   * frame alone. frame: the frame that is submitted next; NULL: there is none. Returns true if its changes may differ
-   * from one moment to the next without a call of loop_send. NULL: nothing changes values this way. */
+  /* Changes values for a frame, for example by sound. Called on the loop's thread before each frame. settings is a copy
+   * for this frame alone. frame: the frame that is submitted next; NULL: there is none. Returns true if the values may
+   * change from one moment to the next without a call of loop_send. NULL: values change by loop_send only. */
   bool (*modulate)(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns);
-  /* Called on the loop's thread before a frame is submitted, to give the engine or the request other data of the frame,
-   * such as its mask. request->frame is NULL without a source. Returns 0, or -1 with err. NULL: there is no such
+  /* Adds further data of a frame, such as its mask, to the engine or the request. Called on the loop's thread before
+   * the frame is submitted. request->frame is NULL without a source. Returns 0, or -1 with err. NULL: there is no such
    * data. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
-  /* Called in each turn on the loop's thread, for parameters that name files (NEED_READING). It gives the engine files
-   * that a background thread has read, starts reading those that differ between `has` (what the engine has) and `wish`
-   * (what the user wants), and updates `has`. frame: the newest, or NULL. Returns 0, 1 if the engine got something new,
-   * or -1 with err. NULL: there are no such files. */
+  /* Handles parameters that name files (NEED_READING); called in each pass of the loop on its thread. It gives the
+   * engine files that a background thread has read, starts to read files whose names differ between `has` (what the
+   * engine has) and `wish` (what the user wants), and updates `has`. frame: the newest frame, or NULL. Returns 0, 1 if
+   * the engine got something new, or -1 with err. NULL: there are no such files. */
   int (*read_files)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
                     const struct frame *frame, struct error *err);
   /* Called after read_files, with the loop's lock held. It resets values that name files which could not be read to
-   * those in `has`, what the engine has. */
+   * those in `has`, whose files the engine has. */
   void (*put_back)(void *opaque, const struct parameters *has, struct parameters *values);
-  /* Called on the loop's thread after a failed engine was closed, so that the owner forgets its address: the next
-   * engine may have the same. May be NULL. */
+  /* Called on the loop's thread after a failed engine was closed. Code that compares addresses of engines must then
+   * forget this one, because the next engine may get the same address. May be NULL. */
   void (*left)(void *opaque);
   void *opaque;
-  /* after a failure of the device open the engine again, with the current settings, as often as necessary */
+  /* true: after a failure of the device the engine is opened again, with the current settings, as often as necessary */
   bool recovers;
-  /* Repeat a failed opening of the first engine, too. Set if the program has been restarted, so that another process
-   * could open it a moment ago. */
+  /* True: if opening the first engine fails, it is tried again. Set after a restart of the program: the process before
+   * could open the engine a moment ago, so the failure is likely to pass. */
   bool retries_start;
-  /* If the device is lost for this process, do not open it again: close the engine, set status.lost, and wait for
-   * loop_end. */
+  /* True: if the device has failed in a way that only another process can recover from, the engine is closed and not
+   * opened again; the loop sets status.lost and waits for loop_end. */
   bool leaves_lost;
-  /* With loop_set_drawn_there: longest time in ms by which the next run is delayed so that the window can draw the last
-   * picture. */
+  /* Longest time in ms by which the next run is delayed so that the window can draw the last picture; used only after
+   * loop_set_drawn_there. */
   double drawing_ms;
   double budget_ms; /* longest time of a frame in ms; size and steps are reduced to keep it; 0: no budget */
-  /* the budget does not reduce pictures below this many pixels; 0: a quarter of the requested number */
+  /* least number of pixels to which the budget reduces the size; 0: a quarter of the requested number */
   int floor_pixels;
-  bool urgent;         /* give the thread a real-time priority (app_platform.h) if the engine's device is a GPU */
-  size_t memory_limit; /* most bytes of device memory for all engines together; 0: no limit */
+  /* true: the loop's thread gets a real-time priority (see app_platform.h) if the engine computes on a GPU */
+  bool urgent;
+  size_t memory_limit; /* largest number of bytes of device memory for all engines together; 0: no limit */
   const struct log *log;
-  /* Log for the reasons why a request of the user is refused, called on the loop's thread; NULL: log. */
+  /* log for the reasons why requests of the user are refused; called on the loop's thread; NULL: `log` is used for
+   * them */
   const struct log *told;
 };
 
 struct loop_status {
-  /* The engine and the handle in use. */
-  bool ready;              /* the first engine was opened, and the fields of this block are filled */
-  struct engine_info info; /* info of the engine, updated when handle or engine changes */
+  /* The fields of this block describe the engine in use and its prepared handle (size, step count and so on). */
+  bool ready; /* true: the first engine was opened, and the fields of this block are filled */
+  /* description of the engine, updated when the engine changes or has prepared something else */
+  struct engine_info info;
   struct prepared_info prepared;
-  struct engine_shape wish;    /* the shape that the user's values ask for; `prepared` may have a cheaper one */
-  bool governed;               /* true: `prepared` has a cheaper shape than `wish`, to keep the time budget */
-  struct engine_shape refused; /* the last shape that could not be prepared; steps 0: none */
-  int engines;                 /* number of engines opened so far; it changes when another comes into use */
+  /* the shape (size, step count and so on) that the user's values ask for; `prepared` has a cheaper one while
+   * `governed` */
+  struct engine_shape wish;
+  bool governed; /* true: `prepared` has a cheaper shape than `wish`, to keep the time budget */
+  /* the last shape (size, step count and so on) that could not be prepared; steps 0: none */
+  struct engine_shape refused;
+  int engines; /* number of engines opened so far, so that a new engine is noticed */
 
-  /* Failures and the time for which the engine has been busy. */
-  bool away;          /* the engine has failed and is being opened again */
+  /* The fields of this block tell whether the engine has failed, and how long a call of it has been running. */
+  bool away;          /* true: the engine has failed and is being opened again */
   char why_away[200]; /* message of the engine's last failure; "" unless `away` */
-  bool lost;          /* the device is lost for this process, and only another process can open it */
-  double busy_ms;     /* ms for which the thread has been waiting inside a call of the engine; 0: it is not */
-  /* busy_ms from which the engine counts as hanging, and from which it is given up (patience.h) */
+  /* true: the device cannot be used by this process any more; a new process may be able to open it */
+  bool lost;
+  /* ms for which the present call of the engine has been running; 0: the loop's thread is in no such call */
+  double busy_ms;
+  /* busy_ms at which users are told that the engine hangs (tell_ms), and at which it is given up (leave_ms); see
+   * patience.h */
   double tell_ms, leave_ms;
 
-  /* Scheduling, and changes that are under way. */
-  /* the engine's device is a GPU, so threads that pass frames on should have real-time priority */
+  /* The fields of this block tell the priority of the loop's thread, and which change of handle or engine is under
+   * way. */
+  /* true: the engine's device is a GPU, so threads that pass frames on should have real-time priority */
   bool wants_urgency;
-  enum urgency urgency; /* scheduling class of the loop's thread */
-  bool opening;         /* another engine is being opened */
-  bool preparing;       /* a handle that the user asked for is being prepared */
-  bool first;           /* the handle in use has not made a picture yet */
-  /* what is being prepared or opened, or was last, for users: "640x360", "4 steps", a model's name */
+  enum urgency urgency; /* priority that the system has given the loop's thread (app_platform.h) */
+  bool opening;         /* true: another engine is being opened */
+  bool preparing;       /* true: a size or step count that the user asked for is being prepared */
+  /* true: the engine has not finished a picture yet with the handle (size, step count and so on) in use */
+  bool first;
+  /* for users: what is being prepared or opened, or was last: "640x360", "4 steps", a model's name */
   char name[80];
-  /* number of engines that could not be opened; the values that asked for them were reset each time */
+  /* number of engines that could not be opened; each time the values that asked for the engine were reset */
   long engines_refused;
 
-  /* Counters. */
-  long frames;   /* number of pictures made */
-  size_t copied; /* bytes of pixels that all engines so far have copied in host memory (engine_copied) */
+  /* The fields of this block are counted from the start of the loop. */
+  long frames;   /* number of pictures that engines have made */
+  size_t copied; /* bytes of pixels that all engines together have copied so far in host memory (engine_copied) */
   double cpu_ms; /* processor time that the loop's thread has used so far */
   /* number of frames that were replaced by newer ones, or were too late, before the engine got them */
   long dropped;
 };
 
-/* The state by which the thread decides what to do next. Two stages: a turn first decides by the frames alone (looked
- * false); only if that does not suffice does it copy the current values and what follows from them (the moment), which
- * costs as much as launching a frame. */
+/* State from which the loop's thread decides what to do next. In each pass of the loop it first decides by the frames
+ * alone (`looked` is false). Only if that is not enough, it copies the current parameter values and what follows from
+ * them (struct moment), which takes as long as launching a frame. */
 struct loop_situation {
-  bool looked;          /* the current values were copied; late and stale are filled only then */
-  int in_flight, depth; /* number of frames in the engine, and how many it may have at most */
-  bool fresh;           /* there is a frame that was not submitted yet */
-  bool batched;         /* a stream batch contains frames whose steps are not all done */
-  bool asked;           /* changes were sent since the values were copied last */
-  bool quiet;           /* no new frame is expected soon: pause, no source, or none came for 100 ms */
-  bool late;            /* the new frame would miss the time budget, although a newer frame could keep it */
-  bool stale;           /* a picture made now would differ from the last one, because values have changed */
-  bool ended;           /* no more frames will come */
+  /* true: the current parameter values were copied for this decision; `late` and `stale` are valid only then */
+  bool looked;
+  /* in_flight: number of frames in the engine; depth: the largest number that the engine may have */
+  int in_flight, depth;
+  bool fresh;   /* true: there is a new frame of the source that was not submitted yet */
+  bool batched; /* true: a stream batch contains frames whose steps are not all done */
+  bool asked;   /* true: somebody has sent changes since the values were last copied */
+  bool quiet;   /* true: no new frame is expected soon: pause, no source, or none came for 100 ms */
+  bool late;    /* true: the new frame would miss the time budget, although a newer frame could keep it */
+  bool stale;   /* true: a picture made now would differ from the last one, because values have changed */
+  bool ended;   /* true: the source has ended, and no more frames will come */
 };
 
-/* LOOP_LOOK: copy the current values, and decide again with `looked` set. */
+/* Actions of the loop's thread. LOOP_LOOK: copy the current values, then decide again with `looked` set.
+ * LOOP_SUBMIT_FRESH: submit the newest frame. LOOP_PASS: drop the newest frame, because it is too late.
+ * LOOP_SUBMIT_AGAIN: submit the last frame once more, with changed values. LOOP_DRAIN: finish the frames in a stream
+ * batch. LOOP_COLLECT: wait for the picture of the oldest frame in the engine. LOOP_WAIT: wait for a frame. LOOP_END:
+ * end the thread. */
 enum loop_action {
   LOOP_LOOK,
   LOOP_SUBMIT_FRESH,
@@ -127,57 +144,64 @@ enum loop_action {
   LOOP_END
 };
 
-/* Decides what the thread does next. A frame is taken from the mailbox only when the engine has room for it, so that it
- * is the newest; the mailbox has dropped those before. */
+/* Decides what the thread does next. LOOP_SUBMIT_FRESH is chosen only when the engine has room for another frame; until
+ * then the mailbox replaces the waiting frame by newer ones. */
 enum loop_action loop_decide(const struct loop_situation *situation);
 
-/* Times of a frame that waits for the engine, in ms, for loop_is_late. */
+/* Times of a frame that waits for the engine, from which loop_is_late predicts when its picture would be finished. */
 struct loop_timing {
-  /* time budget, and usual time of a frame with the handle in use; frame_ms 0: unknown */
+  /* budget_ms: longest allowed time of a frame; frame_ms: usual time of a frame with the prepared size and steps, 0:
+   * unknown */
   double budget_ms, frame_ms;
   double waited_ms; /* time since the frame was put into the mailbox */
-  double busy_ms;   /* time since the engine finished the frame before the oldest one in flight */
+  /* time in ms for which the engine has worked on the oldest frame in flight: since it finished the frame before */
+  double busy_ms;
   int in_flight;
 };
-/* Returns true if the frame would miss the budget even if it were submitted now, although frame_ms alone fits. Always
- * false if frame_ms is unknown. */
+/* Returns true if the frame would miss the time budget even if it were submitted now, although frame_ms alone is within
+ * the budget. Always false if frame_ms is unknown. */
 bool loop_is_late(const struct loop_timing *timing);
 
 struct loop;
 
-/* Starts the thread. in: frames of the source; NULL for text to image, where a picture is made when a control changes.
- * out: gets the pictures, and is closed when no more will come. Both must outlive the loop. The caller ends the loop
- * with loop_stop. Returns 0, or -1 with err. */
+/* Starts the engine thread. in: frames of the source; NULL for text to image, where a picture is made when a value
+ * changes. out: gets the pictures, and is closed when no more will come. Both must outlive the loop. The caller ends
+ * the loop with loop_stop. Returns 0, or -1 with err. */
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
-/* Applies the marked values of `changes` from the next frame on. Any thread may call it. Changes sent before the engine
- * is open are applied when it is. Returns the number of calls so far, this one included: mail.applied of a picture is
- * at least that if the picture shows the changes. */
+/* Applies the marked values of `changes` from the next frame on. Any thread may call this. Changes sent before the
+ * engine is open are applied when it is open. Returns the number of calls so far, including this one: a picture shows
+ * the changes if its mail.applied is at least this number. */
 long loop_send(struct loop *loop, const struct parameters *changes);
+/* Applies the marked values of `changes` to the first frame at or after begin_ns (platform_now_ns) or, with seconds
+ * above 0, within so many seconds from then on (glide.h). There is one such change at a time: another takes its place.
+ * Any thread may call this once the engine is open. `changes` may get more values. */
+void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds);
 /* Copies the values in use, without marks. settings must be initialised; zeros suffice. Any thread may call it. Returns
  * false, and leaves settings unchanged, until the engine is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);
 /* Copies the values in use, with marks on those that someone has set. Any thread may call it. Returns false until the
  * engine is open. */
 bool loop_get_marked(struct loop *loop, struct parameters *values);
-/* Copies the status. Any thread. */
+/* Copies the loop's status for the caller; any thread may call this. */
 void loop_get_status(struct loop *loop, struct loop_status *status);
-/* Tells the loop to leave pictures in device memory, from which they are copied only when someone waits for them in
- * host memory. Off at first. Any thread may call it. */
+/* Tells the loop whether finished pictures stay in device memory; they are then copied to host memory only when someone
+ * waits for them there. Off at first. Any thread may call it. */
 void loop_set_on_device(struct loop *loop, bool on_device);
-/* Tells the loop that the window draws pictures on the engine's GPU and calls mailbox_done afterwards. Off at first.
- * Any thread may call it. The GPU starts drawing only after all work submitted before; therefore only one run is in
- * flight, and the next is submitted when the last picture was drawn, or after drawing_ms. */
+/* Tells the loop whether the window draws pictures on the engine's GPU and calls mailbox_done after each. Off at first.
+ * Any thread may call it. The GPU would start drawing only after all work submitted before; therefore only one run is
+ * in flight, and the next run is submitted when the last picture was drawn, or after drawing_ms. */
 void loop_set_drawn_there(struct loop *loop, bool drawn_there);
 
-/* Makes the thread end after its current frame, and does not wait for it. Accepts NULL. */
+/* Makes the loop's thread end after its current frame; does not wait for that. Accepts NULL. */
 void loop_end(struct loop *loop);
 
-/* Waits up to wait_ms, after loop_end, until the thread has ended. Returns false if it has not. Accepts NULL. */
+/* Waits, after loop_end, up to wait_ms until the loop's thread has ended. Returns false if it has not ended by then.
+ * Accepts NULL. */
 bool loop_wait_end(const struct loop *loop, int wait_ms);
 
 /* Ends the thread, and closes the engine. Waits for an engine that is still being opened. Returns 0, or -1 with err if
- * the engine had failed. Stores NULL; accepts a pointer to NULL. */
+ * the engine had failed. *loop becomes NULL; does nothing if it is NULL. */
 int loop_stop(struct loop **loop, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "app/control/glide.h"
 #include "app/run/governor.h"
 #include "app/run/loop.h"
 #include "app/run/handles.h"
@@ -16,148 +17,173 @@
 
 enum { MAX_DEPTH = 2, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 
-/* The data of a frame that the loop keeps while the frame is in the engine. */
+/* Data that the loop keeps for a frame while the frame is in the engine. */
 struct companion {
-  struct frame input; /* frame of the source, held for the window if it shows the input next to the picture */
+  struct frame input; /* the source's frame, kept for the window if it shows the input next to the picture */
   bool again;
   int64_t put_ns; /* time when the frame was put into the mailbox */
   long applied;   /* number of calls of loop_send whose changes the frame's values contain */
-  bool has_texts; /* all texts that the frame uses were encoded when it was submitted */
-  int rung;       /* rung of loop.governor with which it was made; -1: none */
+  bool has_texts; /* true: all texts that the frame uses were encoded when it was submitted */
+  /* index in loop.governor of the rung (setting of size and steps) with which the frame was made; -1: none */
+  int rung;
   long ladder;
-  long handle; /* value of loop.handles_used when the frame was submitted */
+  long handle; /* loop.handles_used when the frame was submitted, which identifies the handle that makes it */
 };
 
 struct loop {
-  /* Set before the thread begins, then only read. The mailboxes have locks of their own. */
+  /* The following fields are set before the loop's thread begins, then only read. The mailboxes have locks of their
+   * own. */
   pthread_t thread;
   struct loop_params params;
   struct mailbox *in, *out;
-  /* empty mailbox at which the thread waits for changes if `in` is NULL (text to image) */
+  /* empty mailbox at which the loop's thread waits for changes if `in` is NULL (text to image) */
   struct mailbox nothing;
 
-  /* Used by the loop's thread alone until it has ended. Then loop_stop reads failed and err. */
+  /* The following fields are used by the loop's thread alone while it runs. When it has ended, loop_stop reads failed
+   * and err. */
   struct engine *engine;
   bool failed;
   struct error err; /* why the engine failed; valid if `failed` */
 
-  /* Read and written by any thread, without a lock. */
-  atomic_bool stop, through; /* stop: the thread has to end; through: it has ended */
+  /* The following fields may be read and written by any thread, without a lock. */
+  atomic_bool stop, through; /* stop: true: the loop's thread has to end; through: true: it has ended */
   atomic_bool on_device, drawn_there;
-  atomic_llong busy_ns; /* time when the call of the engine began in which the thread is; 0: it is in none */
+  /* time at which the present call of the engine by the loop's thread began; 0: the thread is in no such call */
+  atomic_llong busy_ns;
 
-  /* Used by the loop's thread alone: the newest frame, from the mailbox. */
+  /* The next fields, up to `ended`, are used by the loop's thread alone: the newest frame of the source. */
   const struct mail *newest; /* the last frame that was taken from `in`; NULL: none yet */
-  bool fresh;                /* `newest` was not submitted yet */
-  bool passed;               /* `newest` was dropped because it would have missed the time budget */
+  bool fresh;                /* true: `newest` was not submitted yet */
+  bool passed;               /* true: `newest` was dropped because it would have missed the time budget */
   int64_t taken_ns;
   bool ended;
 
-  /* Used by the loop's thread alone: copies of the current values (struct moment), and frames in the engine. */
-  struct moment last; /* the values with which the last frame was submitted */
-  uint64_t stretch;   /* frame.stretch of the last frame that was submitted */
-  bool kept;          /* `last` equals the newest copy of the current values, so it need not be copied again */
+  /* The next fields, up to last_finished_ns, are used by the loop's thread alone: its copies of the current values
+   * (struct moment), and the frames in the engine. */
+  struct moment last; /* copy of the values with which the last frame was submitted */
+  /* frame.stretch (number of the uninterrupted sequence of frames) of the last frame that was submitted */
+  uint64_t stretch;
+  /* true: `last` equals the newest copy of the current values, so it need not be stored again after the next frame */
+  bool kept;
   /* data of frames in the engine; run number n uses element n modulo COMPANIONS */
   struct companion companions[COMPANIONS];
   int depth;
   long applied; /* number of calls of loop_send whose changes the copied values contain */
-  /* time when the values were copied last, if nothing was changing by itself then; 0: copy them again */
+  /* time when the values were last copied; 0: they must be copied again, for example because sound changes them */
   int64_t looked_ns;
-  bool moves;                /* params.modulate may change values at any time */
+  bool glides;               /* true: the glide was not over when the values were last copied */
+  bool moves;                /* true: params.modulate may change values at any time */
   long submitted, collected; /* number of runs submitted to the engine, and of runs collected from it */
-  long pictures; /* number of pictures that the collected runs gave; a run that only fills a stream batch gives none */
+  /* number of pictures that the collected runs gave; the first runs of a stream batch, which only bring frames into it,
+   * give none */
+  long pictures;
   int64_t last_finished_ns;
 
-  /* Used by the loop's thread alone: the engine in use, and its handle (struct prepared). */
-  struct engine_shape shape;   /* shape of the handle in use */
-  struct engine_shape refused; /* the last shape that could not be prepared */
+  /* The next fields, up to `first`, are used by the loop's thread alone: the engine in use and its handle (struct
+   * prepared: size, sampler and step count). */
+  struct engine_shape shape;   /* shape (size, step count and so on) of the handle in use */
+  struct engine_shape refused; /* the last shape (size, step count and so on) that could not be prepared */
   int engines;                 /* number of engines used so far */
-  /* bytes of pixels that engines closed since have copied (status.copied includes them) */
+  /* bytes of pixels that engines which are closed by now have copied; a part of status.copied */
   size_t copied_before;
-  /* number of times that handle, engine or files have changed, now and when the last frame was submitted */
+  /* number of times that handle, engine or files have changed: so far (changes), and until the last frame was submitted
+   * (last_changes) */
   long changes, last_changes;
   struct handles handles;
-  struct frame_pace pace;    /* frame times of the handle in use */
-  char name[80];             /* how the handle in use differs from the one before, for users: "640x360", "4 steps" */
-  long handles_used;         /* number of times that another handle has come into use */
-  struct engine_shape first; /* shape of the handle that the engine in use was opened with */
+  struct frame_pace pace; /* frame times with the handle (prepared size and step count) in use */
+  /* for users: the property in which the prepared size and step count in use differ from those before: "640x360", "4
+   * steps" */
+  char name[80];
+  long handles_used; /* number of times that another handle (prepared size and step count) was put to use */
+  /* shape (size, step count and so on) of the handle with which the engine in use was opened */
+  struct engine_shape first;
 
-  /* Used by the loop's thread alone: cheaper handles, which keep the time budget (governor.h). */
+  /* The next fields, up to ladder_used, are used by the loop's thread alone: the cheaper sizes and step counts among
+   * which governor.h chooses to keep the time budget. */
   struct governor governor;
-  /* ladder[i]: shape of the governor's rung i; 0 is what the user asked for */
+  /* ladder[i]: shape of the governor's rung i (setting of size and steps); ladder[0] is what the user asked for */
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
-  long ladders, ladder_used; /* number of times that `ladder` was filled: so far, and until a handle was changed last */
+  /* number of times that `ladder` was filled: so far (ladders), and until the handle was last changed (ladder_used) */
+  long ladders, ladder_used;
 
-  /* Used by the loop's thread alone, except that the opener has a thread of its own inside: other engines, while they
-   * are opened or closed. */
+  /* The next fields, up to pause_ns, are used by the loop's thread alone: engines that are being opened or closed. The
+   * opener does that on a thread of its own. */
   struct opener opener;
-  /* a new engine that replaces the old one as soon as its frames are finished; engine NULL: none */
+  /* a new engine that waits until the frames of the one in use are finished, and then replaces it; engine NULL: none */
   struct opened next;
   /* the replaced engine, which has no frames in flight and waits to be closed; NULL: none */
   struct engine *former_engine;
-  /* values with which the engine in use was opened; files that it has got since are updated */
+  /* values with which the engine in use was opened; the names of files that it was given since are updated */
   struct parameters opened_with;
   bool guidance_embedded;
-  bool wants_urgency; /* wants_urgency and urgency are copied to the fields of these names in loop_status */
+  /* true: the engine's device is a GPU, so that a real-time priority is useful; copied to loop_status, as urgency is */
+  bool wants_urgency;
   enum urgency urgency;
-  /* time when a failed engine was opened again, and pause in ns before the next attempt */
+  /* time when a failed engine was last opened again, and pause in ns before the next attempt */
   int64_t recovered_ns, pause_ns;
 
-  /* Used by the loop's thread alone: texts in the engine's prompt slots. */
+  /* The next two fields are used by the loop's thread alone: the texts in the engine's slots (places of encoded
+   * prompts). */
   /* the text that was encoded last into each slot, even if encoding failed */
   struct parameter_text encoded[SLOTS];
-  /* value of parameters.texts for which all slots are known to be encoded; 0: unknown */
+  /* version number of the texts (parameters.texts) for which all slots were last found to be encoded; 0: unknown */
   uint64_t encoded_texts;
 
-  /* Used by any thread: settings and status with `lock` held, `sent` without it, too. */
+  /* The following fields are used by several threads: settings and status with `lock` held, `sent` without it. */
   pthread_mutex_t lock;
-  /* the current values; a mark shows that someone has set the value; before the engine is open only the changes so
+  /* the current values; a mark shows that someone has set the value. Before the engine is open: only the changes so
    * far */
   struct settings settings;
+  /* parameter values that change gradually towards their targets (loop_glide); protected by `lock`, too */
+  struct glide glide;
   struct loop_status status;
   atomic_long sent; /* number of calls of loop_send */
 };
 
-/* --- recover.c --- */
+/* --- recover.c: opening the engine, at first and after failures --- */
 
-/* Opens another engine after a failure; repeats that until one is open. Returns 0, or -1 if the loop has to end first
- * or the device is lost; loop->err says what failed. */
+/* Opens another engine after a failure, and repeats that until one is open. Returns 0, or -1 if the loop has to end
+ * first or the device is lost; loop->err says what failed. */
 int loop_recover(struct loop *loop);
-/* Opens the first engine; repeats that after failures if params.retries_start is set. Returns 0, or -1 with
+/* Opens the first engine, and repeats that after failures if params.retries_start is set. Returns 0, or -1 with
  * loop->err. */
 int loop_begin(struct loop *loop);
 
-/* --- collect.c --- */
+/* --- collect.c: pictures from the engine --- */
 
 /* Waits for the picture of the oldest run in flight and puts it into the mailbox. Returns 0, or -1 with loop->err if
  * the engine failed. */
 int loop_collect(struct loop *loop);
-/* Adds `count` to the number of dropped frames in the status. */
+/* Adds `count` frames to status.dropped, the number of frames that were dropped. */
 void loop_count_dropped(struct loop *loop, int count);
 
-/* --- engine_change.c --- */
+/* --- engine_change.c: changes of handle and engine --- */
 
-/* Records that this text was given to a slot of the engine, even if encoding it fails. text NULL: the slot has none. */
+/* Records that this text was given to a slot of the engine (place of an encoded prompt), so that it is not encoded
+ * again, even if encoding has failed. text NULL: the slot has no text. */
 void loop_note_encoded(struct loop *loop, int slot, const char *text);
-/* Makes this engine the one in use, and sets all fields of the loop that depend on the engine. */
+/* Makes this engine the one in use, and sets all fields of the loop that depend on it. */
 void loop_use_engine(struct loop *loop, const struct opened *opened);
-/* Like loop_use_engine, for an engine after the first: also counts the change and publishes it in the status. */
+/* Makes this engine the one in use in place of an earlier one: does what loop_use_engine does, counts the engine, and
+ * publishes it in the loop's status. */
 void loop_replace_engine(struct loop *loop, const struct opened *opened);
-/* Copies engine and handle in use to the status that other threads read. */
+/* Copies the descriptions of the engine and its handle (prepared size and step count) to the status that other threads
+ * read. */
 void loop_publish_engine(struct loop *loop);
-/* Changes to the handle that suits these values; prepares handles that are missing and releases those not needed. Does
- * not wait: frames use the old handle until the new one is ready. */
+/* Changes to the handle (prepared size and step count) that suits these values. Handles that are missing are prepared
+ * in the background, and those not needed any more are released. Does not wait: frames use the old handle until the new
+ * one is ready. */
 void loop_change_handle(struct loop *loop, const struct moment *now);
-/* Returns the index of the ladder's rung whose handle is in use; -1: the handle in use is not on the ladder, because
- * none of the ladder is ready yet. */
+/* Returns the governor's rung (setting of size and steps) whose handle is in use; -1: the handle in use belongs to no
+ * rung, because none of their handles is ready yet. */
 int loop_rung(const struct loop *loop);
-/* Returns true if the handle in use has the shape that these values ask for. */
+/* Returns true if the handle in use has the shape (size, step count and so on) that these values ask for. */
 bool loop_is_suited(const struct loop *loop, const struct moment *now);
-/* Opens an engine that suits the values if that in use does not, puts it into use when it is open, and closes the old
- * one. Waits only for frames in flight. Returns 0, 1 if values or engine have changed, or -1 with loop->err. */
+/* Opens an engine in the background if the one in use does not suit the values, uses it when it is open, and closes the
+ * old one. Waits only for frames in flight. Returns 0, 1 if values or engine have changed, or -1 with loop->err. */
 int loop_change_engine(struct loop *loop, const struct parameters *values);
-/* Closes all engines: the one in use, the one that it has replaced, and those that are still being opened. */
+/* Closes the engine in use, the one that it has replaced, and any that is still being opened. */
 void loop_close_engines(struct loop *loop);
 
 #endif

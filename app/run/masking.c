@@ -4,17 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/run/device_names.h"
 #include "app/source/second_source.h"
 
 struct masking {
-  /* reads the mask's file; NULL: the alpha channel of the frames is the mask */
+  /* reads the mask's file; NULL: the mask is the alpha channel of the source's own frames */
   struct second_source *second_source;
-  bool still;   /* true if all frames have the same mask */
-  bool passes;  /* true if what was read of the mask cannot be read again, as with a pipe */
-  double begun; /* time in seconds of the frame with which the mask began to be read */
+  bool still; /* true: all frames have the same mask; false: the mask is a video */
+  /* true: the mask can be read only once, because it is a pipe, for example; false: it can be read again */
+  bool passes;
+  double begun; /* time in seconds of the frame with which reading the mask began, which gets the mask's first frame */
   bool running;
-  uint64_t serial;             /* serial number of the mask's frame that the engine has */
-  const struct engine *engine; /* the engine that has that mask; only compared, never used */
+  /* The engines that have a mask, with the serial number of the mask frame that each has. The pointers are only
+   * compared, never used to call an engine. */
+  struct {
+    const struct engine *engine;
+    uint64_t serial;
+  } has[ENGINES_MAX];
 };
 
 static int open_file(struct masking *masking, const char *spec, const struct log *log, const atomic_bool *stop,
@@ -72,14 +78,19 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
   return 0;
 }
 
-/* Gives the engine this frame as the mask, unless the engine has it already. again: give it in any case, because the
- * engine is a new one. */
+/* Gives the engine this frame as the mask, unless the engine has it already. Engines are told apart by their addresses:
+ * two engines that exist at the same time have different ones, and masking_leave clears the list before a new engine
+ * can get the address of a closed one. Returns 0, or -1 with err. */
 static int give(struct masking *masking, struct engine *engine, const struct frame *frame, enum mask_channel channel,
-                bool again, struct error *err) {
-  if (!again && masking->running && frame->serial == masking->serial)
+                struct error *err) {
+  int i = 0;
+  while (i < ENGINES_MAX - 1 && masking->has[i].engine && masking->has[i].engine != engine)
+    i++;
+  if (masking->has[i].engine == engine && masking->has[i].serial == frame->serial)
     return 0;
   masking->running = true;
-  masking->serial = frame->serial;
+  masking->has[i].engine = engine;
+  masking->has[i].serial = frame->serial;
   return engine_set_mask(engine, frame, channel, err);
 }
 
@@ -93,23 +104,19 @@ bool masking_passes(const struct masking *masking) {
 
 void masking_leave(struct masking *masking) {
   if (masking)
-    masking->engine = NULL;
+    memset(masking->has, 0, sizeof masking->has);
 }
 
 int masking_apply(struct masking *masking, struct engine *engine, const struct frame *frame, double seconds,
                   struct error *err) {
   if (!masking)
     return 0;
-  /* Comparing addresses suffices to recognise a new engine: it has another address if both existed at the same time,
-   * and otherwise masking_leave has cleared masking->engine. */
-  bool again = masking->engine != engine;
-  masking->engine = engine;
   if (!masking->second_source)
-    return frame ? give(masking, engine, frame, MASK_TRANSPARENT, again, err) : 0;
+    return frame ? give(masking, engine, frame, MASK_TRANSPARENT, err) : 0;
   if (!masking->running)
     masking->begun = seconds;
   const struct frame *mask;
   if (second_source_at(masking->second_source, seconds - masking->begun, &mask, err) == SECOND_SOURCE_FAILED)
     return error_prefix(err, "--mask: ");
-  return mask ? give(masking, engine, mask, MASK_WHITE, again, err) : 0;
+  return mask ? give(masking, engine, mask, MASK_WHITE, err) : 0;
 }

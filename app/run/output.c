@@ -13,15 +13,16 @@
 
 enum { RETRY_MOST = 32 };
 
-/* A receiver of a stream that takes no data for this long counts as gone. */
+/* If the receiver of a stream takes no data for so many seconds, it counts as gone. */
 static const double patience_s = 10;
-/* Ticks per second of a recording's timestamps: fine enough for any display's clock, and small enough for MP4's time
+/* Units per second of a recording's time stamps: fine enough for any display's clock, and small enough for MP4's time
  * scale. */
 static const int microseconds = 1000000;
-/* If the last picture of a recording was shown for at least this long, it is written once more at the end, so that it
- * keeps its duration. */
+/* If the last picture of a recording was shown for at least so many ns, it is written once more with the time of its
+ * end, because a player would otherwise show it only for a moment. */
 static const int64_t stood_ns = SECOND;
-/* Interval at which the last picture is written again while a microphone's sound continues. */
+/* interval in ns at which the last picture is written again while no new one is shown, so that the microphone's sound
+ * goes on in the file */
 static const int64_t again_ns = SECOND / 5;
 
 PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
@@ -44,8 +45,8 @@ static bool is_ending(struct output *output) {
   return ending;
 }
 
-/* Waits for the next picture, at most for most_ns (0: without limit), and moves it to output->last. *fresh: there was
- * one. Returns false if no more pictures will come. */
+/* Waits for the next picture and moves it from the queue to output->last. most_ns: longest wait; 0: no limit. *fresh:
+ * true if there was a new picture. Returns false if no more pictures will come. */
 static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
   int64_t until_ns = platform_now_ns() + most_ns;
   struct timespec deadline = wait_deadline(until_ns);
@@ -66,7 +67,8 @@ static bool take_next(struct output *output, int64_t most_ns, bool *fresh) {
   return go_on;
 }
 
-/* Sleeps until the time until_ns (platform_now_ns). Returns false if the output has to end. */
+/* Sleeps until until_ns (on the clock of platform_now_ns). Returns true; or false, possibly before that time, if the
+ * output has to end. */
 static bool wait_until(struct output *output, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&output->lock);
@@ -84,7 +86,8 @@ static double rate_shown(struct output *output) {
   return interval_ns > 0 ? fmin(SECOND / interval_ns, 1000) : USUAL_FPS;
 }
 
-/* Opens a named pipe for writing without waiting for its reader. Returns 0, or -1 with err. */
+/* Opens the named pipe output->spec for writing, so that FFmpeg writes to the open descriptor. Does not wait for a
+ * reader. Returns 0, or -1 with err, also if nobody has the pipe open for reading. */
 static int open_pipe(struct output *output, struct sink_options *options, struct error *err) {
   struct target target;
   if (target_choose(&target, output->spec, options->container, err))
@@ -113,12 +116,15 @@ static int open_sink(struct output *output, struct error *err) {
       .fps = recording ? rate_shown(output) : output->fps,
       .codec = output->codec,
       .quality = output->quality,
+      .pixel_format = output->pixel_format,
+      .encoder_options = output->encoder_options,
       .realtime = true,
       .sound_options = &no_source,
       .tap = recording ? output->tap : NULL,
       .tap_by_clock = output->tap_by_clock,
       .patience = patience_s,
-      /* an interrupt (*stop) ends a stream at once, but must not cut a recording */
+      /* `stop` interrupts the sink at once. A stream may end so, but a recording must first write the pictures in its
+       * queue */
       .stop = recording ? NULL : &output->stop,
       .log = output->tries++ ? NULL : output->log,
   };
@@ -135,7 +141,8 @@ static int write_at(struct output *output, int64_t pts, struct error *err) {
     return -1;
   frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
   output->last_pts = frame.pts;
-  frame.numbered = false; /* the numbers of the source's frames have no meaning in a recording */
+  /* the numbers of the source's frames have no meaning in a recording, which repeats and drops pictures */
+  frame.numbered = false;
   int status = sink_write(output->sink, &frame, err);
   frame_release(&frame);
   if (status)
@@ -150,8 +157,8 @@ static int64_t since_first(const struct output *output, int64_t at_ns) {
   return (at_ns - output->first_ns) / (SECOND / microseconds);
 }
 
-/* Updates output->written with the number of pictures that the file contains, which may be less than were given to the
- * sink. */
+/* Sets output->written to the number of pictures that are in the file, which may be less than the number given to the
+ * sink. Leaves it unchanged if the sink does not know. */
 static void count_pictures(struct output *output) {
   long kept = sink_pictures(output->sink);
   pthread_mutex_lock(&output->lock);
@@ -180,8 +187,8 @@ static int keep_standing_time(struct output *output, struct error *err) {
   return write_at(output, since_first(output, ended_ns), err);
 }
 
-/* Writes output->last to the recording with its timestamp. shown_ns: time when it was shown. Returns 0, or -1 with
- * err. */
+/* Writes output->last to the recording with the time stamp that follows from shown_ns, the time when it was shown.
+ * Returns 0, or -1 with err. */
 static int record_picture(struct output *output, int64_t shown_ns, struct error *err) {
   const struct frame *picture = &output->last.covered.picture;
   output->recorded_ns = shown_ns > output->recorded_ns ? shown_ns : output->recorded_ns;
@@ -223,7 +230,8 @@ static void record(struct output *output) {
     tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
 }
 
-/* Tells the user that a stream works again, once it has worked for retry_ms after a failure. */
+/* Tells the user that a stream works again after a failure. lasted_ns: how long it has been open; nothing is told
+ * before that reaches retry_ms. */
 static void tell_when_back(struct output *output, int64_t lasted_ns) {
   if (lasted_ns < (int64_t)output->retry_ms * 1000000)
     return;
@@ -235,8 +243,8 @@ static void tell_when_back(struct output *output, int64_t lasted_ns) {
     tell(output, LOG_WARNING, "%s: is sent to again", target_name(output->spec));
 }
 
-/* Writes pictures to the open stream at its constant rate. Returns 0 when the output has to end, -1 with err if writing
- * failed. */
+/* Writes pictures to the open stream at its constant rate; the last one is repeated if there is no new one. Returns 0
+ * when the output has to end, -1 with err if writing failed. */
 static int send_pictures(struct output *output, struct error *err) {
   int64_t begun_ns = platform_now_ns(), tick = 0;
   do {
@@ -264,8 +272,8 @@ static int try_stream(struct output *output, struct error *err) {
   return status ? status : closed;
 }
 
-/* Tells the user about a failure, but only the first one until the stream works again. Returns true if the user knew
- * already. */
+/* Tells the user about a stream's failure, except repeated failures before the stream works again. Returns true if this
+ * is such a repetition. */
 static bool note_failure(struct output *output, const struct error *err) {
   pthread_mutex_lock(&output->lock);
   bool known = output->failing;

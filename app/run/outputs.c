@@ -9,6 +9,7 @@
 #include "app/platform/app_platform.h"
 #include "app/platform/paths.h"
 #include "app/sink/target.h"
+#include "app/source/pipewire_spec.h"
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
@@ -19,17 +20,18 @@ struct outputs {
   struct outputs_params params;
   struct output *output[OUTPUTS_MAX];
   int numbers;
-  long dropped;           /* number of pictures that were dropped from recordings which have ended */
-  char broken[PATHS_MAX]; /* name of the first recording that failed; "": none */
-  long broken_after;      /* number of pictures that this recording contains */
-  /* why the last recording that failed did; "": none did since the newest recording began */
+  /* number of pictures dropped from recordings that have ended; those of running ones are counted in output->dropped */
+  long dropped;
+  char broken[PATHS_MAX]; /* name of the first recording that has failed; "": none has */
+  long broken_after;      /* number of pictures in the file of the first recording that has failed */
+  /* why the last recording failed; "": none has failed since the newest recording began */
   char why[OUTPUT_WHY_MAX];
 };
 
 enum output_kind output_kind_of(const char *spec, const char *format) {
   struct target target;
   struct platform_entry entry;
-  if (!platform_look(&entry, spec) && entry.kind == ENTRY_PIPE)
+  if (pipewire_is(spec) || (!platform_look(&entry, spec) && entry.kind == ENTRY_PIPE))
     return OUTPUT_STREAM;
   return !target_choose(&target, spec, format, NULL) && target.stream ? OUTPUT_STREAM : OUTPUT_RECORDING;
 }
@@ -75,6 +77,8 @@ static int start(struct output **result, const char *spec, const struct outputs_
   output->tap_by_clock = params->tap_by_clock;
   output->codec = target_is_camera(spec) ? NULL : params->codec;
   output->quality = params->quality;
+  output->pixel_format = target_is_camera(spec) ? NULL : params->pixel_format;
+  output->encoder_options = target_is_camera(spec) ? NULL : params->encoder_options;
   platform_lock_init(&output->lock);
   wait_init(&output->changed);
   int code = pthread_create(&output->thread, NULL, output_main, output);
@@ -104,8 +108,8 @@ int outputs_add(struct outputs *outputs, const char *spec, int *number, struct e
   return 0;
 }
 
-/* Adds a shown picture to the output's queue. If the queue is full, a stream drops its oldest picture, and a recording
- * drops this one and counts it. */
+/* Adds a shown picture to the output's queue. If the queue is full, a stream drops the oldest picture in it, and a
+ * recording drops the new one and counts it. */
 static void put(struct output *output, const struct covered *shown, int64_t shown_ns) {
   int most = output->kind == OUTPUT_STREAM ? 1 : OUTPUT_QUEUE;
   double interval_ns = (double)(shown_ns - output->shown_ns);
@@ -174,8 +178,8 @@ static void note_end(struct outputs *outputs, const struct output *output) {
   }
 }
 
-/* Copies the output's unread message to line, and frees the output in *slot if it has ended. Returns true if there was
- * a message. */
+/* If the output has an unread message, copies it to line. Frees the output in *slot if it has ended. Returns true if
+ * there was a message. */
 static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size, enum log_level *level) {
   struct output *output = *slot;
   pthread_mutex_lock(&output->lock);

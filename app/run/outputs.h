@@ -1,12 +1,10 @@
 /* The outputs of the live window: recordings, streams, a virtual camera. Each has a thread and a bounded queue, so that
- * a slow one delays neither the window nor another output.
- *
- * A recording contains the pictures shown, each with the time when it was shown. Pictures that come faster than they
- * can be written are dropped and counted. If writing fails, the recording ends, and what was written is kept. A stream
- * (a URL, a pipe, a virtual camera) has a constant rate: at each tick the newest picture is written, even if it was
- * written before. If its receiver is gone, the stream is opened again, with growing pauses. All pictures of an output
- * are scaled to the size of its first one, because readers of files and streams expect one size.
- *
+ * a slow output delays neither the window nor another output.
+ * A recording contains the pictures that the window shows, with the times at which they were shown. Pictures that come
+ * faster than they can be written are dropped and counted. If writing fails, the recording ends, and what was written
+ * is kept. A stream (a URL, a pipe, a virtual camera) has a constant rate: at each tick the newest picture is written,
+ * even if it was written before. If its receiver is gone, the stream is opened again, with growing pauses. All pictures
+ * of an output are scaled to the size of its first picture, because readers of files and streams expect one size.
  * Only the window's thread calls these functions. */
 #ifndef APP_RUN_OUTPUTS_H
 #define APP_RUN_OUTPUTS_H
@@ -19,8 +17,8 @@
 enum {
   OUTPUTS_MAX = 8,
   OUTPUT_QUEUE = 6,
-  /* Number of RGBA pictures that an output holds at most: those in its queue, and the one written last. The sink copies
-   * pictures and holds none. */
+  /* Largest number of RGBA pictures that a recording refers to: those in its queue, and the one written last. The sink
+   * (encoder) copies pictures, so it adds none. */
   OUTPUT_RECORDING_HOLDS = OUTPUT_QUEUE + 1,
   OUTPUT_STREAM_HOLDS = 2,
 };
@@ -31,32 +29,39 @@ enum output_kind { OUTPUT_RECORDING, OUTPUT_STREAM };
 
 struct outputs_params {
   double fps;            /* frames per second of streams; 0: 30 */
-  struct sound_tap *tap; /* sound of recordings; NULL: none */
-  /* true: the sound is a microphone's, with timestamps of platform_now_ns; false: it is the source's */
+  struct sound_tap *tap; /* where recordings get their sound from; NULL: they have none */
+  /* true: the sound is a microphone's, with time stamps on the clock of platform_now_ns; false: it is the source's
+   * sound, with time stamps of the source */
   bool tap_by_clock;
-  /* codec name, passed to the sink; NULL: chosen for the container. Virtual cameras ignore it: they take raw
+  /* name of the codec for the sink; NULL: the container's usual one. Virtual cameras ignore it, because they take raw
    * pictures */
   const char *codec;
-  double quality; /* passed to the sink (sink_options.quality); negative: the encoder's default */
-  /* ms before a failed stream is opened again; doubled with each failure up to 32 times; 0: 250 */
+  double quality; /* quality for the sink (sink_options.quality); negative: the encoder's default */
+  /* for the sink, but ignored by virtual cameras; NULL: the encoder's defaults */
+  const char *pixel_format, *encoder_options;
+  /* ms after a stream's failure until it is opened again; doubled with each further failure, up to 32 times as long; 0:
+   * 250 */
   int retry_ms;
-  const struct log *log; /* called on all threads; must outlive the outputs; NULL: none */
+  /* log for messages about outputs, which several threads write; must outlive the outputs; NULL: none */
+  const struct log *log;
 };
 
 struct outputs_figures {
-  int recordings, streams;     /* numbers of recordings and streams that are running */
-  int failing;                 /* number of streams whose receiver is gone */
-  double seconds;              /* length so far of the newest recording */
-  char broken[OUTPUT_WHY_MAX]; /* why the last recording is incomplete, until another one begins; "": none is */
+  int recordings, streams; /* numbers of recordings and of streams that have not ended */
+  /* number of streams that have failed, for example because the receiver is gone, and are not open again yet */
+  int failing;
+  double seconds;              /* length so far of the newest recording, in seconds */
+  char broken[OUTPUT_WHY_MAX]; /* why the last recording is incomplete, until another one begins; "": it is complete */
   long dropped;                /* number of pictures dropped from all recordings so far */
 };
 
 struct outputs;
 
 /* Returns OUTPUT_STREAM if the output is read while it is written (URL, pipe, virtual camera), otherwise
- * OUTPUT_RECORDING. format: name of the container, as for sink_options.container; NULL: by the file's name. */
+ * OUTPUT_RECORDING. format: name of an FFmpeg muxer or a file extension; NULL: it follows from the file's name. */
 enum output_kind output_kind_of(const char *spec, const char *format);
-/* Returns how many pictures an output with this name holds at most: OUTPUT_RECORDING_HOLDS or OUTPUT_STREAM_HOLDS. */
+/* Returns how many pictures an output to this file or URL holds at most: OUTPUT_RECORDING_HOLDS or
+ * OUTPUT_STREAM_HOLDS. */
 int outputs_holds(const char *spec);
 
 /* Allocates *outputs, with no output in it; the caller closes it with outputs_close. The strings and the log of params
@@ -64,23 +69,25 @@ int outputs_holds(const char *spec);
 int outputs_open(struct outputs **outputs, const struct outputs_params *params, struct error *err);
 /* Adds an output that begins with the next picture. spec (a path or URL) is copied; the caller has checked with
  * sink_check that it may be written. *number identifies the output for outputs_end; number may be NULL. Returns 0, or
- * -1 with err: there are OUTPUTS_MAX already, or no thread can be started. */
+ * -1 with err: there are OUTPUTS_MAX already, spec is too long, or no thread can be started. */
 int outputs_add(struct outputs *outputs, const char *spec, int *number, struct error *err);
-/* Gives all outputs the picture that is shown at shown_ns; never waits. Each holds the picture's frame; the frame is
- * shared, not copied. */
+/* Gives all outputs the picture that is shown at shown_ns; never waits. Each output keeps a reference to the picture's
+ * frame, which is not copied. */
 void outputs_show(struct outputs *outputs, const struct covered *shown, int64_t shown_ns);
-/* Tells an output to end, a recording after the pictures in its queue, and does not wait for that. */
+/* Tells an output to end, and does not wait for it. A recording ends after the pictures in its queue are written. */
 void outputs_end(struct outputs *outputs, int number);
-/* Returns true until the output has ended and outputs_follow has removed it. */
+/* Returns true if outputs_follow has not removed the output with this number yet. */
 bool outputs_has(const struct outputs *outputs, int number);
-/* Removes outputs that have ended. The window's thread calls it in each turn. Returns true if line contains a message
- * for the user about an output, for example that a receiver is gone or back, with its log level; the message was
- * logged, too. */
+/* Looks for outputs that have ended, which it removes, and for messages to the user, for example that a receiver is
+ * gone or back. The window's thread calls this in each pass of its loop. Returns true at the first output that has a
+ * message, and leaves the outputs after it for the next call: line then contains the message, and *level its log level.
+ * The message was logged already. */
 bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level);
-/* Fills the figures of all outputs together, including those that have ended. */
+/* Fills *figures with the numbers of all outputs together; `dropped` and `broken` include outputs that have ended. */
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures);
-/* Ends all outputs, waits until their files are complete, and prints a line for each to `out` (NULL: no lines). Returns
- * 0, or -1 with err if any recording since outputs_open is incomplete. Stores NULL; accepts a pointer to NULL. */
+/* Ends all outputs, waits until their files are complete, and prints a line for each output to `out` (NULL: no
+ * lines). Returns 0, or -1 with err if any recording since outputs_open is incomplete. *outputs becomes NULL; does
+ * nothing if it is NULL. */
 int outputs_close(struct outputs **outputs, FILE *out, struct error *err);
 
 #endif

@@ -1,61 +1,97 @@
-/* Processes every frame from source to sink: decoding, the engine and encoding run at the same time on three threads,
- * connected by bounded queues. Frames are passed on by reference, without copies of their pixels. */
+/* Processes every frame from source to sink. Decoding, the engines and encoding run at the same time on threads of
+ * their own, connected by bounded queues. Frames are passed on by reference, without copies of their pixels.
+ * With several engines each has a thread of its own. Whichever engine is free takes the next frames, as many as it
+ * processes in one run, and the sink gets the pictures in the order of the frames. */
 #ifndef APP_RUN_PIPELINE_H
 #define APP_RUN_PIPELINE_H
 
+#include "app/run/engines.h"
 #include "app/sink/sink.h"
 #include "app/source/source.h"
 #include "app/flow/stats.h"
 #include "app/flow/trace.h"
 #include "unet/engine.h"
 
-/* Number of frames in each of the two queues. More would only use memory, since each stage takes about the same time
- * for every frame. */
+/* Capacity in frames of the queue before the engines and, with one engine, of the queue before the sink. Longer queues
+ * would only use memory, since each stage takes about the same time for every frame. */
 enum { PIPELINE_DEPTH = 4 };
 
-/* Number of the engine's pictures that are held at most: in the writer's queue, one on either side of it, and in the
- * sink. */
-enum { PIPELINE_HOLDS = PIPELINE_DEPTH + 2 + SINK_HOLDS };
+/* Returns the capacity, in pictures, of the queue before the sink. With several engines it is larger: an engine that
+ * finishes frames before another engine has finished earlier ones puts its pictures there, where they wait for the
+ * earlier ones. */
+static inline int pipeline_room(int engines) {
+  return PIPELINE_DEPTH + (engines > 1 ? engines * BATCH_MAX : 0);
+}
+
+/* Returns the largest number of one engine's pictures that the pipeline holds at a time: those in the queue before the
+ * sink, one that is put there, one that is taken from it, and those that the sink holds, including the one that
+ * cadence.h repeats. */
+static inline int pipeline_holds(int engines) {
+  return pipeline_room(engines) + 3 + SINK_HOLDS;
+}
 
 struct pipeline_progress {
-  long frames; /* frames that the engine has finished */
+  long frames;  /* frames that the engines have finished */
+  long skipped; /* number of frames for which no picture is made, because it exists already */
   double seconds;
 };
 
 struct pipeline {
   struct source *source;
-  struct engine *engine;
-  /* handle to make pictures with; if it is for text to image, frames give only their time and number */
-  struct prepared *prepared;
+  /* The engines, with handles of one shape (size, step count and so on). If the handles are for text to image, only
+   * time and number of the frames are used. There can be only one engine with a stream batch (frames at different steps
+   * in one run), and if a picture depends on earlier frames. */
+  const struct engines *engines;
   long frames; /* number of frames to process; 0: until the source ends */
   /* Opens the sink. Called after the first frame was decoded, so that an invalid input leaves no empty file behind.
    * Returns 0, or -1 with err. */
   int (*open_sink)(void *opaque, struct sink **sink, struct error *err);
-  /* Fills the controls for the frame at this time of the source. Called on the thread that called pipeline_run; it may
-   * encode prompts. Returns 0, or -1 with err. */
-  int (*controls_at)(void *opaque, double seconds, struct controls *controls, struct error *err);
-  /* Called on the thread that called pipeline_run before each frame is submitted, to give the engine or the request
-   * other data of the frame, such as its mask; NULL: there is none. If several frames are submitted in one run,
-   * controls_at and before are called for all of them first. */
-  int (*before)(void *opaque, struct engine_request *request, double seconds, struct error *err);
-  /* Called on the thread that called pipeline_run after every picture; NULL: not called. */
+  /* Fills the controls for the frame whose time in the source is `seconds`, and which `engine` will get; may encode
+   * prompts in that engine. The pipeline calls controls_at and `before` in the order of the frames, and never two of
+   * these functions at the same time, though with several engines from several threads. Returns 0, or -1 with err. */
+  int (*controls_at)(void *opaque, struct engine *engine, double seconds, struct controls *controls, struct error *err);
+  /* Called before each frame is submitted, to give the engine or the request other data of the frame, such as its mask;
+   * NULL: there is none. If several frames are submitted in one run, controls_at and `before` are called for all of
+   * them first. The frame at request->control_frame must stay valid until the next call; by then the pipeline has a
+   * reference of its own to its pixels. */
+  int (*before)(void *opaque, struct engine *engine, struct engine_request *request, double seconds, struct error *err);
+  /* Called for each frame, in order, before controls_at; decides whether the frame's picture is left out. For a frame
+   * that is left out the engine computes only the motion, and only if later pictures depend on it; `before` is called
+   * only in that case. The function may set the frame's number. Returns 1 if the picture is left out, 0 if it has to be
+   * made, or -1 with err; NULL: all pictures are made. */
+  int (*skips)(void *opaque, struct frame *frame, struct error *err);
+  /* Called after every picture, never twice at the same time; NULL: not called. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;
   struct trace *trace; /* records when each stage worked on each frame (trace.h); NULL: nothing is recorded */
 };
 
+/* The stages that work at the same time; the slowest one limits the speed of the render. */
+enum pipeline_stage { STAGE_DECODER, STAGE_ENGINES, STAGE_ENCODER, PIPELINE_STAGES };
+
 struct pipeline_result {
-  long written;          /* number of frames that the sink was given */
+  long written;          /* number of pictures that were given to the sink */
+  long skipped;          /* number of frames for which no picture was made, because it existed already */
   double seconds;        /* time from submitting the first frame until the sink was finished */
   double first_frame_ms; /* ms from submitting the first frame until its picture was finished */
-  /* The engine's time per frame in ms: from submitting it, or from the end of the frame before if that was later, until
-   * its picture was finished. */
+  /* Statistics of the time, in ms, that the engine needed for a frame: from its submission, or from the end of the
+   * frame before if that was later, until its picture was finished. */
   struct stats frame_ms;
-  bool whole; /* true: the source was read to its end */
+  /* Fraction of the time, from 0 to 1, in which each stage did not wait for another one; for the engines the mean over
+   * all of them. The stage with the largest fraction limits the speed. */
+  double busy[PIPELINE_STAGES];
+  bool whole; /* true: the source was read to its end; false: only up to a number of frames, an interrupt or an error */
+  /* name of the unfinished file (OUT.part) that contains the pictures, if some are missing; "": the output is complete
+   * and has its final name */
+  char part[4096];
 };
 
-/* Runs until the source ends or is interrupted, or an error occurs. Returns 0, or -1 with err. Even then the sink is
- * finished, so that its file can be played, and result is filled. */
+/* Returns the stage that limited the speed: the one that waited least for others. */
+enum pipeline_stage pipeline_limit(const struct pipeline_result *result);
+
+/* Runs until the source ends or is interrupted, or an error occurs. Returns 0, or -1 with err. Also after an error the
+ * sink is finished, so that its file can be played, and result is filled. If one of several engines fails, the pictures
+ * of all frames before its first unfinished one are still written. */
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err);
 
 #endif

@@ -9,14 +9,22 @@
 #include "app/control/settings.h"
 #include "app/platform/app_platform.h"
 
+/* The prompts that were encoded in one engine. Such structs form a list, with one for each engine. */
+struct encoded {
+  struct encoded *next;
+  const struct engine *engine; /* address of the engine; only compared, never used to call it */
+  struct parameter_text text[SLOTS];
+  bool there[SLOTS];
+};
+
 struct playing {
   struct script *script;
   char *file;
   struct settings settings;
-  bool guided;   /* the handle in use computes guidance, so the script may change guidance from frame to frame */
-  double played; /* time of the last frame in seconds; -1: none yet */
-  struct parameter_text encoded[SLOTS];
-  bool is_encoded[SLOTS];
+  /* true: the engine's handle can compute guidance, so the script may change the guidance scale from frame to frame */
+  bool guided;
+  double played;           /* time of the last frame in seconds; -1: there was none yet */
+  struct encoded *engines; /* list with an element for each engine that has made a frame */
 };
 
 int playing_open(struct playing **out, const char *file, const atomic_bool *stop, const struct log *log,
@@ -38,12 +46,18 @@ void playing_close(struct playing **pointer) {
   if (!playing)
     return;
   script_free(&playing->script);
+  while (playing->engines) {
+    struct encoded *next = playing->engines->next;
+    free(playing->engines);
+    playing->engines = next;
+  }
   free(playing->file);
   free(playing);
   *pointer = NULL;
 }
 
-/* Returns true if the script may change the parameter from frame to frame, without another handle or engine. */
+/* Returns true if the script may change the parameter from frame to frame: if no other handle or engine is needed for
+ * that. */
 static bool changes(const struct playing *playing, enum parameter id) {
   enum parameter_need need = parameter_row(id)->need;
   return need == NEED_FRAME || need == NEED_ENCODING || (need == NEED_ROWS && playing->guided);
@@ -54,8 +68,9 @@ static bool begins(enum parameter id) {
   return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
 }
 
-/* Clears the marks of all parameters that the script may not set. beginning: those that an engine is prepared with are
- * allowed; otherwise only those that may change from frame to frame. */
+/* Clears the marks of all parameters that the script may not set. beginning: true: the script's first values are meant,
+ * which may also be those that a handle is prepared for; false: only values that may change from frame to frame are
+ * left. */
 static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (beginning ? !begins(id) : !changes(playing, id))
@@ -71,8 +86,8 @@ void playing_begin(const struct playing *playing, struct parameters *values) {
   parameters_apply(values, &wished);
 }
 
-/* Logs a line that names the parameters of the script which are ignored. It leaves out those that were set once at the
- * script's beginning and used then. */
+/* Logs a line that names the parameters which the script would change during the render, but cannot. Parameters that it
+ * sets only at its beginning are used, and not named. */
 static void tell_left_out(const struct playing *playing, const struct log *log) {
   char names[300] = "", name[PARAMETER_NAME_MAX];
   size_t used = 0;
@@ -98,27 +113,52 @@ void playing_start(struct playing *playing, const struct parameters *values, con
   tell_left_out(playing, log);
 }
 
-static int encode(struct playing *playing, struct engine *engine, int slot, struct error *err) {
+/* Returns the record of the texts that this engine has in its slots (places of encoded prompts). For an engine without
+ * a record, one without texts is added. NULL: out of memory. */
+static struct encoded *find_encoded(struct playing *playing, const struct engine *engine) {
+  struct encoded *encoded = playing->engines;
+  while (encoded && encoded->engine != engine)
+    encoded = encoded->next;
+  if (encoded || !(encoded = calloc(1, sizeof *encoded)))
+    return encoded;
+  encoded->engine = engine;
+  encoded->next = playing->engines;
+  playing->engines = encoded;
+  return encoded;
+}
+
+static int encode(const struct playing *playing, struct engine *engine, struct encoded *encoded, int slot,
+                  struct error *err) {
   const char *given = values_slot_text(&playing->settings.values, slot), *text = given ? given : "";
-  struct parameter_text *encoded = &playing->encoded[slot];
-  if (playing->is_encoded[slot] ? !strcmp(encoded->words, text) : slot == SLOT_NEGATIVE && !given)
+  struct parameter_text *was = &encoded->text[slot];
+  if (encoded->there[slot] ? !strcmp(was->words, text) : slot == SLOT_NEGATIVE && !given)
     return 0;
-  snprintf(encoded->words, sizeof encoded->words, "%s", text);
-  playing->is_encoded[slot] = true;
+  snprintf(was->words, sizeof was->words, "%s", text);
+  encoded->there[slot] = true;
   return engine_set_prompt(engine, slot, text, err);
 }
 
 static int encode_all(struct playing *playing, struct engine *engine, const struct controls *controls,
                       struct error *err) {
+  struct encoded *encoded = find_encoded(playing, engine);
+  if (!encoded)
+    return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0; i < SLOT_PRESETS; i++)
-    if (controls->blend[i] > 0 && encode(playing, engine, SLOT_PRESET_1 + i, err))
+    if (controls->blend[i] > 0 && encode(playing, engine, encoded, SLOT_PRESET_1 + i, err))
       return -1;
-  return encode(playing, engine, controls->prompt, err) || encode(playing, engine, SLOT_NEGATIVE, err) ? -1 : 0;
+  return encode(playing, engine, encoded, controls->prompt, err) || encode(playing, engine, encoded, SLOT_NEGATIVE, err)
+             ? -1
+             : 0;
 }
 
-int playing_controls(struct playing *playing, struct engine *engine, double seconds, struct controls *controls,
-                     struct error *err) {
-  const int64_t now_ns = 1 + (int64_t)(seconds * 1e9);
+/* Converts a frame's time from seconds to nanoseconds, plus 1, because the functions of settings.h take 0 for "no
+ * time". */
+static int64_t moment_ns(double seconds) {
+  return 1 + (int64_t)(seconds * 1e9);
+}
+
+void playing_pass(struct playing *playing, double seconds) {
+  const int64_t now_ns = moment_ns(seconds);
   struct parameters wished = playing->settings.values;
   parameters_clear_marks(&wished);
   script_apply(playing->script, playing->played, seconds, &wished);
@@ -126,6 +166,12 @@ int playing_controls(struct playing *playing, struct engine *engine, double seco
   settings_apply(&playing->settings, &wished, now_ns);
   settings_walk(&playing->settings, now_ns);
   playing->played = seconds;
+}
+
+int playing_controls(struct playing *playing, struct engine *engine, double seconds, struct controls *controls,
+                     struct error *err) {
+  const int64_t now_ns = moment_ns(seconds);
+  playing_pass(playing, seconds);
   settings_controls(&playing->settings, now_ns, controls);
   return encode_all(playing, engine, controls, err);
 }

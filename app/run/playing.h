@@ -1,5 +1,5 @@
-/* Plays a script (parameter values over time) for the frames of render: each frame gets the script's values for the
- * frame's own time, and fades follow these times and not the clock. */
+/* Plays a script (parameter values over time) for the frames of render. Each frame gets the script's values for the
+ * frame's time stamp; fades follow these times, too, and not the clock. */
 #ifndef APP_RUN_PLAYING_H
 #define APP_RUN_PLAYING_H
 
@@ -11,21 +11,28 @@
 
 struct playing;
 
-/* Reads the script of a file or pipe; a pipe is read to its end, or until *stop is set. The caller closes *playing with
- * playing_close. Returns 0, or -1 with err. */
+/* Opens a script from a file or pipe; a pipe is read to its end, or until *stop becomes true. The caller closes
+ * *playing with playing_close. Returns 0, or -1 with err. */
 int playing_open(struct playing **playing, const char *file, const atomic_bool *stop, const struct log *log,
                  struct error *err);
-/* Copies the script's values at its beginning to values, as far as an engine can be prepared with them; parameters that
- * name files are left out. Called before the engine is opened. */
+/* Copies to `values` those values of the script's beginning that apply to an engine and the handle prepared in it.
+ * Parameters that decide which engine is opened, and those that name files to be read, are left out. Called before the
+ * engine is opened. */
 void playing_begin(const struct playing *playing, struct parameters *values);
-/* Starts playing, with the values and the handle that the engine got after playing_begin. From then on, the script
- * changes only parameters that may differ from frame to frame; one log line names the others. */
+/* Makes the script ready for the first frame. values: those with which the engine was opened; prepared: describes its
+ * handle (prepared size and step count). From then on, the script changes only parameters that may differ from frame to
+ * frame; one log line names the others. */
 void playing_start(struct playing *playing, const struct parameters *values, const struct prepared_info *prepared,
                    const struct log *log);
-/* Fills the controls for the frame at this time of the source, which must not decrease from call to call, and encodes
- * the prompts that the frame needs. Returns 0, or -1 with err. */
+/* Fills the controls for the frame whose time in the source is `seconds`, which must not decrease from call to call.
+ * Encodes the prompts that the frame needs in the engine that will make it. Frames may go to different engines; all of
+ * them must stay open until playing_close. Returns 0, or -1 with err. */
 int playing_controls(struct playing *playing, struct engine *engine, double seconds, struct controls *controls,
                      struct error *err);
-void playing_close(struct playing **playing); /* stores NULL; accepts a pointer to NULL */
+/* Moves the script on to the time of a frame whose picture is left out, so that later frames get the same values as if
+ * the picture had been made. */
+void playing_pass(struct playing *playing, double seconds);
+/* frees the script and all that belongs to it; *playing becomes NULL; does nothing if it is NULL */
+void playing_close(struct playing **playing);
 
 #endif

@@ -1,31 +1,71 @@
-/* Shows the progress of a render: a bar that is redrawn in place on a terminal, or a line every few seconds if standard
- * error is something else. */
+/* Shows the progress of a render. For people: a bar that is redrawn in place on a terminal, or one line per minute if
+ * standard error is something else. For programs (schedulers of render farms): percent, JSON, or the lines of the Open
+ * Job Description standard. */
 #ifndef APP_RUN_PROGRESS_H
 #define APP_RUN_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
-enum { PROGRESS_TEXT_MAX = 96 };
+#include "app/options/options.h"
+#include "unet/base/error.h"
 
-struct progress {
-  bool quiet, terminal;
-  long total; /* number of frames to render; 0: unknown */
-  int64_t next_ns;
+enum { PROGRESS_TEXT_MAX = 192 };
+
+/* Position of the current input among all inputs of the command, and what was written about all of them together. */
+struct progress_place {
+  int input, inputs; /* input: number of the current input, from 1; inputs: how many there are */
+  int percent;       /* last whole percentage that was written; -1: none */
+  bool complete;     /* true: the line that says that all inputs are complete was written */
 };
 
-/* Starts to count the time of a render with `total` frames (0: unknown). A bar is used if standard error is a terminal,
- * otherwise lines. quiet: nothing is shown. */
-void progress_init(struct progress *progress, long total, bool quiet);
+struct progress {
+  enum progress_kind kind;
+  /* true: standard error is a terminal and the kind is PROGRESS_AUTO, so that a bar is drawn; false: lines are
+   * written */
+  bool terminal;
+  FILE *out;  /* stream to which progress is written; not closed here */
+  long total; /* number of frames to render; 0: unknown */
+  int64_t next_ns;
+  /* Position of the input among the command's inputs; 1 of 1 unless the caller sets it after progress_init. Percentages
+   * count over all inputs, as if each took the same time; frames and times are those of the current input. */
+  struct progress_place place;
+};
+
+/* Returns the kind of progress that the options ask for: none for people if they want errors alone (-q). */
+enum progress_kind progress_wanted(const struct options *options);
+
+/* Returns the stream to which progress of this kind is written. For programs it is standard output, unless the render's
+ * output goes there ("-" or "hash:-"); otherwise it is standard error. */
+FILE *progress_stream(enum progress_kind kind, const char *output);
+
+/* Starts to count the time of a render with `total` frames (0: unknown). A bar is used if the kind is PROGRESS_AUTO and
+ * standard error is a terminal. */
+void progress_init(struct progress *progress, enum progress_kind kind, FILE *out, long total);
 /* Shows the progress if enough time has passed since it was shown last. Called for every frame. frames: finished so
  * far; seconds: time that they took. */
 void progress_update(struct progress *progress, long frames, double seconds);
-/* Erases the bar, so that other output begins on an empty line. */
-void progress_clear(struct progress *progress);
+/* Erases the bar, so that other text begins on an empty line. whole: the render was successful; programs then get a
+ * last line with the final number of frames and, after the last input, 100 percent. */
+void progress_end(struct progress *progress, bool whole, long frames, double seconds);
+/* Writes the line for programs that says that all inputs are complete. The caller must call it only if progress_end has
+ * not written it (place.complete is false): when no frame of the last input had to be made. */
+void progress_complete(enum progress_kind kind, FILE *out);
+/* For PROGRESS_OPENJD, writes the line that tells a scheduler why the render has failed. Does nothing for other kinds,
+ * since the program's own error message suffices. */
+void progress_fail(enum progress_kind kind, FILE *out, const struct error *err);
 
-/* These do the work of progress_init and progress_update with the time as an argument, for tests and other displays. */
-void progress_begin(struct progress *progress, long total, bool terminal, bool quiet, int64_t now_ns);
-bool progress_is_due(struct progress *progress, int64_t now_ns); /* true at most once per interval of display */
+/* progress_begin, progress_is_due, progress_text and progress_line do the work of progress_init and progress_update.
+ * They get the time as an argument, which tests and other displays need. */
+void progress_begin(struct progress *progress, enum progress_kind kind, FILE *out, long total, bool terminal,
+                    int64_t now_ns);
+/* Returns true if progress is to be shown now: once in each interval, whose length depends on the kind of display. */
+bool progress_is_due(struct progress *progress, int64_t now_ns);
+/* Writes the progress as text for people, such as "57 of 190 frames, 1.9 fps, 0:01:10 left". */
 void progress_text(char text[PROGRESS_TEXT_MAX], long total, long frames, double seconds);
+/* Writes the line that programs get in the format progress->kind, with its line feed; "" if the format has none for
+ * now. */
+void progress_line(const struct progress *progress, char text[PROGRESS_TEXT_MAX], long frames, double seconds);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/models/names.h"
 #include "app/platform/app_platform.h"
+#include "app/run/device_names.h"
 #include "app/run/masking.h"
 #include "app/run/styling.h"
 #include "app/source/hardware.h"
@@ -15,8 +15,8 @@
 atomic_bool setup_stop;
 
 void setup_signals(void) {
-  /* oneDNN calls abort when memory runs out, so an abort in this library is reported as too little memory. What made
-   * another library abort is unknown, unless the library printed it. */
+  /* oneDNN calls abort when memory runs out, so an abort during a call of that library is reported as too little
+   * memory. If another library calls abort, the reason is known only if that library has printed it. */
   static const struct platform_abort how = {
       .library = "libdnnl",
       .line = "reverie: oneDNN gave up, most likely for lack of memory; try a smaller --size\n",
@@ -38,17 +38,43 @@ void setup_log(struct log *log, const struct options *options) {
   log->opaque = (void *)(uintptr_t)options;
 }
 
-/* Chooses the GPU that reads the frames, and whether its hardware decoder decodes the source. Returns 0, or -1 with
- * err. */
+/* Reads the names in --device. Fails if there are several devices and the command is not render, the only one that can
+ * use them. */
+static int read_names(struct device_names *names, const struct options *options, struct error *err) {
+  if (options->command != COMMAND_RENDER && device_names_several(options->device.name))
+    return error_set(err, STATUS_USAGE, "--device %s: several devices are for render: name one of them here",
+                     options->device.name);
+  return device_names_read(names, options->device.name, err);
+}
+
+/* Chooses the GPU to which the source's frames are read (the first one, if several devices are named), and whether the
+ * GPU's hardware decoder decodes them. Returns 0, or -1 with err. */
 static int choose_hardware(struct source_options *source, const struct options *options, struct error *err) {
-  bool must = options->hwdec == HWDEC_NVDEC || options->hwdec == HWDEC_CUDA;
-  bool found = devices_find_gpu(options->device.name, &source->gpu);
+  bool must = options->hwdec == HWDEC_NVDEC || options->hwdec == HWDEC_CUDA, found = false;
+  struct device_names names;
+  if (read_names(&names, options, err))
+    return -1;
+  for (int i = 0; i < names.count && !found; i++)
+    found = devices_find_gpu(names.name[i], &source->gpu);
+  source->to_host = names.count > 1;
   source->hardware = found && options->hwdec != HWDEC_NO ? &hardware_nvdec : NULL;
   source->hardware_must = must;
   return found || !must ? 0
                         : error_set(err, STATUS_DEVICE,
                                     "--hwdec nvdec: the pictures are not computed on an NVIDIA GPU here, which would "
                                     "decode the input: --hwdec auto leaves it to software");
+}
+
+static bool is_wanted(enum filter_wish wish, bool live) {
+  return wish == FILTER_YES || (wish == FILTER_AUTO && !live);
+}
+
+/* Returns the longest side of the pictures that the model makes, in pixels; 0: unknown. */
+static int longest_side(const struct options *options, bool live) {
+  const struct parameter_size *size = &options->values.size;
+  if (!size->width)
+    return live ? 0 : SETUP_LONGEST_SIDE;
+  return size->width > size->height ? size->width : size->height;
 }
 
 int setup_source_options(struct source_options *source, const struct options *options, bool live, const struct log *log,
@@ -59,12 +85,16 @@ int setup_source_options(struct source_options *source, const struct options *op
       .alpha = options->mask && !strcmp(options->mask, MASKING_ALPHA),
       .input_format = options->input_format,
       .input_options = options->input_options,
+      .deinterlace = is_wanted(options->deinterlace, live),
+      .tone_map = is_wanted(options->tone_map, live),
+      .tone_map_side = longest_side(options, live),
       .width = options->input_width,
       .height = options->input_height,
       .pixels = options->input_pixels,
       .fps = options->input_fps,
       .start = options->start,
       .duration = live ? 0 : options->duration,
+      .repeat = options->repeat,
       .read_timeout = options->read_timeout,
       .stop = &setup_stop,
       .urgent = live && options->real_time == REAL_TIME_AUTO,
@@ -95,14 +125,15 @@ int setup_check_inputs(const struct options *options, struct error *err) {
 }
 
 static void choose_size(struct engine_shape *shape, const struct setup *setup, int longest) {
-  const struct source_info *info = setup->info;
+  double aspect = setup->aspect > 0 ? setup->aspect : setup->info ? setup->info->shape : 0;
+  shape->aspect = setup->aspect;
   shape->width = setup->options->values.size.width;
   shape->height = setup->options->values.size.height;
   shape->sizing = setup->nearest ? SIZE_EVEN : SIZE_GIVEN;
-  if (shape->width || !longest || !info || info->shape <= 0)
+  if (shape->width || !longest || aspect <= 0)
     return;
-  shape->width = (int)lrint(longest * fmin(info->shape, 1));
-  shape->height = (int)lrint(longest / fmax(info->shape, 1));
+  shape->width = (int)lrint(longest * fmin(aspect, 1));
+  shape->height = (int)lrint(longest / fmax(aspect, 1));
   shape->sizing = SIZE_WHOLE;
 }
 
@@ -115,68 +146,6 @@ static int set_prompts(struct engine *engine, const struct options *options, str
     if (engine_set_prompt(engine, SLOT_PRESET_1 + i - 1, parameters_text(values, PARAMETER_PROMPT, i), err))
       return -1;
   return negative ? engine_set_prompt(engine, SLOT_NEGATIVE, negative, err) : 0;
-}
-
-static bool names_standard(enum parameter id, const char *name) {
-  const char *word = id == PARAMETER_MODEL ? PARAMETER_MODEL_BUILT_IN : id == PARAMETER_VAE ? PARAMETER_VAE_OWN : NULL;
-  return word && !strcmp(name, word) && !platform_exists(name);
-}
-
-/* Finds the file or folder that the parameter's value names (a path, or a name in the models folder), and writes it
- * into path. *found is path, or NULL if the value is empty. Returns 0, or -1 with err. */
-static int find_named(const char **found, char *path, const struct parameters *values, enum parameter id, int index,
-                      struct error *err) {
-  const char *name = parameters_text(values, id, index);
-  bool named = name && !names_standard(id, name);
-  *found = named ? path : NULL;
-  return named ? names_find(path, name, err) : 0;
-}
-
-/* Finds the network that estimates depth, if a ControlNet takes depth maps. Returns 0, or -1 with err. */
-static int find_depth(struct setup_params *params, const struct options *options, struct error *err) {
-  const char *name = parameters_text(&options->values, PARAMETER_DEPTH_MODEL, 0);
-  for (int i = 0; i < options->control_count; i++) {
-    if (params->controls[i].map != MAP_DEPTH)
-      continue;
-    if (names_find(params->depth, name ? name : PARAMETER_DEPTH_USUAL, err))
-      return error_prefix(err, "--control depth: ");
-    params->controls[i].depth = params->depth;
-  }
-  return 0;
-}
-
-static int find_models(struct setup_params *params, const struct options *options, struct error *err) {
-  const struct parameters *values = &options->values;
-  struct engine_params *engine = &params->engine;
-  if (find_named(&engine->model, params->model, values, PARAMETER_MODEL, 0, err) ||
-      find_named(&engine->vae, params->vae, values, PARAMETER_VAE, 0, err) ||
-      find_named(&engine->unet, params->unet, values, PARAMETER_UNET, 0, err) ||
-      find_named(&engine->config, params->config, values, PARAMETER_CONFIG, 0, err))
-    return -1;
-  if (find_named(&engine->ip_adapter, params->ip_adapter, values, PARAMETER_IP_ADAPTER, 0, err) ||
-      find_named(&engine->image_encoder, params->image_encoder, values, PARAMETER_IMAGE_ENCODER, 0, err))
-    return -1;
-  if (engine->ip_adapter && platform_is_folder(engine->ip_adapter))
-    return error_set(err, STATUS_MODEL, "--ip-adapter %s: is a folder: give one of its files, ip-adapter_*.safetensors",
-                     engine->ip_adapter);
-  for (int i = 0; i < options->lora_count; i++)
-    if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
-      return -1;
-  for (int i = 0; i < options->control_count; i++) {
-    params->controls[i] =
-        (struct engine_control){.map = (enum map_kind)(values->control[i] - 1), .source = values->control_source[i]};
-    if (find_named(&params->controls[i].model, params->control[i], values, PARAMETER_CONTROL_MODEL, i + 1, err))
-      return -1;
-  }
-  if (find_depth(params, options, err))
-    return -1;
-  if (engine->model) {
-    const char *name = parameters_text(values, PARAMETER_MODEL, 0);
-    engine->name = strcmp(name, params->model) ? name : NULL;
-    return 0;
-  }
-  engine->model = params->model;
-  return paths_data(params->model, "mini/model", STATUS_MODEL, err);
 }
 
 static int set_style(struct engine *engine, int slot, const char *file, const struct log *log, struct error *err) {
@@ -198,7 +167,7 @@ static int set_styles(struct engine *engine, const struct setup *setup, struct e
   return 0;
 }
 
-/* Returns -1 with err if style pictures are given but no IP-Adapter, which is the network that reads them. */
+/* Returns 0; or -1 with err if style pictures are given without an IP-Adapter, the network that reads them. */
 static int check_styles(const struct options *options, struct error *err) {
   if (!options->style_count || options->values.ip_adapter.given)
     return 0;
@@ -213,8 +182,9 @@ static int count_chunks(const struct engine *engine, int slot, const char *text,
   return chunks;
 }
 
-/* Chooses for how many chunks of tokens the handle is prepared, from the chunks of the longest prompt and of those
- * prompts that are needed at once, the first and the negative one. Returns 0, or -1 with err. */
+/* Chooses for how many chunks of text the handle is prepared (a chunk is as many tokens as the text encoder reads at
+ * once). Stores in *chunks what engine_choose_chunks makes of two numbers: the chunks of the longest prompt, and those
+ * of the longest text that is needed at first (the first prompt or the negative one). Returns 0, or -1 with err. */
 static int choose_chunks(const struct engine *engine, const struct options *options, int *chunks, struct error *err) {
   const struct parameters *values = &options->values;
   const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);
@@ -232,8 +202,9 @@ static int choose_chunks(const struct engine *engine, const struct options *opti
   return 0;
 }
 
-/* Returns where frames are drawn. The model decides live alone: the parts of a clip that are rendered one by one have
- * to fit together, and on a canvas that follows the camera a frame depends on all frames since the last cut. */
+/* Returns the canvas on which frames are drawn: the user's choice, or in live what suits the model. In render the
+ * canvas is fixed by default, because parts of a clip that are rendered separately must fit together: on a canvas that
+ * follows the camera, a frame depends on all frames since the last change of scene. */
 static enum canvas_mode choose_canvas(const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
@@ -241,68 +212,38 @@ static enum canvas_mode choose_canvas(const struct setup *setup) {
   return setup->paced ? CANVAS_AUTO : CANVAS_FIXED;
 }
 
-int setup_params(struct setup_params *params, const struct setup *setup, struct error *err) {
+int setup_params(struct engine_wish *params, const struct setup *setup, struct error *err) {
   const struct options *options = setup->options;
-  const struct parameters *values = &options->values;
-  bool has_vocabulary = !paths_data(params->vocabulary, "clip/bpe_simple_vocab_16e6.txt.gz", STATUS_MODEL, NULL);
-  params->engine = (struct engine_params){
-      .vocabulary = has_vocabulary ? params->vocabulary : NULL,
-      .prediction = (enum engine_prediction)values->prediction,
-      .zero_snr = (enum engine_switch)values->zero_snr,
-      .clip_skip = (int)values->clip_skip,
-      .text_fix = (enum engine_text_fix)values->text_fix,
-      .prompt_syntax = (enum engine_prompt_syntax)values->prompt_syntax,
-      .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
-      .snap_strength = values->strength_grid == STRENGTH_TRAINED,
-      .fit = (enum fit)values->fit,
-      .output = setup->output,
-      .device = options->device,
-  };
-  if (check_styles(options, err) || find_models(params, options, err))
+  if (check_styles(options, err) || engine_wish_fill(params, &options->values, err))
     return -1;
-  params->engine.adapters = params->adapters;
-  params->engine.adapter_count = options->lora_count;
-  params->engine.controls = params->controls;
-  params->engine.control_count = options->control_count;
-  params->engine.adapters_lenient = values->lora_lenient;
+  params->engine.output = setup->output;
   params->engine.smooth = setup->smooth;
   params->engine.paced = setup->paced;
+  params->engine.device = options->device;
   params->engine.device.cache_dir = paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;
   params->engine.device.shares_pictures = setup->shared;
+  params->engine.device.choices = setup->choices;
   params->engine.device.gives_up = setup->gives_up;
   params->engine.device.gives_up_opaque = setup->gives_up_opaque;
   params->engine.device.log = setup->log;
-  params->shape = (struct engine_shape){
-      .sampler = (enum sampler)values->sampler,
-      .spacing = (enum spacing)values->spacing,
-      .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
-      .text_to_image = values->text_to_image,
-      .guidance = values_guidance(values),
-      .stream_batch = values->stream_batch,
-      .bank_room = values_bank_room(values, 0),
-      .bank_layers = values_bank_layers(values, values_bank_room(values, 0)),
-      .batch = options->batch,
-      .controls = values_controls_on(values),
-      .canvas = choose_canvas(setup),
-      .carried = values->noise == NOISE_CARRIED,
-      .feedback = values->feedback > 0,
-      .styles = params->engine.ip_adapter != NULL,
-  };
+  params->shape.batch = options->batch;
+  params->shape.canvas = choose_canvas(setup);
   choose_size(&params->shape, setup, setup->longest);
   return 0;
 }
 
-/* Applies the strengths of the LoRA adapters. Done before texts are encoded, because adapters may change the text
- * encoders, and before the first picture, which would otherwise wait for it. */
+/* Gives the engine the strengths of the LoRA adapters. Done before texts are encoded, because adapters may change the
+ * text encoders, and before the first picture, which would otherwise wait for it. Returns 0, or -1 with err. */
 static int weigh_adapters(struct engine *engine, const struct parameters *values, struct error *err) {
   struct controls controls;
   values_controls(values, &controls);
   return engine_weigh(engine, controls.adapter, err);
 }
 
-/* Logs a warning if the negative prompt has no effect, because the handle computes no guidance. */
+/* Logs a warning if there is a negative prompt and the handle computes no guidance, so that the prompt has no
+ * effect. */
 static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
@@ -313,7 +254,7 @@ static void check_negative(const struct engine *engine, const struct prepared *p
     log_line(setup->log, LOG_WARNING, "--negative does nothing %s", why);
 }
 
-/* Returns in words why guidance has no effect; NULL: it has one. */
+/* Returns in words why the guidance scale has no effect with these values and this model; NULL: it has an effect. */
 static const char *guidance_idle(const struct parameters *values, const struct engine_info *info) {
   if (info->refuses_guidance)
     return "on this model: it was trained without guidance";
@@ -348,8 +289,8 @@ static void check_eta(const struct prepared *prepared, const struct setup *setup
     log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", own.sampler);
 }
 
-/* Logs warnings about --control, --depth-model and --show where they have no effect. A control map without a ControlNet
- * does not guide the picture; it can only be shown, with --show. */
+/* Logs warnings about --control, --depth-model and --show if they have no effect. Without a ControlNet, a map of
+ * --control does not guide the picture; it can only be shown, with --show. */
 static void check_controls(const struct setup *setup) {
   const struct options *options = setup->options;
   bool depth = false;
@@ -365,16 +306,22 @@ static void check_controls(const struct setup *setup) {
     log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
 }
 
-/* Logs a warning for each ControlNet that acts in no step, because no noise level of the steps is between its start and
- * end. */
-static void check_control_ends(struct engine *engine, struct prepared *prepared, const struct setup *setup) {
-  const struct parameters *values = &setup->options->values;
+/* Fills in the controls of the first frame, with which options are checked before any frame is made. */
+static void make_controls(struct controls *controls, const struct engine *engine, const struct prepared *prepared,
+                          const struct options *options) {
   struct engine_info info;
   struct prepared_info own;
-  struct controls controls;
   engine_get_info(engine, &info);
   prepared_get_info(prepared, &own);
-  setup_controls(&controls, setup->options, &info, &own);
+  setup_controls(controls, options, &info, &own);
+}
+
+/* Logs a warning for each ControlNet that acts in no step: the start that the user has set for it is not below its end,
+ * or the noise level of no step is between the two. */
+static void check_control_ends(struct engine *engine, struct prepared *prepared, const struct setup *setup) {
+  const struct parameters *values = &setup->options->values;
+  struct controls controls;
+  make_controls(&controls, engine, prepared, setup->options);
   for (int i = 0; i < setup->options->control_count; i++)
     if (values->control_model[i].given && !engine_control_acts(engine, prepared, &controls, i))
       log_line(setup->log, LOG_WARNING, "--control %s acts in no step: %s",
@@ -384,8 +331,7 @@ static void check_control_ends(struct engine *engine, struct prepared *prepared,
                    : "its start is not below its end");
 }
 
-/* Logs a warning if style pictures are given and --style-layers selects none of the layers that this model is known to
- * have. */
+/* Logs a warning if style pictures are given and --style-layers selects no layer that this model has. */
 static void check_style_layers(const struct engine *engine, const struct setup *setup) {
   static const char *const words[] = {"all", "style", "composition", "both"};
   int layers = setup->options->values.style_layers[0];
@@ -420,8 +366,8 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
   return engine_fall_back(engine, err) || engine_prepare(engine, shape, prepared, err) ? -1 : 0;
 }
 
-/* Prepares a handle of the largest size for which the device is fast enough. Returns false if that is not larger than
- * the default size, or memory does not suffice; there is no handle then. */
+/* Prepares a handle for pictures larger than setup->longest, with the longest side for which the device is fast enough.
+ * Returns false, without a handle, if that side is not longer, or memory does not suffice. */
 static bool prepare_larger(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                            struct prepared **prepared) {
   struct engine_info device;
@@ -438,8 +384,9 @@ static bool prepare_larger(struct engine *engine, const struct setup *setup, con
   return false;
 }
 
-/* Prepares a handle that takes several frames per run, if that is faster on the device, the request allows it, and
- * memory suffices. Returns false otherwise; there is no handle then, and one frame per run is used. */
+/* Prepares a handle that takes several frames per run, if that is faster on the device, setup->batch allows it, the
+ * user gave no --batch, and memory suffices. Otherwise returns false, without a handle, and one frame per run is
+ * used. */
 static bool prepare_batch(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                           struct prepared **prepared) {
   struct engine_info device;
@@ -457,15 +404,12 @@ static bool prepare_batch(struct engine *engine, const struct setup *setup, cons
   return false;
 }
 
-/* Refuses feedback where no picture of the input is in the start. */
+/* Returns 0; or -1 with err if feedback of the last picture is asked for but has no effect, because at this strength
+ * the network starts from noise alone and not from a picture. */
 static int check_feedback(const struct engine *engine, struct prepared *prepared, const struct setup *setup,
                           struct error *err) {
-  struct engine_info info;
-  struct prepared_info own;
   struct controls controls;
-  engine_get_info(engine, &info);
-  prepared_get_info(prepared, &own);
-  setup_controls(&controls, setup->options, &info, &own);
+  make_controls(&controls, engine, prepared, setup->options);
   if (controls.feedback <= 0 || engine_feeds_back(engine, prepared, &controls))
     return 0;
   return error_set(err, STATUS_USAGE,
@@ -474,7 +418,7 @@ static int check_feedback(const struct engine *engine, struct prepared *prepared
 }
 
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err) {
-  struct setup_params params;
+  struct engine_wish params;
   *engine = NULL;
   if (setup_params(&params, setup, err) || engine_open(engine, &params.engine, err))
     return -1;
@@ -497,20 +441,27 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
   return -1;
 }
 
-void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared) {
-  if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || values->text_to_image))
-    values->strength = 1;
-  if (!parameters_marked(values, PARAMETER_ETA, 0))
-    values->eta = prepared->eta;
-  values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
-  values->steps = prepared->shape.steps;
-  values->canvas = (int)prepared->shape.canvas;
-  values->bank_room = prepared->shape.bank_room;
+int setup_shape(struct engine_shape *shape, const struct setup *setup, struct error *err) {
+  struct engine_wish params;
+  if (setup_params(&params, setup, err))
+    return -1;
+  *shape = params.shape;
+  return 0;
+}
+
+int setup_again(struct engine *engine, struct prepared **prepared, const struct setup *setup, bool makes_do,
+                struct error *err) {
+  struct engine_shape shape;
+  if (setup_shape(&shape, setup, err) || choose_chunks(engine, setup->options, &shape.chunks, err))
+    return -1;
+  if (prepare_batch(engine, setup, &shape, prepared))
+    return 0;
+  return makes_do ? setup_prepare(engine, &shape, prepared, err) : engine_prepare(engine, &shape, prepared, err);
 }
 
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,
                     const struct prepared_info *prepared) {
   struct parameters values = options->values;
-  setup_values(&values, info, prepared);
+  values_follow_engine(&values, info, prepared);
   values_controls(&values, controls);
 }

@@ -6,86 +6,98 @@
 #include <stdatomic.h>
 
 #include "app/control/settings.h"
+#include "app/models/engine_wish.h"
 #include "app/options/options.h"
 #include "app/platform/paths.h"
 #include "app/source/source.h"
 
-/* Initialises a log that writes to standard error, filtered by options->verbose: warnings are written unless -q was
+/* Number of pixels of the longest side of render's pictures without --size; their aspect ratio is the input's. */
+enum { SETUP_LONGEST_SIDE = 512 };
+
+/* Initialises a log that writes to standard error what options->verbose allows; warnings are written unless -q was
  * given. */
 void setup_log(struct log *log, const struct options *options);
 
-/* Fills the source's options from the command line. live: the source is shown as it comes, and frames may be dropped.
- * Returns 0, or -1 with err. */
+/* Fills the source's options from the command line. live: true: the source is for the live window, in which frames may
+ * be dropped. Returns 0, or -1 with err. */
 int setup_source_options(struct source_options *source, const struct options *options, bool live, const struct log *log,
                          struct error *err);
 
-/* Longest wait in ms for a frame of the control source, in commands that must not skip one. */
+/* longest time in ms for which render and bench, which must not skip a frame, wait for a frame of the control source */
 enum { SETUP_PATIENCE_MS = 5000 };
-/* Returns true if frames or ControlNets read the input. With text to image, either only ControlNets read it or nothing
- * does. */
+/* Returns true if the input is needed: by the frames, or by ControlNets that read it. With text to image only
+ * ControlNets may need it. */
 bool setup_needs_input(const struct options *options);
-/* Returns -1 with err if two inputs are the same pipe, which only one of them could read. */
+/* Returns -1 with err if two of the inputs that options name are the same pipe, because only one of them could read it;
+ * else 0. */
 int setup_check_inputs(const struct options *options, struct error *err);
 
-/* What a command asks for: the user's options, and what the command itself decides. */
+/* Describes the engine that a command needs: the user's options, and what the command itself decides. */
 struct setup {
   const struct options *options;
-  const struct source_info *info; /* info of the input, for its aspect ratio; NULL: there is no input */
-  /* Longest side of the picture without --size, with the input's aspect ratio; 0: the model's native size. */
+  const struct source_info *info; /* description of the input, for its aspect ratio; NULL: there is no input */
+  /* longest side of the picture in pixels if --size is not given; the aspect ratio is the input's; 0: the model's usual
+   * size */
   int longest;
-  bool nearest; /* round --size to a valid size instead of refusing it */
-  bool larger;  /* make pictures larger than `longest` if the device is fast enough and has the memory */
-  bool smooth;  /* engine_params.smooth */
-  bool paced;   /* engine_params.paced */
+  /* aspect ratio (width divided by height) with which the output shows the pictures, used in place of the input's, so
+   * that pixels need not be square; 0: the input's aspect ratio, with square pixels */
+  double aspect;
+  bool nearest; /* true: --size is rounded to a size that the model can make; false: any other size is refused */
+  bool larger;  /* true: pictures become larger than `longest` if the device is fast enough and has the memory */
+  /* for engine_params.smooth; true: texts and adapters are prepared in slices between frames, so that no frame is
+   * late */
+  bool smooth;
+  /* for engine_params.paced; true: frames come at the pace of the clock, so nothing of earlier frames is used after a
+   * pause */
+  bool paced;
   enum pixel_format output;
-  int pictures; /* number of pictures that the caller may hold at a time, as in device_options */
-  int batch;    /* number of frames per run at most if --batch is not given; 0: 1 */
+  int pictures; /* largest number of the engine's pictures that the caller refers to at a time, for device_options */
+  int batch;    /* largest number of frames per run if --batch is not given; 0: 1 */
   bool shared;  /* true: a window's OpenGL may read pictures directly in device memory */
-  /* returns true if opening should be given up; called with gives_up_opaque (device_options) */
+  /* for device_options.choices: the kernels and other choices of another engine, which this engine is to adopt; NULL:
+   * it chooses by itself */
+  const char *choices;
+  /* called with gives_up_opaque while the engine is opened (device_options); returns true to abort that; NULL: never */
   bool (*gives_up)(void *opaque);
   void *gives_up_opaque;
   const struct log *log;
 };
 
-/* What a command asks for, as arguments of the engine's functions, with the memory that they point to. */
-struct setup_params {
-  struct engine_params engine; /* its pointers point into the other fields */
-  struct engine_shape shape;
-  const char *adapters[ADAPTERS_MAX];
-  struct engine_control controls[CONTROLS_MAX];
-  char model[PATHS_MAX], vae[PATHS_MAX], unet[PATHS_MAX], config[PATHS_MAX], adapter[ADAPTERS_MAX][PATHS_MAX];
-  char control[CONTROLS_MAX][PATHS_MAX], depth[PATHS_MAX];
-  char ip_adapter[PATHS_MAX], image_encoder[PATHS_MAX];
-  char vocabulary[PATHS_MAX], cache[PATHS_MAX];
-};
-
-/* Finds the files of models by their names, chooses the size, and rounds it to a multiple that the model can make.
- * params points into itself, so it must not be copied or moved. Returns 0, or -1 with err. */
-int setup_params(struct setup_params *params, const struct setup *setup, struct error *err);
+/* Fills params with all that engine_wish_fill sets, with the device, and with the picture size, rounded to one that the
+ * model can make. params points into itself, so it must not be copied or moved. Returns 0, or -1 with err. */
+int setup_params(struct engine_wish *params, const struct setup *setup, struct error *err);
 
 /* Prepares a handle of this shape, which the engine owns. If the GPU has too little memory and the user did not choose
  * the device, the engine is moved to the CPU. Returns 0, or -1 with err. */
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                   struct error *err);
 
-/* Opens the engine, prepares its first handle, and encodes the prompts into the slots 1 to prompt_count and the
- * negative prompt into its slot. The caller closes the engine, which frees the handle. Returns 0, or -1 with err. */
+/* Opens the engine, prepares its first handle (one size, sampler and step count), and logs warnings about options that
+ * have no effect. Sets the strengths of LoRA adapters, encodes the prompts into the engine's slots 1 to prompt_count
+ * (the default prompt into slot 1 if there are none) and the negative prompt into a slot of its own, and reads the
+ * style pictures. The caller closes the engine, which frees the handle. Returns 0, or -1 with err and no engine. */
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err);
 
-/* Stores in values the engine's size and number of steps. Also stores, unless the user has set them: the sampler's eta,
- * and strength 1 if the network reads the input picture itself or there is no input. (Otherwise strength stays 0.5,
- * which keeps the input's shapes.) */
-void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared);
+/* Computes, without an engine, the shape of the handle that setup_engine tries to prepare. Values that the options
+ * leave to model or device are 0. Returns 0, or -1 with err. */
+int setup_shape(struct engine_shape *shape, const struct setup *setup, struct error *err);
+/* Prepares another handle (size, sampler and step count) in an engine that setup_engine has opened, for another input
+ * with otherwise the same options. makes_do: true: if memory is short, a run may get fewer frames, or the engine may
+ * move to the CPU, as in setup_engine; false: the function fails then. Returns 0, or -1 with err. */
+int setup_again(struct engine *engine, struct prepared **prepared, const struct setup *setup, bool makes_do,
+                struct error *err);
 
-/* Fills the controls of a frame from the command line, with the first prompt. */
+/* Fills the controls of a frame (all values that may change between frames) from the command line, with the first
+ * prompt. */
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,
                     const struct prepared_info *prepared);
 
-/* Prints by how many frames and ms a stream batch delays pictures at this rate; prints nothing if it delays none. */
+/* Prints by how many frames and ms a stream batch (frames at different denoising steps in one run) delays the pictures
+ * at this frame rate; prints nothing without a delay. */
 void setup_print_behind(FILE *out, const struct prepared_info *prepared, double fps);
 
-/* Becomes true at the first Ctrl-C, SIGTERM or SIGHUP; the second one ends the program at once. Sources check it while
- * they wait. */
+/* Becomes true at the first Ctrl-C, SIGTERM or SIGHUP, which asks the command to end; the second one ends the program
+ * at once. Sources check it while they wait. */
 extern atomic_bool setup_stop;
 /* Installs the signal handlers; called by main. */
 void setup_signals(void);

@@ -1,0 +1,93 @@
+/* Declares what the files of the command render share: render.c makes the pictures of one input, render_output.c
+ * checks, opens and describes its output, and render_many.c renders several inputs one after the other. */
+#ifndef APP_COMMANDS_RENDER_IMPL_H
+#define APP_COMMANDS_RENDER_IMPL_H
+
+#include "app/options/options.h"
+#include "app/run/cut.h"
+#include "app/run/engines.h"
+#include "app/run/existing.h"
+#include "app/run/output_size.h"
+#include "app/run/pipeline.h"
+#include "app/run/progress.h"
+#include "app/run/resuming.h"
+#include "app/run/shared_choices.h"
+#include "app/sink/alpha.h"
+#include "app/sink/beside.h"
+#include "app/sink/cadence.h"
+
+/* The state that all inputs of one command line share. */
+struct render_shared {
+  struct log log;
+  struct engines engines;
+  struct progress_place place; /* number of the current input, and number of inputs */
+};
+
+struct render {
+  const struct options *options;
+  const struct log *log;
+  struct source_options source_options;
+  struct cut cut; /* which frames of the input are rendered */
+  /* lists the times of frames of the whole render before those that this process renders, for a script; NULL: not
+   * needed */
+  struct cut_walk *walk;
+  double tick; /* unit of frame.pts in seconds */
+  /* time of the last frame for which the script was played, in seconds since the first frame of the whole render; -1:
+   * none yet */
+  double played;
+  char output[CUT_NAME_MAX];
+  const char *container;
+  struct resuming resuming;
+  struct source *source;
+  /* passes on sound and other tracks of an input that can be read only once; NULL: the input can be read again */
+  struct side_feed *feed;
+  struct masking *masking;
+  struct playing *playing; /* the script (--script) that changes values over time; NULL: there is none */
+  struct control_source *control;
+  struct engines *engines;
+  struct shared_choices shared; /* the kernels and the number of frames in a run that all shards of the render use */
+  bool begun;                   /* true: the engines have made a frame of this input */
+  struct controls controls;
+  struct progress progress;
+  struct progress_place *place;
+  long total;               /* number of frames that are rendered or skipped; 0: unknown */
+  struct existing existing; /* finds pictures of the output's sequence that exist already, for --skip-existing */
+  bool is_there;            /* true: the output is a file that exists already, and is left as it is (--skip-existing) */
+  /* text that each picture of a sequence carries, which tells with which settings it was made (job/mark.h) */
+  char *mark;
+  enum pixel_format pixels; /* pixel format of the pictures that the sink gets from the engine */
+  bool replace;             /* true: an existing output may be replaced, because of -y or because the user agreed */
+  struct output_size size;
+  struct beside *beside; /* puts the input's frame beside each picture (--beside); NULL: not requested */
+  /* repeats or leaves out pictures so that OUT has a constant frame rate (--fps), if that was requested */
+  struct cadence cadence;
+  struct alpha *alpha; /* keeps the input's alpha until the pictures are encoded; NULL: the output gets no alpha */
+};
+
+/* --- render_output.c: checks, opens and describes the output --- */
+
+/* Returns the largest number of frames to read from the source: --frames, minus the pictures that an unfinished file of
+ * an earlier attempt contains; 0: no limit. */
+long render_frames(const struct render *render);
+/* Returns true if OUT gets the input's alpha channel. */
+bool render_keeps_alpha(const struct options *options);
+/* Sets the output's name, and checks that it can be written to, before any expensive work. With --skip-existing it also
+ * finds out whether the output exists. Returns 0, or -1 with err. */
+int render_check_output(struct render *render, struct error *err);
+/* Functions that pipeline.h calls as `skips` and `open_sink`; opaque points to the struct render. */
+int render_skips(void *opaque, struct frame *frame, struct error *err);
+int render_open_sink(void *opaque, struct sink **sink, struct error *err);
+/* Prints the last line of a render: number of pictures, speed, and the stage that limited the speed. */
+void render_close_line(const struct render *render, const struct pipeline_result *result);
+
+/* --- render.c: rendering one input --- */
+
+/* Checks options, input and output as far as possible before anything is rendered, without log lines. *replaces becomes
+ * true if the output may be overwritten, for example because the user agreed on the terminal. Returns 0, or -1 with
+ * err. */
+int render_check(const struct options *options, bool *replaces, struct error *err);
+/* Renders one input, unless its output exists and is left as it is (--skip-existing). The engines stay open for the
+ * next input. Returns 0, or -1 with err. */
+int render_input(const struct options *options, struct render_shared *shared, struct error *err);
+
+#endif

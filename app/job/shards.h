@@ -1,0 +1,33 @@
+/* Collects the shards of a render (files that each contain a part of it, with a manifest beside them), and checks that
+ * they can be joined. Functions that return int return 0, or -1 with err. */
+#ifndef APP_JOB_SHARDS_H
+#define APP_JOB_SHARDS_H
+
+#include "app/job/manifest.h"
+#include "unet/base/log.h"
+
+struct shard {
+  char *path;
+  struct job_record record;
+};
+
+/* The shards of one output. Zero-initialise to start; shards_free frees them. */
+struct shards {
+  struct shard *of; /* the shards; shards_check sorts them by their times */
+  int count;
+  char *unfinished; /* path of a shard that is not in `of`, because its file is incomplete; NULL: none */
+};
+
+/* Adds the shard at this path, whose manifest is PATH.json. path may also be the manifest's path. A shard that was
+ * added before is not added again; the first shard that is not complete yet is stored in `unfinished`, others are
+ * ignored. Fails if file or manifest is missing, or if the manifest states another size or hash of the file. */
+int shards_add(struct shards *shards, const char *path, struct error *err);
+/* Adds all shards in the folder of the output that have the names which --shard gives them (OUT.shard-...). */
+int shards_find(struct shards *shards, const char *output, struct error *err);
+/* Sorts the shards by time, and checks that they belong to the same job and together make up all of it. err says in
+ * which point two jobs differ, or which part is missing. A warning is logged if pictures of shards may differ by
+ * rounding. At least one shard, complete or not, must have been added before. */
+int shards_check(struct shards *shards, const struct log *log, struct error *err);
+void shards_free(struct shards *shards);
+
+#endif

@@ -1,0 +1,432 @@
+#include "app/run/cut.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/sink/part.h"
+#include "app/sink/target.h"
+#include "app/source/frame_places.h"
+#include "app/source/picture_files.h"
+#include "app/source/protocols.h"
+#include "unet/base/address.h"
+
+/* Least value, in seconds, to which source_options.start is set. A start of 0 leaves the input's time stamps as they
+ * are; with any start greater than 0, the first frame that is read gets time 0 in the output. */
+static const double least_start = 1e-9;
+
+/* An interval of the input's time, in units of frame.pts, whose ends lie between two frames. begins: false: it begins
+ * where the input does, and `begin` is unused; open: true: it ends where the input does, and `end` is unused. */
+struct interval {
+  bool begins, open;
+  int64_t begin, end;
+};
+
+struct cutting {
+  const struct options *options;
+  struct source_options *source;
+  struct frame_places *places;
+};
+
+/* Returns the length of an interval, which must have an end, in seconds. */
+static double length_of(const struct cutting *c, const struct interval *interval) {
+  int64_t num, den, begin = interval->begins ? interval->begin : frame_places_origin(c->places, 0);
+  frame_places_tick(c->places, &num, &den);
+  return (double)(interval->end - begin) * (double)num / (double)den;
+}
+
+static double seconds_of(const struct cutting *c, int64_t time) {
+  return frame_places_to_start(c->places, time);
+}
+
+/* Rounds a time that the user gave, in seconds as in --start, to the time of the nearest frame, and stores it in *time.
+ * If the time lies inside a frame that is shown for longer than usual, it is stored without rounding. Returns 1; 0 if
+ * the end of the last frame is nearest, which is then in *time; or -1 with err. */
+static int round_time(const struct cutting *c, double wanted, int64_t *time, struct error *err) {
+  int64_t exact = frame_places_from_start(c->places, wanted);
+  int got = frame_places_nearest(c->places, exact, time, err);
+  bool stands = got >= 0 && (got || exact < *time) && 2 * llabs(*time - exact) > frame_places_step(c->places);
+  if (stands) {
+    *time = exact;
+    return 1;
+  }
+  return got;
+}
+
+bool cut_asks_for_shard(const struct options *options) {
+  return options->shard.count || options->shard.range.given;
+}
+
+static bool differ(double one, double other) {
+  return fabs(one - other) > 1.5e-6;
+}
+
+/* --- which frames of the input the whole render (the job) has --- */
+
+static int no_frame(const struct cutting *c, const char *option, long number, struct error *err) {
+  return error_set(err, STATUS_INPUT, "--%s %ld: %s ends before that %s", option, number,
+                   address_shown(c->options->input).text,
+                   frame_places_is_sequence(c->places) ? "number" : "frame (the first is number 0)");
+}
+
+/* Stores the time interval of the frames that a range of frame numbers names. option: the option's name, for messages.
+ * Returns 0, or -1 with err. */
+static int find_range(const struct cutting *c, const char *option, const struct option_range *range,
+                      struct interval *found, struct error *err) {
+  *found = (struct interval){.begins = true, .open = true};
+  int got = frame_places_number(c->places, range->first, &found->begin, err);
+  if (got <= 0)
+    return got < 0 ? -1 : no_frame(c, option, range->first, err);
+  if (range->last < 0)
+    return 0;
+  got = frame_places_number(c->places, range->last + 1, &found->end, err);
+  found->open = got <= 0;
+  return got < 0 ? -1 : 0;
+}
+
+/* Stores the time interval that --start and --duration select. Returns 0, or -1 with err. */
+static int find_times(const struct cutting *c, struct interval *found, struct error *err) {
+  const struct options *options = c->options;
+  *found = (struct interval){.open = true};
+  if (options->start > 0) {
+    int got = round_time(c, options->start, &found->begin, err);
+    if (got < 0)
+      return -1;
+    found->begins = got > 0;
+    if (!got) /* no error here: opening the source will report that the input has no frames after this time */
+      return 0;
+    if (differ(seconds_of(c, found->begin), options->start))
+      log_line(c->source->log, LOG_WARNING, "the render begins at %.6f s, with the frame nearest to --start %.6f",
+               seconds_of(c, found->begin), options->start);
+  }
+  if (options->duration > 0) {
+    int got = round_time(c, options->start + options->duration, &found->end, err);
+    if (got < 0)
+      return -1;
+    found->open = !got;
+    double lasts = length_of(c, found);
+    if (got && differ(lasts, options->duration))
+      log_line(c->source->log, LOG_WARNING, "the render lasts %.6f s, to the end of a frame, in place of %.6f s", lasts,
+               options->duration);
+  }
+  if (!found->open && found->begins && found->end <= found->begin)
+    return error_set(err, STATUS_USAGE, "--duration %g: no frame begins in that time", options->duration);
+  return 0;
+}
+
+static void cut_short(struct interval *interval, int64_t end) {
+  if (interval->open || end < interval->end)
+    interval->end = end;
+  interval->open = false;
+}
+
+/* Stores the job's interval (the whole render's part of the input's time), and the time of the job's first frame.
+ * Returns -1 with err after an error; 0 and 1 both mean success. */
+static int find_job(const struct cutting *c, struct interval *job, int64_t *first, struct error *err) {
+  const struct options *options = c->options;
+  if (options->range.given ? find_range(c, "range", &options->range, job, err) : find_times(c, job, err))
+    return -1;
+  int got = frame_places_after(c->places, job->begins ? job->begin : INT64_MIN, 0, first, err);
+  if (got <= 0)
+    return got; /* A job without a frame is no error here, because opening the source will report it. */
+  int64_t end;
+  got = options->frames ? frame_places_after(c->places, *first, options->frames, &end, err) : 0;
+  if (got > 0)
+    cut_short(job, end);
+  return got;
+}
+
+/* --- which of the job's frames this process renders (--shard) --- */
+
+/* Stores the time at which part number `index` (from 0) of `count` equal parts of the job begins. first, end: times of
+ * the job's first frame and of its end. The border is the frame nearest to the fraction index / count of the job's time
+ * or, for a picture sequence, of its number of pictures. Returns 0, or -1 with err. */
+static int find_border(const struct cutting *c, long index, int64_t first, int64_t end, int64_t *border,
+                       struct error *err) {
+  long count = c->options->shard.count;
+  int64_t place;
+  if (!frame_places_is_sequence(c->places)) {
+    int64_t wanted = first + (int64_t)((double)(end - first) * (double)index / (double)count);
+    int got = frame_places_nearest(c->places, wanted, border, err);
+    if (got == 0)
+      *border = end;
+    return got < 0 ? -1 : 0;
+  }
+  long pictures = 0;
+  while (frame_places_after(c->places, first, pictures, &place, err) > 0 && place < end)
+    pictures++;
+  if (frame_places_after(c->places, first, pictures * index / count, border, err) <= 0)
+    *border = end;
+  return 0;
+}
+
+static int find_share(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
+                      struct error *err) {
+  const struct option_shard *shard = &c->options->shard;
+  double length = frame_places_length(c->places);
+  int64_t end = job->open ? frame_places_from_start(c->places, length) : job->end;
+  if (job->open && length <= 0)
+    return error_set(err, STATUS_INPUT, "--shard %ld/%ld: how long %s is it does not say; give --shard A-B",
+                     shard->index, shard->count, address_shown(c->options->input).text);
+  *part = *job;
+  part->begins = true;
+  part->begin = first;
+  part->open = job->open && shard->index == shard->count;
+  if (shard->index > 1 && find_border(c, shard->index - 1, first, end, &part->begin, err))
+    return -1;
+  if (shard->index < shard->count && find_border(c, shard->index, first, end, &part->end, err))
+    return -1;
+  if (part->open || part->begin < part->end)
+    return 0;
+  return error_set(err, STATUS_USAGE, "--shard %ld/%ld: no frame is in it; give fewer shards", shard->index,
+                   shard->count);
+}
+
+/* Stores the time interval of the part of the job that --shard selects. Returns 0, or -1 with err, also if no frame is
+ * in that part. */
+static int find_shard(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
+                      struct error *err) {
+  const struct option_range *range = &c->options->shard.range;
+  if (c->options->shard.count)
+    return find_share(c, job, first, part, err);
+  if (find_range(c, "shard", range, part, err))
+    return -1;
+  if (part->begin < first)
+    part->begin = first;
+  if (!job->open)
+    cut_short(part, job->end);
+  if (part->open || part->begin < part->end)
+    return 0;
+  return error_set(err, STATUS_USAGE, "--shard %ld-%ld: no frame of the job is in it", range->first, range->last);
+}
+
+/* --- options with which the source gives only the chosen frames --- */
+
+static void settle(const struct cutting *c, const struct interval *interval, double *start, double *duration) {
+  int64_t num, den;
+  frame_places_tick(c->places, &num, &den);
+  if (interval->begins)
+    *start = fmax(frame_places_to_start(c->places, interval->begin), least_start);
+  double origin = (double)frame_places_origin(c->places, *start);
+  *duration = interval->open ? 0 : ((double)interval->end - origin) * (double)num / (double)den;
+}
+
+/* Sets the source's start and duration to those of the part that this process renders. Computes what must be added to
+ * the source's times to get times within the whole job. */
+static void place(struct cut *cut, const struct cutting *c, const struct interval *part) {
+  settle(c, part, &c->source->start, &c->source->duration);
+  frame_places_tick(c->places, &cut->tick_num, &cut->tick_den);
+  double tick = (double)cut->tick_num / (double)cut->tick_den;
+  int64_t origin = frame_places_origin(c->places, cut->job_start);
+  int64_t begin = frame_places_origin(c->places, c->source->start);
+  cut->shift = begin - cut->first;
+  cut->output_shift = begin - origin;
+  cut->output_first = cut->first - origin;
+  cut->job_first = (double)(cut->first - origin) * tick;
+  cut->later = (double)(begin - origin) * tick;
+}
+
+static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
+  struct interval job, part;
+  const struct options *options = c->options;
+  bool is_shard = cut_asks_for_shard(options);
+  if (options->range.step > 1 && !frame_places_is_sequence(c->places))
+    return error_set(err, STATUS_USAGE, "--range: only of a picture sequence every %ldth can be taken",
+                     options->range.step);
+  if (find_job(c, &job, &cut->first, err) < 0)
+    return -1;
+  part = job;
+  if (is_shard && find_shard(c, &job, cut->first, &part, err))
+    return -1;
+  cut->known = true;
+  cut->is_shard = is_shard;
+  cut->begins_later = is_shard && part.begin > cut->first;
+  cut->begin = part.begins ? part.begin : cut->first;
+  cut->end = part.end;
+  cut->open = part.open;
+  cut->job_ends = !job.open;
+  cut->job_end = job.end;
+  settle(c, &job, &cut->job_start, &cut->job_duration);
+  place(cut, c, &part);
+  c->source->step = options->range.step > 1 ? options->range.step : 0;
+  c->source->step_from = options->range.first;
+  return 0;
+}
+
+static int check(const struct options *options, struct error *err) {
+  if (options->range.given && (options->start > 0 || options->duration > 0))
+    return error_set(err, STATUS_USAGE, "--range: it says where to begin and to end, as --start and --duration do");
+  return 0;
+}
+
+int cut_choose(struct cut *cut, const struct options *options, struct source_options *source, struct error *err) {
+  struct cutting c = {options, source, NULL};
+  const char *option = options->range.given ? "range" : cut_asks_for_shard(options) ? "shard" : NULL;
+  *cut = (struct cut){.job_start = source->start, .job_duration = source->duration, .open = source->duration <= 0};
+  if (check(options, err))
+    return -1;
+  if (!option && options->start <= 0 && options->duration <= 0)
+    return 0;
+  /* Without --range and --shard, times are rounded to frames only if the input is a file, where that is cheap: a stream
+   * would have to be read at its own pace. */
+  if (!option && !protocols_is_file(options->input))
+    return 0;
+  if (!frame_places_knows(options->input, source))
+    return option ? error_set(err, STATUS_USAGE, "--%s: %s cannot be read twice, as finding its frames needs", option,
+                              address_shown(options->input).text)
+                  : 0;
+  if (frame_places_open(&c.places, options->input, source, err))
+    return -1;
+  int status = choose(cut, &c, err);
+  frame_places_close(&c.places);
+  return status;
+}
+
+double cut_clock(struct cut *cut, double seconds, double tick) {
+  int64_t pts = tick > 0 ? llrint(seconds / tick) : 0;
+  if (!cut->known)
+    cut->shift = -pts;
+  cut->known = true;
+  return (double)(pts + cut->shift) * tick;
+}
+
+/* --- name of the output file of one shard --- */
+
+int cut_name(char name[CUT_NAME_MAX], const char **container, const struct options *options, struct error *err) {
+  const struct option_shard *shard = &options->shard;
+  const char *spec = options->output;
+  struct target target;
+  *container = options->output_format;
+  bool fits = (size_t)snprintf(name, CUT_NAME_MAX, "%s", spec) < CUT_NAME_MAX;
+  if (fits && (!cut_asks_for_shard(options) || !strncmp(spec, "hash:", 5) || !strcmp(spec, "null:")))
+    return 0;
+  if (target_choose(&target, spec, options->output_format, err))
+    return -1;
+  if (fits && !part_is_for(&target))
+    return 0;
+  *container = target.container->name;
+  if (shard->count)
+    fits = snprintf(name, CUT_NAME_MAX, "%s.shard-%ld-of-%ld", spec, shard->index, shard->count) < CUT_NAME_MAX;
+  else
+    fits = snprintf(name, CUT_NAME_MAX, "%s.shard-%ld-%ld", spec, shard->range.first, shard->range.last) < CUT_NAME_MAX;
+  return fits ? 0 : error_set(err, STATUS_OUTPUT, "%.80s...: the name is too long", spec);
+}
+
+/* --- a list of the times of the job's frames, for what depends on frames before this process's part --- */
+
+struct cut_walk {
+  struct frame_places *places;
+  struct source_options source;
+  const struct cut *cut;
+  int64_t next; /* time of the next frame; valid if `any` */
+  bool any;     /* true: `next` is the time of a frame; false: the list has ended */
+  double tick;
+};
+
+/* Sets walk->next to the time of the job's next frame at or after the time `from`; sets walk->any to false if there is
+ * none. Returns 0, or -1 with err. */
+static int walk_on(struct cut_walk *walk, int64_t from, struct error *err) {
+  int got = frame_places_at(walk->places, from, &walk->next, err);
+  while (got > 0 && !frame_places_are_wanted(walk->places, &walk->source, walk->next))
+    got = frame_places_at(walk->places, walk->next + 1, &walk->next, err);
+  walk->any = got > 0;
+  return got < 0 ? -1 : 0;
+}
+
+int cut_walk_begin(struct cut_walk **out, const struct cut *cut, const struct options *options,
+                   const struct source_options *source, struct error *err) {
+  struct cut_walk *walk = *out = calloc(1, sizeof *walk);
+  if (!walk)
+    return error_set(err, STATUS_FAILED, "no memory to find the frames of %s", options->input);
+  walk->cut = cut;
+  walk->source = *source;
+  walk->tick = (double)cut->tick_num / (double)cut->tick_den;
+  int status = frame_places_open(&walk->places, options->input, source, err);
+  int64_t first;
+  if (!status)
+    status = frame_places_after(walk->places, cut->first, 0, &first, err) < 0;
+  walk->next = cut->first;
+  walk->any = true;
+  if (status)
+    cut_walk_end(out);
+  return status ? -1 : 0;
+}
+
+int cut_walk_next(struct cut_walk *walk, double seconds, double *time, struct error *err) {
+  *time = (double)(walk->next - walk->cut->first) * walk->tick;
+  if (!walk->any || *time >= seconds)
+    return 0;
+  return walk_on(walk, walk->next + 1, err) ? -1 : 1;
+}
+
+void cut_walk_end(struct cut_walk **pointer) {
+  struct cut_walk *walk = *pointer;
+  *pointer = NULL;
+  if (!walk)
+    return;
+  frame_places_close(&walk->places);
+  free(walk);
+}
+
+/* Sets the first frame and the zero of the clock of a job that is the whole input, for which cut_choose has not
+ * searched the input's frames. Returns 1, 0 if there is no frame, or -1 with err. */
+static int know(struct cut *cut, const struct cutting *c, struct error *err) {
+  if (cut->known)
+    return 1;
+  cut->known = true;
+  int got = frame_places_after(c->places, INT64_MIN, 0, &cut->first, err);
+  cut->begin = cut->first;
+  cut->shift = frame_places_origin(c->places, cut->job_start) - cut->first;
+  return got;
+}
+
+static int go_on(struct cut *cut, const struct cutting *c, int64_t after, struct error *err) {
+  struct interval part = {.begins = true, .open = cut->open, .end = cut->end};
+  int64_t origin = frame_places_origin(c->places, cut->job_start);
+  int got = know(cut, c, err);
+  if (got > 0)
+    got = frame_places_after(c->places, origin + after + 1, 0, &part.begin, err);
+  if (got <= 0 || (!part.open && part.begin >= part.end))
+    return got < 0 ? -1 : 0;
+  cut->begins_later = true;
+  cut->begin = part.begin;
+  place(cut, c, &part);
+  return 1;
+}
+
+int cut_go_on(struct cut *cut, const struct options *options, struct source_options *source, int64_t after,
+              struct error *err) {
+  struct cutting c = {options, source, NULL};
+  if (!frame_places_knows(options->input, source))
+    return error_set(err, STATUS_USAGE, "--resume: %s cannot be read twice, as finding its frames needs",
+                     address_shown(options->input).text);
+  if (frame_places_open(&c.places, options->input, source, err))
+    return -1;
+  int got = go_on(cut, &c, after, err);
+  frame_places_close(&c.places);
+  return got;
+}
+
+struct job_time cut_job_end(const struct cut *cut) {
+  return cut->job_ends ? (struct job_time){(cut->job_end - cut->first) * cut->tick_num, cut->tick_den}
+                       : (struct job_time){0, 0};
+}
+
+void cut_describe(const struct cut *cut, const struct options *options, struct job_part *part) {
+  const struct option_shard *shard = &options->shard;
+  *part = (struct job_part){.index = 1, .count = 1, .begin = {0, 1}, .end = {0, 1}, .open = true};
+  if (!cut->is_shard)
+    return;
+  if (shard->range.given) {
+    part->numbered = true;
+    part->first = shard->range.first;
+    part->last = shard->range.last;
+  }
+  part->index = shard->count ? (int)shard->index : 1;
+  part->count = shard->count ? (int)shard->count : 1;
+  part->begin = (struct job_time){(cut->begin - cut->first) * cut->tick_num, cut->tick_den};
+  part->open = cut->open;
+  if (!cut->open)
+    part->end = (struct job_time){(cut->end - cut->first) * cut->tick_num, cut->tick_den};
+}

@@ -1,0 +1,84 @@
+/* Chooses which frames of the input a render makes. A job is the whole render: the whole input, or what --start,
+ * --duration, --range and --frames select of it. A part is what this process renders of the job: all of it or, with
+ * --shard, a piece. Job and part begin and end between two frames: a time that a user names is rounded to the nearest
+ * frame, for beginnings and ends alike, so that adjoining parts lose no frame and share none.
+ * Times are in units of the source's frame.pts, and count from the input's own time 0, except where a comment says "on
+ * the job's clock", which is 0 at the job's first frame. */
+#ifndef APP_RUN_CUT_H
+#define APP_RUN_CUT_H
+
+#include "app/job/job.h"
+#include "app/options/options.h"
+#include "app/source/source.h"
+
+struct cut {
+  /* first: time of the job's first frame, which is time 0 of the job's clock. shift: what must be added to frame.pts of
+   * the part's source to get the time on the job's clock. known: true if first and shift have values. If it is false,
+   * the job is the whole input, or the input can be read only once; time 0 of the job's clock is then the first frame
+   * that is read. */
+  bool known;
+  int64_t first, shift;
+  bool is_shard;     /* true: with --shard, only a part of the job is rendered; false: the whole job */
+  bool begins_later; /* true: the whole render (the job) has frames before the part's first frame */
+  /* source_options.start and duration, in seconds, with which a source would give the whole job */
+  double job_start, job_duration;
+  /* job_first: seconds from job_start to the job's first frame; later: seconds from job_start to the part's first
+   * frame */
+  double job_first, later;
+  /* The part has the frames with begin <= time < end. open: true: `end` is unused, and the part ends with the input. */
+  int64_t begin, end;
+  bool open;
+  /* true: the job ends at job_end, before the input ends; false: it ends with the input, and job_end is unused */
+  bool job_ends;
+  int64_t job_end;
+  int64_t tick_num, tick_den; /* unit of frame.pts, in seconds, as a fraction; valid if `known` */
+  /* what must be added to frame.pts of the part's source to get the frame's time stamp in the output of the whole
+   * job */
+  int64_t output_shift;
+  int64_t output_first; /* time stamp of the job's first frame in the output of the whole job, in units of frame.pts */
+};
+
+/* Returns true if the options ask for only a part of the job (--shard). */
+bool cut_asks_for_shard(const struct options *options);
+
+/* Computes which frames the job (the whole render) and the part (what this process renders of it) have. Changes the
+ * options in `source` (start, duration, and which pictures of a sequence are left out) so that a source opened with
+ * them gives the part's frames. Logs a warning if a time had to be rounded. Returns 0, or -1 with err. */
+int cut_choose(struct cut *cut, const struct options *options, struct source_options *source, struct error *err);
+
+/* Returns the time on the job's clock, in seconds, of a frame whose time in the part's source is `seconds`. tick: unit
+ * of frame.pts in seconds. A frame gets exactly the same time in every part that contains it. If cut->known is false,
+ * the frame of the first call counts as the job's first one. */
+double cut_clock(struct cut *cut, double seconds, double tick);
+
+enum { CUT_NAME_MAX = 4096 };
+/* Stores the name of the output, and in *container the value for sink_options.container. The file of a shard is named
+ * OUT.shard-I-of-N or OUT.shard-A-B. The name stays OUT without --shard, and also if OUT is no single file: a picture
+ * sequence, a stream, a device, hash: or null:. Returns 0, or -1 with err. */
+int cut_name(char name[CUT_NAME_MAX], const char **container, const struct options *options, struct error *err);
+
+/* Lists the times of the job's frames one after the other. It is needed for values that depend on all frames before the
+ * part that is rendered. */
+struct cut_walk;
+/* Starts a list of frame times before the job's first frame. source: the options that cut_choose has changed. Returns
+ * 0, or -1 with err; the caller ends it with cut_walk_end. */
+int cut_walk_begin(struct cut_walk **walk, const struct cut *cut, const struct options *options,
+                   const struct source_options *source, struct error *err);
+/* Stores the time of the next frame, in seconds on the job's clock. Returns 1; 0 if no frame is left that is earlier
+ * than `seconds`; or -1 with err. */
+int cut_walk_next(struct cut_walk *walk, double seconds, double *time, struct error *err);
+void cut_walk_end(struct cut_walk **walk); /* ends the list; *walk becomes NULL; does nothing if it is NULL */
+/* Fills *part with the manifest's description of the part that is rendered, with times on the job's clock. options: the
+ * same as for cut_choose. */
+void cut_describe(const struct cut *cut, const struct options *options, struct job_part *part);
+/* Returns the time at which the job ends, on the job's clock; den is 0 if the job ends with the input or its end is
+ * unknown. */
+struct job_time cut_job_end(const struct cut *cut);
+
+/* Shortens the part by the frames that an unfinished output contains already: those up to the time stamp `after` of the
+ * output, in units of frame.pts. source: the options that cut_choose has changed; this function changes them again.
+ * Returns 1, 0 if no frame is left, or -1 with err. */
+int cut_go_on(struct cut *cut, const struct options *options, struct source_options *source, int64_t after,
+              struct error *err);
+
+#endif

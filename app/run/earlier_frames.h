@@ -1,0 +1,24 @@
+/* Lists the options of render with which a picture depends not only on its own frame but also on earlier frames. */
+#ifndef APP_RUN_EARLIER_FRAMES_H
+#define APP_RUN_EARLIER_FRAMES_H
+
+#include "app/options/options.h"
+
+/* Consequences of an option that makes pictures depend on earlier frames, as bits. EARLIER_ONE: the engine must make
+ * pictures one at a time, because each picture needs the one before it. EARLIER_LOST: if only a part of the clip is
+ * rendered, running engine_follow on the frames before it, which computes only their motion, does not suffice to get
+ * the same pictures as in a render of the whole clip. */
+enum { EARLIER_ONE = 1, EARLIER_LOST = 2 };
+
+struct earlier_option {
+  const char *name; /* the option as messages name it: "--noise carried" */
+  const char *why;  /* a clause for messages that says how a picture depends on the frames before it */
+  unsigned follows; /* consequences of the option: bits EARLIER_ONE and EARLIER_LOST */
+  bool (*is_given)(const struct options *options);
+};
+
+/* Returns the first option that makes pictures depend on earlier frames, was given by the user, and has all
+ * consequences in `follows` (bits EARLIER_...; 0: any option); NULL: there is none. */
+const struct earlier_option *earlier_option_given(const struct options *options, unsigned follows);
+
+#endif

@@ -1,0 +1,49 @@
+/* Finds out what a render need not make again, because it exists already (--skip-existing): the output file, or
+ * pictures of a sequence. */
+#ifndef APP_RUN_EXISTING_H
+#define APP_RUN_EXISTING_H
+
+#include <stdatomic.h>
+
+#include "app/options/options.h"
+#include "app/source/source.h"
+
+/* The search for existing pictures of an output that is a sequence. Zero-initialise to start. One thread at a time uses
+ * it. */
+struct existing {
+  /* path of the output's pictures, with %d for their number; NULL: --skip-existing was not given */
+  const char *pattern;
+  int width, height; /* size in pixels that the pictures must have */
+  /* text that existing pictures must carry, which tells with which settings they were made (mark.h) */
+  const char *mark;
+  /* true: an existing picture with another size or other settings is made again; false: it ends the render with an
+   * error */
+  bool replaces;
+  const atomic_bool *stop;
+  const struct log *log;
+  /* number of the last picture that existing_look has searched, if the input's frames have no numbers; the next frame
+   * gets this number plus 1 */
+  int next;
+  long count;  /* number of existing pictures that are complete, and are not made again */
+  long broken; /* number of picture files that exist but are cut off; they are made again */
+};
+
+/* Checks that --skip-existing can be used with this output: it must be a file or a sequence of pictures. container:
+ * name of an FFmpeg muxer or a file extension; NULL: it follows from the output's name. Returns 0, or -1 with err. */
+int existing_check(const char *output, const char *container, struct error *err);
+/* Returns true if the output is a sequence of pictures, one file each. container: as for existing_check. */
+bool existing_is_sequence(const char *output, const char *container);
+/* Tests whether an output that is one file exists already. Opening the file and reading its first picture suffices as
+ * proof, because a file gets its name only when it is complete. Its pictures must have the size that options name, and
+ * its manifest, if it has one, must describe the same job. Returns 1; 0 if there is no such file, or if it differs and
+ * may be overwritten (-y); or -1 with err, which says what differs. */
+int existing_file(const char *output, const struct options *options, const struct log *log, struct error *err);
+/* Tests whether the picture of this frame exists, and counts it in existing->count or, if it is incomplete,
+ * existing->broken. Called for each frame in order; a frame without a number gets the one that the sink would give it.
+ * Returns 1 if the picture is complete and has the right size and settings; 0 if it has to be made; or -1 with err,
+ * which says what differs. */
+int existing_look(struct existing *existing, struct frame *frame, struct error *err);
+/* Logs how many pictures were skipped, and how many incomplete ones were made again. */
+void existing_tell(const struct existing *existing);
+
+#endif

@@ -1,0 +1,34 @@
+/* Lets all shards of a render (--shard; each is rendered by a process of its own) use the same number of frames in a
+ * run and the same kernels; otherwise their pictures would differ by rounding. The first shard whose engine has chosen
+ * writes both to OUT.shards.json, beside the shards' files, and the others adopt them. The file has the format of a
+ * manifest's first line (app/job/manifest.h). */
+#ifndef APP_RUN_SHARED_CHOICES_H
+#define APP_RUN_SHARED_CHOICES_H
+
+#include <limits.h>
+
+#include "app/job/manifest.h"
+#include "app/options/options.h"
+
+/* The choices (kernels, frames in a run) of other shards, as far as this process knows them. Zero-initialise to
+ * start. */
+struct shared_choices {
+  char path[PATH_MAX]; /* path of the .shards.json file; "": nothing is shared */
+  /* true: another shard has written its choices already; record.job contains them, and its number of frames in a run */
+  bool found;
+  struct job_record record;
+};
+
+/* Looks for the file in which another shard of the same render has written its choices. sequence: the output is a
+ * picture sequence, and the file is beside its folder. A file that a render with other options left is deleted. Returns
+ * 0, or -1 with err. */
+int shared_choices_find(struct shared_choices *shared, const struct options *options, bool sequence,
+                        const struct log *log, struct error *err);
+/* Writes the choices of this shard's engine to the file, unless another shard has written its own first: then `found`
+ * becomes true, and the caller must open the engine again with those choices if it was opened without them. If the file
+ * cannot be written, a line is logged, and the shard continues with its own choices. Returns 0, or -1 with err. */
+int shared_choices_offer(struct shared_choices *shared, const struct options *options, const struct engine *engine,
+                         const struct prepared *prepared, const struct log *log, struct error *err);
+void shared_choices_free(struct shared_choices *shared);
+
+#endif
