@@ -11,8 +11,9 @@ static double level(const struct cover *cover, const struct cover_slide *slide, 
   return slide->from + (slide->to - slide->from) * progress(cover, slide, now_ns);
 }
 
-/* Starts a fade from the present level to another one. A fade from 0 to 1 takes fade_s seconds; a shorter one takes the
- * same fraction of that time, so that the level always changes at the same speed. */
+/* Starts a fade of one opacity from its present level to the level `to`. A fade from 0 to 1 takes fade_s seconds; a
+ * fade over a part of that range takes the same part of the time, so that the opacity always changes at the same
+ * speed. */
 static void slide_to(struct cover *cover, struct cover_slide *slide, double to, int64_t now_ns) {
   if (slide->to != to)
     *slide = (struct cover_slide){level(cover, slide, now_ns), to, now_ns};
@@ -22,9 +23,15 @@ void cover_follow(struct cover *cover, const struct parameters *values, bool ins
   slide_to(cover, &cover->bypass, values->bypass || instead, now_ns);
   slide_to(cover, &cover->blackout, values->blackout, now_ns);
   slide_to(cover, &cover->held, values->freeze, now_ns);
-  if (values->freeze) /* a freeze begins without a fade: the held picture is the one that is on the screen already */
+  if (values->freeze) /* a freeze begins without a fade, because the picture that is frozen is on the screen already */
     cover->held.from = 1;
   cover->fade_s = values->fade;
+}
+
+void cover_jump(struct cover *cover) {
+  cover->bypass.from = cover->bypass.to;
+  cover->blackout.from = cover->blackout.to;
+  cover->held.from = cover->held.to;
 }
 
 bool cover_levels(const struct cover *cover, int64_t now_ns, struct cover_levels *levels) {

@@ -1,14 +1,14 @@
-/* The cover is what is drawn over the engine's picture: the source (parameter bypass), black (blackout), or a picture
- * that is held (freeze). Each of them fades in and out. The window draws the cover without the engine, so that it works
- * even if the engine hangs. A struct cover is a plain value. */
+/* The cover is what is drawn over the engine's picture: the source (parameter bypass), black (parameter blackout), or
+ * an earlier picture that stays on screen (parameter freeze). Each of them fades in and out. The window draws the cover
+ * without the engine, so that covering works even if the engine hangs. A struct cover is a plain value. */
 #ifndef APP_CONTROL_COVER_H
 #define APP_CONTROL_COVER_H
 
 #include "app/control/parameters.h"
 
-/* Opacities from 0 to 1, applied in this order: the newest picture is mixed with the held picture by `held`, the
- * result with the source by `bypass`, and that result with black by `blackout`. All 0: the newest picture is shown
- * unchanged. */
+/* Opacities from 0 to 1, in the order in which they are applied: the frozen picture is drawn over the newest picture
+ * with opacity `held`, the source over the result with `bypass`, and black over that with `blackout`. All 0: the newest
+ * picture is shown unchanged. */
 struct cover_levels {
   float held, bypass, blackout;
 };
@@ -18,17 +18,21 @@ struct cover_slide {
   int64_t since_ns;
 };
 
-/* Initialise with zeros: nothing covers the picture. */
+/* What is drawn over the picture (source, black, frozen picture), with its fades. Initialise with zeros: nothing covers
+ * the picture. */
 struct cover {
   struct cover_slide bypass, blackout, held;
-  double fade_s; /* duration of a fade from 0 to 1, in seconds; cover_follow copies it from the parameter fade */
+  double fade_s; /* seconds of a fade from 0 to 1; cover_follow copies it from the parameter fade */
 };
 
-/* Starts fades at time now_ns (of platform_now_ns) where bypass, blackout or freeze differs from the level that its
- * last fade leads to. instead: the source is shown as with bypass, although the parameter is off. */
+/* Compares the parameters bypass, blackout and freeze with the levels to which their last fades lead, and starts a fade
+ * at time now_ns (of platform_now_ns) for each that differs. instead: true: the source is shown in place of the picture
+ * even if bypass is off, for example because the engine has failed. */
 void cover_follow(struct cover *cover, const struct parameters *values, bool instead, int64_t now_ns);
-/* Computes the opacities (levels) of bypass, blackout and the held picture at time now_ns. Returns true if any of them
- * is still changing. */
+/* Ends all fades: each opacity gets the value to which its fade leads. */
+void cover_jump(struct cover *cover);
+/* Computes the opacities (levels) of the source, of black and of the frozen picture at time now_ns. Returns true if any
+ * opacity is still changing. */
 bool cover_levels(const struct cover *cover, int64_t now_ns, struct cover_levels *levels);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <libswscale/swscale.h>
 
+#include "app/source/convert.h"
+
 struct covered covered_hold(const struct covered *covered) {
   struct covered own = *covered;
   own.picture = frame_hold(&covered->picture);
@@ -26,23 +28,20 @@ void cover_pixels_free(struct cover_pixels *cover_pixels) {
   cover_pixels->scaler = NULL;
 }
 
+/* Returns FFmpeg's pixel format of the source. Its alpha is not shown. */
 static enum AVPixelFormat ffmpeg_format(enum pixel_format format) {
-  static const enum AVPixelFormat formats[PIXEL_FORMATS] = {
-      [PIXEL_NV12] = AV_PIX_FMT_NV12,    [PIXEL_P010] = AV_PIX_FMT_P010LE, [PIXEL_YUV420P] = AV_PIX_FMT_YUV420P,
-      [PIXEL_YUYV] = AV_PIX_FMT_YUYV422, [PIXEL_BGRA] = AV_PIX_FMT_BGR0,   [PIXEL_RGBA] = AV_PIX_FMT_RGB0};
-  return formats[format];
+  return format == PIXEL_BGRA ? AV_PIX_FMT_BGR0 : format == PIXEL_RGBA ? AV_PIX_FMT_RGB0 : convert_to_ffmpeg(format);
 }
 
 /* Returns the YUV matrix for sws_setColorspaceDetails. FFmpeg converts between RGB formats by way of YUV; both
  * conversions must use the same matrix, or the colours would change. */
-static int matrix_of(const struct frame *frame) {
-  if (frame->format == PIXEL_BGRA || frame->format == PIXEL_RGBA)
-    return SWS_CS_ITU709;
-  return frame->matrix == MATRIX_BT601 ? SWS_CS_ITU601 : frame->matrix == MATRIX_BT2020 ? SWS_CS_BT2020 : SWS_CS_ITU709;
+static const int *matrix_of(const struct frame *frame) {
+  bool rgb = frame->format == PIXEL_BGRA || frame->format == PIXEL_RGBA;
+  return convert_matrix(rgb ? MATRIX_BT709 : frame->matrix);
 }
 
-/* Computes the size to which the source is scaled: it covers the whole picture, with parts cut off (crop), it lies
- * inside the picture with borders (letterbox), or it has exactly the picture's size (stretch). */
+/* Computes the size in pixels to which the source is scaled. Crop: it covers the whole picture, and parts are cut off;
+ * letterbox: it lies inside the picture with borders; stretch: it has exactly the picture's size. */
 static void scaled_size(const struct frame *source, const struct frame *picture, enum fit_kind fit, int *width,
                         int *height) {
   double shape = frame_aspect(source), wide = picture->height * shape, high = picture->width / shape;
@@ -63,8 +62,8 @@ static int scale(struct cover_pixels *cover_pixels, const struct covered *covere
                            AV_PIX_FMT_RGBA, SWS_BILINEAR | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
   if (!cover_pixels->scaler)
     return error_set(err, STATUS_FAILED, "no memory to show the source");
-  sws_setColorspaceDetails(cover_pixels->scaler, sws_getCoefficients(matrix_of(from)), from->range == RANGE_FULL,
-                           sws_getCoefficients(SWS_CS_ITU709), 1, 0, 1 << 16, 1 << 16);
+  sws_setColorspaceDetails(cover_pixels->scaler, matrix_of(from), from->range == RANGE_FULL,
+                           convert_matrix(MATRIX_BT709), 1, 0, 1 << 16, 1 << 16);
   if (frame_wait(from, MEMORY_HOST, err) < 0 ||
       host_pictures_take(&cover_pixels->scaled, PIXEL_RGBA, width, height, out, err))
     return -1;
@@ -73,8 +72,8 @@ static int scale(struct cover_pixels *cover_pixels, const struct covered *covere
   return 0;
 }
 
-/* Mixes a row of `width` pixels with a row of `over`, which has over_width pixels and is centred: share 0 leaves the
- * row as it is, share 1 replaces it. over NULL: black. */
+/* Mixes into a row of `width` pixels the row `over`, which has over_width pixels and is centred on it. share: weight of
+ * `over`, from 0 to 1. over NULL: black. */
 static void mix_row(uint8_t *row, int width, const uint8_t *over, int over_width, float share) {
   int begin = (width - over_width) / 2;
   for (int x = 0; x < width; x++) {

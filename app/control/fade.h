@@ -1,5 +1,5 @@
-/* The cross-fade between prompts: when another prompt or blend is chosen, the prompts' shares in the picture change
- * gradually within FADE_MS. The functions use only the time that the caller passes. */
+/* The cross-fade between prompts: when the user chooses another prompt or blend of prompts, the prompts' weights in the
+ * picture change gradually within FADE_MS. The functions use only the time that the caller passes. */
 #ifndef APP_CONTROL_FADE_H
 #define APP_CONTROL_FADE_H
 
@@ -15,18 +15,21 @@ enum { FADE_MS = 500 };
  * 1. The time of the start is on the clock of platform_now_ns. */
 struct fade {
   float from[SLOT_PRESETS], to[SLOT_PRESETS];
-  int64_t start_ns;
+  int64_t start_ns, duration_ns;
 };
 
-/* Initialises the fade so that the prompts are shown with these shares, and nothing changes. */
+/* Initialises the fade: each prompt has the given share in the picture, and no share is changing. */
 void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
 
-/* Sets the shares that are to be shown in the end. If a prompt's share becomes 0 or stops being 0, a new fade begins at
- * now_ns with the shares that are shown at that time. Otherwise the time of the fade under way stays; if none is under
- * way, the new shares are shown at once. */
+/* Sets the shares (weights of the prompts in the picture) that are to be reached. If the share of a prompt becomes 0 or
+ * stops being 0, a new fade begins at now_ns from the shares of that moment. Otherwise a fade that is under way
+ * continues towards the new shares without starting anew; if none is under way, the new shares apply at once. */
 void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns);
 
-/* True if no fade is under way at now_ns, so that the shares stay as they are. */
+/* Begins a fade from the shares of this moment to the given ones, which takes duration_ns nanoseconds. */
+void fade_slide(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns, int64_t duration_ns);
+
+/* Returns true if no fade is under way at now_ns, so that the shares stay as they are. */
 bool fade_is_over(const struct fade *fade, int64_t now_ns);
 
 /* Computes each prompt's share of the picture at time now_ns. */

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/control/key_bindings.h"
 #include "app/source/mirror.h"
 
-/* The program quits if the quit key is pressed a second time within this time after the first. */
+/* The program quits if the quit key is pressed again within this time, in nanoseconds. */
 static const int64_t quit_ns = 1000000000;
 
 static double get(const struct live_state *state, enum parameter id) {
@@ -38,7 +39,7 @@ static void run_prompt_before(struct live_state *state, const struct command_cal
   live_choose_prompt(state, state->slot_before, call->now_ns);
 }
 
-/* Shows a notice with the weights of the blend, such as "blend 1 70%, 3 30%". */
+/* Shows a notice with the weights of the prompts that are blended, such as "blend 1 70%, 3 30%". */
 static void tell_blend(struct live_state *state, int64_t now_ns) {
   char words[120] = "no blend";
   float shares[SLOT_PRESETS];
@@ -51,9 +52,9 @@ static void tell_blend(struct live_state *state, int64_t now_ns) {
   live_notice(state, now_ns, "%s", words);
 }
 
-/* Adds a prompt to the blend, or removes it if it is part of it. If there was no blend, the prompt that was shown
- * becomes part of the new one. If only one prompt is left in the blend, the blend ends and that prompt is shown
- * alone. */
+/* Adds a prompt to the blend (mixture of several prompts), or removes it if the blend contains it. If there was no
+ * blend, the prompt that was shown becomes part of the new one. If only one prompt is left in the blend, the blend ends
+ * and that prompt is shown alone. */
 static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
   int alone = (int)state->settings.values.shown_prompt;
   bool comes = live_blend_weight(state, prompt) <= 0;
@@ -82,8 +83,8 @@ static void run_blend(struct live_state *state, const struct command_call *call)
   tell_blend(state, call->now_ns);
 }
 
-/* Changes the weight of one prompt in the blend: the one that was added last, or the first one if that is no longer
- * part of the blend. */
+/* Changes the weight of one prompt in the blend: of the prompt that was added to the blend last, or of the blend's
+ * first prompt if that one was removed again. */
 static void run_blend_weight(struct live_state *state, const struct command_call *call) {
   int prompt = state->share && live_blend_weight(state, state->share) > 0 ? state->share : 0;
   for (int i = 1; !prompt && i <= SLOT_PRESETS; i++)
@@ -119,7 +120,7 @@ static void run_source(struct live_state *state, const struct command_call *call
              ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
 }
 
-/* Switches mirroring on or off, whatever the parameter mirror was before (it may be "auto"). */
+/* Sets the parameter mirror to the opposite of what is shown now: "on" or "off", even if it was "auto". */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
   bool mirrored = wish == MIRROR_ON || (wish == MIRROR_AUTO && state->mirrored);
@@ -127,8 +128,8 @@ static void run_mirror(struct live_state *state, const struct command_call *call
   live_notice(state, call->now_ns, mirrored ? "not mirrored" : "mirrored");
 }
 
-/* Chooses a seed that seems random. It is small, so that a user can read it in the window and pass it to --seed. The
- * multiplication makes seeds chosen one after the other differ much. */
+/* Chooses a seed that seems random. The seed is small, so that a user can read it in the window and pass it to --seed.
+ * The multiplication makes seeds chosen one after the other differ much. */
 static void run_new_seed(struct live_state *state, const struct command_call *call) {
   uint64_t before = (uint64_t)state->settings.values.seed;
   uint64_t mixed = (before + (uint64_t)call->now_ns) * UINT64_C(0x9e3779b97f4a7c15);
@@ -162,8 +163,8 @@ static bool has_presets(struct live_state *state, int64_t now_ns) {
   return state->presets >= 0;
 }
 
-/* Selects the preset that is call->value places after the present one in the file (negative: before). After the last
- * preset comes the first. */
+/* Selects the preset that comes call->value presets after the present one in the file (negative: before it), at most
+ * PRESETS_AHEAD. After the file's last preset comes its first. */
 static void run_saved_preset(struct live_state *state, const struct command_call *call) {
   if (!has_presets(state, call->now_ns))
     return;
@@ -171,9 +172,47 @@ static void run_saved_preset(struct live_state *state, const struct command_call
     live_notice(state, call->now_ns, "there is no saved preset: S saves one");
     return;
   }
-  int before = (int)get(state, PARAMETER_SAVED_PRESET), by = (int)call->value, count = state->presets;
+  enum { PRESETS_AHEAD = 1000000 };
+  int by = (int)fmax(-PRESETS_AHEAD, fmin(call->value, PRESETS_AHEAD));
+  int before = (int)get(state, PARAMETER_SAVED_PRESET), count = state->presets;
   int at = before ? before - 1 + by : by > 0 ? by - 1 : by;
   live_set(state, PARAMETER_SAVED_PRESET, (at % count + count) % count + 1, call->now_ns);
+}
+
+/* Cues a preset, which chooses it as the next one without applying it: the preset after the one that is cued or, if
+ * none is, after the present one. After the last preset comes the first. */
+static void run_cue(struct live_state *state, const struct command_call *call) {
+  if (!has_presets(state, call->now_ns) || !state->presets) {
+    live_notice(state, call->now_ns, "there is no saved preset: S saves one");
+    return;
+  }
+  int cued = (int)get(state, PARAMETER_CUED_PRESET), from = cued ? cued : (int)get(state, PARAMETER_SAVED_PRESET);
+  live_set(state, PARAMETER_CUED_PRESET, from % state->presets + 1, call->now_ns);
+  live_notice(state, call->now_ns, "preset %g is next", get(state, PARAMETER_CUED_PRESET));
+}
+
+static void run_take_cue(struct live_state *state, const struct command_call *call) {
+  double cued = get(state, PARAMETER_CUED_PRESET);
+  if (cued <= 0) {
+    live_notice(state, call->now_ns, "no preset is cued: N cues the next one");
+    return;
+  }
+  live_set(state, PARAMETER_SAVED_PRESET, cued, call->now_ns);
+  live_set(state, PARAMETER_CUED_PRESET, 0, call->now_ns);
+}
+
+/* Sets the present preset's number once more, so that its values are applied again as they were saved. */
+static void run_preset_again(struct live_state *state, const struct command_call *call) {
+  double now = get(state, PARAMETER_SAVED_PRESET);
+  if (now > 0)
+    live_set(state, PARAMETER_SAVED_PRESET, now, call->now_ns);
+  else
+    live_notice(state, call->now_ns, "no preset has been taken yet: a takes the first one");
+}
+
+static void run_undo_preset(struct live_state *state, const struct command_call *call) {
+  if (has_presets(state, call->now_ns))
+    state->undos_asked++;
 }
 
 static void run_save_preset(struct live_state *state, const struct command_call *call) {
@@ -181,8 +220,8 @@ static void run_save_preset(struct live_state *state, const struct command_call 
     state->presets_asked++;
 }
 
-/* Binds the next MIDI knob that is moved to the parameter that was changed last. If the program is already waiting for
- * a knob, it stops waiting. */
+/* Waits for a MIDI knob to be moved, which is then bound to the parameter that was changed last. If the program is
+ * already waiting for a knob, it stops waiting. */
 static void run_midi_learn(struct live_state *state, const struct command_call *call) {
   struct parameters *values = &state->settings.values;
   struct error err;
@@ -193,19 +232,41 @@ static void run_midi_learn(struct live_state *state, const struct command_call *
     live_notice(state, call->now_ns, "MIDI: nothing is learnt");
 }
 
+/* Shows the source at once, and ends all that changes the picture by itself or hides the source. */
+static void run_panic(struct live_state *state, const struct command_call *call) {
+  static const enum parameter off[] = {PARAMETER_MODULATION, PARAMETER_SEED_WALK, PARAMETER_FREEZE,
+                                       PARAMETER_BLACKOUT,   PARAMETER_PAUSE,     PARAMETER_SPLIT};
+  for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+    if (get(state, off[i]) != 0)
+      live_set(state, off[i], 0, call->now_ns);
+  live_set(state, PARAMETER_BYPASS, 1, call->now_ns);
+  state->cover_at_once = true;
+  live_notice(state, call->now_ns, "the source alone: U brings the picture back, W what moves it");
+}
+
+/* Tells the clock of beats that a beat begins now. */
+static void run_tap(struct live_state *state, const struct command_call *call) {
+  if (taps_take(&state->taps, &state->beats, call->now_ns))
+    live_notice(state, call->now_ns, "tempo %.1f", state->beats.tempo);
+  else
+    live_notice(state, call->now_ns, "tap on: four beats make a good tempo");
+}
+
 static void run_snapshot(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->snapshots_asked++;
 }
 
-/* Opens a part of the panel, and closes the help, which would hide it. */
+/* Asks to open the part of the panel that call->value names (enum panel_wish). For the list, also closes the help,
+ * which would hide the list. */
 static void run_panel(struct live_state *state, const struct command_call *call) {
-  state->panel_asked = (enum panel_wish)call->value;
+  state->panel_asked = (enum panel_wish)call->entry->value; /* a number in keys.conf is no part of the panel */
   if (state->panel_asked == PANEL_LIST)
     live_set(state, PARAMETER_HELP, 0, call->now_ns);
 }
 
-/* Quits at the second press within quit_ns, so that a single mistaken press does not end a show. */
+/* Quits at the second press of the key within quit_ns, so that a single press by mistake does not end the program in
+ * front of an audience. */
 static void run_quit(struct live_state *state, const struct command_call *call) {
   if (call->now_ns < state->quit_until_ns) {
     state->quit = true;
@@ -225,7 +286,7 @@ static void run_leave(struct live_state *state, const struct command_call *call)
   live_set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
 }
 
-/* Shows the next page of the help; after the last one the help is closed. */
+/* Shows the next page of the help. After the last page the help is closed. */
 static void run_help(struct live_state *state, const struct command_call *call) {
   bool shown = get(state, PARAMETER_HELP) > 0, turns = shown && state->help_page + 1 < state->help_pages;
   state->help_page = turns ? state->help_page + 1 : 0;
@@ -288,6 +349,8 @@ static const struct command_entry table[] = {
      PANEL_NEGATIVE, true},
     {"parameters", "", KEY_TAB, "Tab", "list of all parameters, for arrows, numbers and the mouse", false, true,
      run_panel, PARAMETER_NONE, PANEL_LIST, true},
+    {"tap", "T", KEY_NONE, "T", "tap on the beat: the taps' tempo is the tempo", false, false, run_tap, PARAMETER_TEMPO,
+     0, .timed = true},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
     {"next-source", "g", KEY_NONE, "g G", "next source, the one before", false, false, run_source, PARAMETER_SOURCE, 1},
     {"source-before", "G", KEY_NONE, NULL, "the source before", false, false, run_source, PARAMETER_SOURCE, -1},
@@ -296,12 +359,23 @@ static const struct command_entry table[] = {
     {"bypass", "U", KEY_NONE, "U", "fade to the unprocessed source, or back", false, false, run_switch,
      PARAMETER_BYPASS, 0},
     {"blackout", "B", KEY_NONE, "B", "fade to black, or back", false, false, run_switch, PARAMETER_BLACKOUT, 0},
+    {"panic", "P", KEY_NONE, "P", "panic: the source at once, without waves, freeze or black", false, false, run_panic,
+     PARAMETER_BYPASS, 0},
+    {"modulation", "W", KEY_NONE, "W", "let waves and sound move values, or not", false, false, run_switch,
+     PARAMETER_MODULATION, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},
     {"snapshot", "s", KEY_NONE, "s", "save the picture", false, true, run_snapshot, PARAMETER_NONE, 0},
     {"next-preset", "a", KEY_NONE, "a A", "next saved preset, the one before", false, true, run_saved_preset,
      PARAMETER_SAVED_PRESET, 1},
     {"preset-before", "A", KEY_NONE, NULL, "the saved preset before", false, true, run_saved_preset,
      PARAMETER_SAVED_PRESET, -1},
+    {"cue-preset", "N", KEY_NONE, "N", "cue the next saved preset", false, true, run_cue, PARAMETER_CUED_PRESET, 0},
+    {"take-cue", "K", KEY_NONE, "K", "take the preset that is cued", false, true, run_take_cue, PARAMETER_SAVED_PRESET,
+     0},
+    {"preset-again", "E", KEY_NONE, "E", "the preset again, as it was saved", false, true, run_preset_again,
+     PARAMETER_SAVED_PRESET, 0},
+    {"undo-preset", "Z", KEY_NONE, "Z", "back to what was before the preset", false, true, run_undo_preset,
+     PARAMETER_NONE, 0},
     {"save-preset", "S", KEY_NONE, "S", "save all that is set as a preset", false, true, run_save_preset,
      PARAMETER_NONE, 0},
     {"record", "R", KEY_NONE, "R", "record what is shown, or end that", false, true, run_switch, PARAMETER_RECORDING,
@@ -368,6 +442,9 @@ bool commands_call(struct live_state *state, const struct command_entry *entry, 
 }
 
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns) {
+  const struct key_binding *binding = key_bindings_find(state->bindings, key);
+  if (binding)
+    return key_bindings_run(binding, state, repeat, now_ns);
   const struct command_entry *entry = find(key);
   if (!entry || (repeat && !entry->repeats))
     return false;

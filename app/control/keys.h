@@ -1,14 +1,14 @@
-/* The commands of the live window. One table lists them with their keys; the key handling, the help overlay, the manual
- * and remote clients use it. A command changes struct live_state and nothing else; the window and the engine thread act
- * on the changed state. Only the main thread runs commands. */
+/* The commands of the live window, which users run by keys. One table lists all commands with their keys; the key
+ * handling, the help overlay, the manual and remote clients use the table. A command changes struct live_state and
+ * nothing else; the window and the engine thread act on the changed state. Only the main thread runs commands. */
 #ifndef APP_CONTROL_KEYS_H
 #define APP_CONTROL_KEYS_H
 
 #include "app/control/live_state.h"
 
-/* A key is the character that it types, or one of these. On keyboard layouts that lack the characters of the
- * commands (other scripts, digits only with Shift) the window passes a character chosen by the key's position instead.
- * KEY_CONTROL is added to a digit or a small letter while Ctrl is held. */
+/* A key is represented by the character that it types, or by one of these numbers. On keyboard layouts that cannot type
+ * the characters of commands (other scripts, digits only with Shift) the window passes a character chosen by the key's
+ * position instead. KEY_CONTROL is added to a digit or a small letter while Ctrl is held. */
 enum key {
   KEY_NONE = 0,
   KEY_ESCAPE = 256,
@@ -31,7 +31,7 @@ enum key {
 
 struct command_entry;
 
-/* A call of a command. */
+/* The arguments with which a command is run: its entry in the table, a value, and the time (platform_now_ns). */
 struct command_call {
   const struct command_entry *entry;
   double value;
@@ -40,35 +40,39 @@ struct command_call {
 
 struct command_entry {
   const char *name;
-  const char *keys; /* the characters that run the command, all in one string; "": no character does */
-  int special;      /* another key (enum key) that runs it; KEY_CONTROL: the characters run it with Ctrl held */
-  /* keys as the help overlay shows them; NULL: this entry has no line there, because the one before shows its keys */
+  const char *keys; /* the characters that run the command, all in one string; "": there are none */
+  int special; /* another key (enum key) that runs the command; KEY_CONTROL: the characters run it while Ctrl is held */
+  /* names of the keys in the help overlay; NULL: the help has no line for this entry, because these keys are shown in
+   * the line of the entry before */
   const char *label;
   const char *help;  /* text of the help overlay and the manual */
-  bool repeats;      /* runs repeatedly while the key is held down */
-  bool needs_engine; /* does nothing until the engine is open */
+  bool repeats;      /* true: the command runs repeatedly while the key is held down */
+  bool needs_engine; /* true: the command does nothing until the engine is open */
   void (*run)(struct live_state *state, const struct command_call *call);
   enum parameter parameter; /* the parameter that the command changes; PARAMETER_NONE: it changes none */
   double value;             /* the value that a key passes to run, in call->value; NaN: the digit that was pressed */
-  bool here;                /* remote clients cannot run the command, only keys at the window */
+  bool here;                /* true: only keys at the window run the command; remote clients cannot */
+  /* true: call->now_ns is the time at which a remote client asked for the command; false: the time at which it is
+   * run */
+  bool timed;
 };
 
-/* Returns all commands, in the order of the help. They live as long as the program. */
+/* Returns the table of all commands, in the order of the help, and their number. They live as long as the program. */
 const struct command_entry *commands_table(int *count);
-/* Returns the entry of this name, or NULL. The name has `length` bytes and needs no terminating NUL. */
+/* Returns the command of this name, or NULL. The name has `length` bytes and needs no terminating NUL. */
 const struct command_entry *commands_find(const char *name, size_t length);
 
-/* Returns true if a key runs a command. */
+/* Returns true if there is a command that this key runs. */
 bool commands_have(int key);
 /* Runs the command of a key. repeat: the event is an automatic repetition of a key that is held down. Returns false if
- * the key has no command, or if the command is not repeated or needs the engine before it is open. */
+ * the key has no command, or if the command cannot run now (it does not repeat, or the engine is not open yet). */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
 
-/* Checks that a remote client may run the command with this value; NaN stands for the value in the table. Returns 0, or
- * -1 with err set. */
+/* Checks that a remote client may run the command with this value; NaN means the value in the command's entry. Returns
+ * 0, or -1 with err set. */
 int commands_check(const struct command_entry *entry, double value, struct error *err);
-/* Runs a command with a value (NaN: the value in the table). Returns false if it needs the engine, which is not open
- * yet. */
+/* Runs a command with a value (NaN: the value in the command's entry). Returns false if the command needs the engine
+ * and the engine is not open yet. */
 bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns);
 
 #endif

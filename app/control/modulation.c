@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const double smoothing_most = 60, amount_most = 1e9;
-/* If a smoothed value differs from its target by less than this, it is set to the target. Otherwise changes
- * that nobody sees would have the engine make a new picture of the same frame again and again. */
+/* If a smoothed value differs from its target by less than this, it is set to the target. Otherwise changes too small
+ * to be seen would make the engine compute a new picture of the same frame again and again. */
 static const double near_enough = 1e-4;
 
 static int refuse(const char *text, struct error *err) {
@@ -17,8 +17,8 @@ static int refuse(const char *text, struct error *err) {
                    text);
 }
 
-/* Reads a number between -most and most from the beginning of text. Returns the rest of the text, or NULL if there is
- * no such number. */
+/* Reads a number between -most and most from the beginning of text. Returns the rest of the text, or NULL if text does
+ * not begin with such a number. */
 static const char *read_number(const char *text, double most, double *number) {
   char *end;
   if (isspace((unsigned char)*text))
@@ -38,19 +38,25 @@ static int read_word(const char *text, size_t length) {
   return -1;
 }
 
+int modulation_find(const char *name, enum parameter *id, int *index, struct error *err) {
+  if (parameter_find(name, id, index, err))
+    return -1;
+  const struct parameter_row *row = parameter_row(*id);
+  if (row->type != TYPE_REAL && row->type != TYPE_WHOLE)
+    return error_set(err, STATUS_USAGE, "%.40s is no number", name);
+  if (row->need != NEED_FRAME)
+    return error_set(err, STATUS_USAGE, "%.40s cannot change from frame to frame", name);
+  return 0;
+}
+
 static int read_parameter(struct modulation *modulation, const char *text, size_t length, struct error *err) {
   char name[PARAMETER_NAME_MAX] = "";
   struct error why;
   if (length >= sizeof name)
     return refuse(text, err);
   memcpy(name, text, length);
-  if (parameter_find(name, &modulation->id, &modulation->index, &why))
+  if (modulation_find(name, &modulation->id, &modulation->index, &why))
     return error_set(err, STATUS_USAGE, "--modulate %.80s: %s", text, why.message);
-  const struct parameter_row *row = parameter_row(modulation->id);
-  if (row->type != TYPE_REAL && row->type != TYPE_WHOLE)
-    return error_set(err, STATUS_USAGE, "--modulate %.80s: %s is no number", text, name);
-  if (row->need != NEED_FRAME)
-    return error_set(err, STATUS_USAGE, "--modulate %.80s: %s cannot change from frame to frame", text, name);
   return 0;
 }
 
@@ -82,22 +88,28 @@ void modulations_follow(struct modulations *modulations, const double values[SOU
   }
 }
 
-static void add(struct parameters *values, const struct modulation *moved) {
-  const struct parameter_row *row = parameter_row(moved->id);
-  double sum = values_number(values, moved->id, moved->index) + moved->amount * moved->smooth;
-  uint16_t marks = values->marks[moved->id];
+static void add(struct parameters *values, enum parameter id, int index, double by) {
+  const struct parameter_row *row = parameter_row(id);
+  double sum = values_number(values, id, index) + by;
+  uint16_t marks = values->marks[id];
   sum = fmin(row->max, fmax(row->min, sum));
-  parameters_set_number(values, moved->id, moved->index, row->type == TYPE_WHOLE ? round(sum) : sum, NULL);
-  values->marks[moved->id] = marks;
+  parameters_set_number(values, id, index, row->type == TYPE_WHOLE ? round(sum) : sum, NULL);
+  values->marks[id] = marks;
 }
 
-void modulations_apply(const struct modulations *modulations, struct settings *settings) {
+void modulation_add(struct settings *settings, enum parameter id, int index, double by) {
   float before[SLOT_PRESETS], after[SLOT_PRESETS];
   values_shares(&settings->values, before);
-  for (int i = 0; i < modulations->count; i++)
-    if (modulations->entry[i].smooth > 0)
-      add(&settings->values, &modulations->entry[i]);
+  add(&settings->values, id, index, by);
   values_shares(&settings->values, after);
   if (memcmp(before, after, sizeof after) != 0)
     fade_begin(&settings->fade, after);
+}
+
+void modulations_apply(const struct modulations *modulations, struct settings *settings) {
+  for (int i = 0; i < modulations->count; i++) {
+    const struct modulation *moved = &modulations->entry[i];
+    if (moved->smooth > 0)
+      modulation_add(settings, moved->id, moved->index, moved->amount * moved->smooth);
+  }
 }

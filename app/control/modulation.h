@@ -13,29 +13,38 @@
 
 struct modulation {
   enum parameter id;
-  int index;           /* from 1; 0: the parameter has no instances */
-  enum sound_value by; /* the value of the sound that moves the parameter */
-  double amount;       /* offset that is added while the sound's value is 1 */
+  int index;           /* instance of the parameter, from 1; 0: it has no instances */
+  enum sound_value by; /* which measured value of the sound changes the parameter, such as the level of the bass */
+  double amount;       /* offset that is added to the parameter while the sound's value is 1, its largest */
   double smoothing;    /* time constant of the low-pass filter, in seconds; 0: the value is not smoothed */
-  double smooth;       /* the sound's value after the filter, 0 to 1 */
+  double smooth;       /* the sound's value after the low-pass filter, 0 to 1 */
 };
 
 enum { MODULATIONS_MAX = CHOICES_MAX };
 
-/* A plain value. Initialise with zeros: no parameter is modulated. */
+/* The list of modulations, each of which lets sound change one parameter. A plain value. Initialise with zeros: no
+ * parameter is modulated. */
 struct modulations {
   struct modulation entry[MODULATIONS_MAX];
   int count;
   int64_t at_ns; /* time of the last modulations_follow, on the clock of platform_now_ns; 0: it was not called yet */
 };
 
-/* Reads the text of an option --modulate. Returns -1 with err set if it is wrong. */
+/* Finds a parameter by its name, and checks that it is a number that may change from frame to frame. Returns 0, or -1
+ * with err. */
+int modulation_find(const char *name, enum parameter *id, int *index, struct error *err);
+/* Adds `by` to a parameter's number in settings, which is a copy for one frame, within the parameter's range. Marks,
+ * which tell what users have changed, are not touched. */
+void modulation_add(struct settings *settings, enum parameter id, int index, double by);
+
+/* Parses the text of an option --modulate, such as strength=bass*0.3. Returns 0, or -1 with err set if the text is
+ * wrong. */
 int modulation_read(struct modulation *modulation, const char *text, struct error *err);
 
-/* Updates the smoothed values from the sound's present values (0 to 1 each). */
+/* Updates each modulation's smoothed value from the present levels of the sound (bass and others, 0 to 1 each). */
 void modulations_follow(struct modulations *modulations, const double values[SOUND_VALUES], int64_t now_ns);
-/* Adds the offsets to the values in settings, which is a copy for one frame. Offsets of the same parameter add up. The
- * marks, which show what users have changed, stay as they are. */
+/* Adds the offsets of all modulations to the parameters' values in settings, which is a copy for one frame. Offsets of
+ * the same parameter add up. The marks, which tell what users have changed, are not touched. */
 void modulations_apply(const struct modulations *modulations, struct settings *settings);
 
 #endif

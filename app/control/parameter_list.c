@@ -20,8 +20,8 @@ static bool control_has(const struct parameters *values, enum parameter id, int 
   return false;
 }
 
-/* True if the row of a text with instances is listed: for each instance in use, and for the next one, which a user may
- * set. */
+/* Returns true if the list has a row for this instance of a text parameter, such as prompt[3]: the instance has a text,
+ * or it is the first one without a text, which a user may set next. */
 static bool is_open(const struct parameters *values, enum parameter id, int index) {
   return index == 1 || parameters_text(values, id, index - 1) != NULL;
 }
@@ -37,6 +37,14 @@ static bool is_shown(const struct parameters *values, enum parameter id, int ind
   case PARAMETER_CONTROL_MODEL:
   case PARAMETER_CONTROL_SOURCE:
     return values->control[index - 1];
+  case PARAMETER_LFO:
+    return is_open(values, id, index);
+  case PARAMETER_LFO_WAVE:
+  case PARAMETER_LFO_PERIOD:
+  case PARAMETER_LFO_UNIT:
+  case PARAMETER_LFO_PHASE:
+  case PARAMETER_LFO_AMOUNT:
+    return parameters_text(values, PARAMETER_LFO, index) != NULL;
   case PARAMETER_STYLE:
     return values->ip_adapter.given && is_open(values, id, index);
   case PARAMETER_STYLE_WEIGHT:
@@ -71,9 +79,9 @@ static void show_chosen(struct parameter_list *list) {
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* The order of the rows: mostly by how soon a change is seen (enum parameter_need). Rows of the same need are in two
- * groups, of parameters without an index (several false) and with one (true); in each group they are in the order of
- * the table. */
+/* The order of the list's rows: mostly, parameters whose changes are seen soonest come first (enum parameter_need).
+ * Parameters of the same need are in two groups: those without instances (several: false), and those with instances
+ * (several: true). Within a group they are in the order of the table of parameters. */
 static const struct {
   enum parameter_need need;
   bool several;
@@ -186,8 +194,8 @@ static int count_choices(enum parameter id) {
   return (int)high + 1;
 }
 
-/* Changes the row's value by `by` steps. Choices and switches continue with the first after the last; numbers stop at
- * the ends of their range. */
+/* Changes the row's value by `by` steps. Beyond the last choice or switch position follows the first, and the other way
+ * round; numbers stop at the ends of their range. */
 static void change(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
   const struct parameter_row *of = parameter_row(row.id);
   const struct parameters *values = &state->settings.values;
@@ -211,8 +219,8 @@ static bool is_numeric(enum parameter id) {
   return parameter_row(id)->type == TYPE_REAL || parameter_row(id)->type == TYPE_WHOLE;
 }
 
-/* True if the key types a character of a number. A comma counts as the decimal point, which many keyboards lack on the
- * keypad. */
+/* Returns true if the key types a character that a number may contain. A comma counts as the decimal point, because the
+ * numeric keypads of many keyboards have only a comma. */
 static bool is_of_number(int key) {
   return key < 128 && (isdigit(key) || key == '.' || key == ',' || key == '-');
 }
@@ -245,7 +253,7 @@ static enum list_wish escape(struct parameter_list *list) {
   return typing ? LIST_DONE : LIST_LEAVE;
 }
 
-/* Moves the selection if the key is an arrow, page, home or end key. Returns false for other keys. */
+/* Moves the selection to another row if the key is an arrow, page, home or end key. Returns false for other keys. */
 static bool move(struct parameter_list *list, int key) {
   int to = list->chosen;
   switch (key) {
@@ -302,7 +310,7 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
     return escape(list);
   if (move(list, key))
     return LIST_DONE;
-  if (!row) /* the filter has hidden all rows; the keys that type numbers still do not run commands */
+  if (!row) /* the filter has hidden all rows; even then, keys that type numbers must not run commands */
     return is_of_number(key) ? LIST_DONE : LIST_NOT_MINE;
   if (key == KEY_LEFT || key == KEY_RIGHT)
     change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);

@@ -33,8 +33,8 @@ void parameter_span(enum parameter id, double *low, double *high) {
                                      : row->max;
 }
 
-/* All larger indices are read as this one, so that a long number in a name cannot overflow. No parameter has so many
- * instances. */
+/* In a parameter's name, an index that is at least this number is read as this number, so that a long index cannot
+ * overflow. No parameter has so many instances. */
 enum { INDEX_BEYOND = 1000 };
 
 bool parameter_matches(const char *pattern, const char *name, int *index) {
@@ -60,7 +60,8 @@ const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAM
   return name;
 }
 
-/* Checks that the parameter has this instance. name: what the message calls it. Returns 0, or -1 with err. */
+/* Checks that the parameter has the instance `index`. name: the parameter's name for the error message. Returns 0, or
+ * -1 with err. */
 static int check_instance(enum parameter id, int index, const char *name, struct error *err) {
   const struct parameter_row *row = &parameter_table[id];
   if (index >= row->first && index < row->first + parameter_instances(id))
@@ -92,8 +93,12 @@ static const void *const_field(const struct parameters *values, enum parameter i
   return field((struct parameters *)(uintptr_t)values, id, index);
 }
 
-static void mark(struct parameters *values, enum parameter id, int index) {
+void parameters_mark(struct parameters *values, enum parameter id, int index) {
   values->marks[id] |= (uint16_t)(1u << (index - parameter_table[id].first));
+}
+
+void parameters_unmark(struct parameters *values, enum parameter id, int index) {
+  values->marks[id] &= (uint16_t) ~(1u << (index - parameter_table[id].first));
 }
 
 static void store(struct parameters *values, enum parameter id, int index, double number) {
@@ -158,14 +163,22 @@ static void store_text(struct parameters *values, enum parameter id, int index, 
   renew_texts(values);
 }
 
+void parameters_reset(struct parameters *values, enum parameter id, int index) {
+  const struct parameter_row *row = &parameter_table[id];
+  if (row->type == TYPE_TEXT)
+    store_text(values, id, index, row->text);
+  else if (row->type == TYPE_SIZE)
+    *(struct parameter_size *)field(values, id, index) = (struct parameter_size){0};
+  else
+    store(values, id, index, row->standard);
+  parameters_unmark(values, id, index);
+}
+
 void parameters_init(struct parameters *values) {
   *values = (struct parameters){0};
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
-    for (int i = 0; i < parameter_instances(id) && parameter_table[id].type != TYPE_SIZE; i++)
-      if (parameter_table[id].type == TYPE_TEXT)
-        store_text(values, id, parameter_table[id].first + i, parameter_table[id].text);
-      else
-        store(values, id, parameter_table[id].first + i, parameter_table[id].standard);
+    for (int i = 0; i < parameter_instances(id); i++)
+      parameters_reset(values, id, parameter_table[id].first + i);
 }
 
 int parameter_refuse(enum parameter id, int index, const char *given, struct error *err) {
@@ -217,7 +230,7 @@ int parameters_set_number(struct parameters *values, enum parameter id, int inde
   if (!parameter_is_valid(&parameter_table[id], number))
     return parameter_refuse(id, index, given, err);
   store(values, id, index, number);
-  mark(values, id, index);
+  parameters_mark(values, id, index);
   return 0;
 }
 
@@ -227,7 +240,7 @@ int parameters_set_text(struct parameters *values, enum parameter id, int index,
   if (parameter_table[id].type != TYPE_TEXT || (text && strlen(text) >= PARAMETER_TEXT_MAX))
     return parameter_refuse(id, index, text ? text : "", err);
   store_text(values, id, index, text);
-  mark(values, id, index);
+  parameters_mark(values, id, index);
   return 0;
 }
 
@@ -241,7 +254,7 @@ int parameters_set_size(struct parameters *values, enum parameter id, int index,
   if (row->type != TYPE_SIZE || fmin(width, height) < row->min || fmax(width, height) > row->max)
     return parameter_refuse(id, index, given, err);
   *(struct parameter_size *)field(values, id, index) = (struct parameter_size){width, height};
-  mark(values, id, index);
+  parameters_mark(values, id, index);
   return 0;
 }
 
@@ -251,7 +264,7 @@ void parameters_add(struct parameters *values, enum parameter id, int index, dou
   if (isnan(sum))
     return;
   store(values, id, index, fmin(row->max, fmax(row->min, round(sum * grid) / grid)));
-  mark(values, id, index);
+  parameters_mark(values, id, index);
 }
 
 bool parameters_marked(const struct parameters *values, enum parameter id, int index) {
@@ -284,7 +297,7 @@ void parameters_apply(struct parameters *to, const struct parameters *from) {
     for (int i = first; from->marks[id] && i < first + parameter_instances(id); i++)
       if (parameters_marked(from, id, i)) {
         parameters_take(to, from, id, i);
-        mark(to, id, i);
+        parameters_mark(to, id, i);
       }
   }
 }
@@ -317,8 +330,9 @@ bool parameters_same(const struct parameters *a, const struct parameters *b, enu
   return first && second ? !strcmp(first, second) : first == second;
 }
 
-/* True if all bytes of the values are equal, without the marks, so that no comparison of single values is necessary. If
- * it is false, the values may still be equal: equal texts may have different versions. */
+/* Returns true if a and b have the same version of the texts, and equal bytes of all other values, so that single
+ * values need not be compared. If false is returned, the values may still be equal: equal texts may have different
+ * versions. */
 static bool are_copies(const struct parameters *a, const struct parameters *b) {
   enum { LENGTH = offsetof(struct parameters, marks) - offsetof(struct parameters, texts) };
   return !memcmp(&a->texts, &b->texts, LENGTH);

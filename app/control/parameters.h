@@ -14,21 +14,12 @@
 
 #include "unet/base/controls.h"
 #include "unet/base/error.h"
+#include "unet/base/parameter_row.h"
 
+enum { LFOS_MAX = 4 };
 enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
-/* The prompt that is used if the user gives none. It changes the picture in a way that is easy to see. */
-#define PARAMETER_PROMPT_DEFAULT "neon"
-/* Values that are not files: the small model that is part of the program, and the autoencoder that is part of the
- * model. A file or folder of such a name takes precedence. */
-#define PARAMETER_MODEL_BUILT_IN "mini"
-#define PARAMETER_VAE_OWN "own"
-#define MIDI_LEARN_LAST "last" /* value of midi-learn that means the parameter that was changed last */
-/* The depth model that is used if the user names none. */
-#define PARAMETER_DEPTH_USUAL "depth-anything/Depth-Anything-V2-Small-hf"
-#define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
-
-/* The values of bank-layers: levels of self-attention, joined by +. */
-#define BANK_LAYER_WORDS "auto|1/8|1/16|1/32|1/64|1/8+1/16|1/16+1/32|1/32+1/64|1/8+1/16+1/32|all"
+/* The value of the parameter midi-learn that means: bind the next MIDI knob to the parameter that was changed last. */
+#define MIDI_LEARN_LAST "last"
 
 enum parameter {
   PARAMETER_NONE,
@@ -37,64 +28,26 @@ enum parameter {
   PARAMETERS
 };
 
-enum parameter_type {
-  TYPE_REAL,   /* double */
-  TYPE_WHOLE,  /* int64_t */
-  TYPE_SWITCH, /* bool */
-  TYPE_CHOICE, /* int: index of the choice, from 0 */
-  TYPE_SIZE,   /* struct parameter_size */
-  TYPE_TEXT,   /* struct parameter_text */
+/* Number of parameters that frames and their preparation need; these are parameters 1 to FRAME_PARAMETERS. */
+enum {
+  FRAME_PARAMETERS = 0
+#define FRAME_ROWS_ALONE
+#define PARAMETER(TYPE, ID, ...) +1
+#include "app/control/parameter_table.h"
 };
 
-/* What the program has to do before a change of the value is visible. Parameters with NEED_START can be set only on the
- * command line, all others also while frames run. */
-enum parameter_need {
-  NEED_START,       /* the value is used only when the program starts */
-  NEED_ENGINE,      /* a new engine is opened in the background, while the present one still makes frames */
-  NEED_PREPARATION, /* the engine prepares a new handle (buffers and graphs for one shape) in the background */
-  NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
-  NEED_READING,     /* a file is read in the background, and the frame after that uses it */
-  NEED_FRAME,       /* the next frame uses the value */
-  /* the next frame uses the value. If guidance changes to 1 or from 1, the network also has to compute another number
-   * of rows per frame (classifier-free guidance needs a second one), and the engine prepares a new handle for that,
-   * unless the model takes the guidance scale as an input */
-  NEED_ROWS,
-  NEED_NOTHING, /* the value is not an input of the engine, though it may change other parameters that are */
-  NEEDS
-};
-
-struct parameter_row {
-  const char *name;
-  enum parameter_type type;
-  enum parameter_need need;
-  int first, count; /* the first and last index are first and first + count - 1; count 0: the parameter has no index */
-  /* byte offset of the first instance in struct parameters, and bytes from one instance to the next */
-  size_t offset, size;
-  double min, max;     /* range of a number, or of each side of a size */
-  double low, high;    /* the most useful part of that range, for knobs and sliders; both 0: the whole range */
-  double standard;     /* default of a number */
-  bool by_model;       /* if the user has not set it, the model's recommended value is used */
-  int decimals;        /* number of decimals with which a TYPE_REAL is shown and rounded */
-  const char *unit;    /* NULL: there is no unit */
-  const char *choices; /* words of a choice: "a|b|c" */
-  const char *text;    /* default of a text; NULL: none */
-  /* the default in words, for the help, where a value alone would not explain it; NULL: the value is shown */
-  const char *from;
-  const char *help;
-};
-
-/* A size in pixels. 0 by 0: it is not set. */
+/* A size in pixels. 0 by 0: the user has set none. */
 struct parameter_size {
   int width, height;
 };
 
-/* A text. given false: the parameter has no text, which differs from an empty one. */
+/* A text that is a parameter's value. given false: the parameter has no text, which differs from an empty text. */
 struct parameter_text {
   bool given;
   char words[PARAMETER_TEXT_MAX];
 };
 
-/* A list of texts, of which a key selects the next one. The strings are borrowed. */
+/* A list of texts, such as names of files, among which a key selects. The strings are borrowed. */
 enum { CHOICES_MAX = 16 };
 struct parameter_choices {
   const char *text[CHOICES_MAX];
@@ -106,8 +59,8 @@ struct parameters {
   /* All texts come first, so that settings_copy can copy or skip them as one block. */
 #define TEXT(ID, name, need, field, ...) struct parameter_text field;
 #include "app/control/parameter_table.h"
-  /* Version of the texts: two structs with the same version have equal texts, so that most of the bytes need not be
-   * compared. Each change of a text stores a number that was not used before in this process. 0: no text was set
+  /* Number of the version of the texts: two structs with the same number have equal texts, so that the texts need not
+   * be compared. Each change of a text stores a number that was not used before in this process. 0: no text was set
    * yet. */
   uint64_t texts;
   /* Wide fields come before narrow ones, so that there is no padding between them and equal values have equal bytes. */
@@ -119,17 +72,17 @@ struct parameters {
 #include "app/control/parameter_table.h"
 #define SWITCH(ID, name, need, field, ...) bool field;
 #include "app/control/parameter_table.h"
-  /* A bit for each instance of each parameter: 1 if it was set since the marks were last cleared. Comparisons ignore
-   * the marks. */
+  /* Marks: a bit for each instance of each parameter, 1 if the parameter was set since parameters_clear_marks was
+   * called last. Comparisons ignore the marks. */
   uint16_t marks[PARAMETERS];
 };
 
 /* Returns the description of a parameter, which lives as long as the program. */
 const struct parameter_row *parameter_row(enum parameter id);
-/* Returns the number of instances; 1 for a parameter without an index. */
+/* Returns how many instances a parameter has (prompt[1], prompt[2], ...); 1 for a parameter without instances. */
 int parameter_instances(enum parameter id);
-/* Stores the range that a knob or slider for this parameter covers: low to high of its parameter_row if they are given,
- * else min to max. For a switch that is 0 to 1, for a choice 0 to the last choice's index. */
+/* Stores the range that a knob or slider for this parameter covers: the members low to high of its parameter_row if
+ * they are given, else min to max. For a switch the range is 0 to 1, for a choice 0 to the last choice's index. */
 void parameter_span(enum parameter id, double *low, double *high);
 
 /* parameter_find parses a name such as "prompt[3]" into id and index (0: the parameter has no index). It returns 0, or
@@ -137,62 +90,70 @@ void parameter_span(enum parameter id, double *low, double *high);
  * returns it. */
 int parameter_find(const char *name, enum parameter *id, int *index, struct error *err);
 const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAME_MAX]);
-/* True if name is an instance of pattern: "prompt[3]" of "prompt[]". *index gets the number, or 0 if the pattern has no
- * []. */
+/* Returns true if name is an instance of pattern, as "prompt[3]" is of "prompt[]". *index gets the instance's number,
+ * or 0 if the pattern has no []. */
 bool parameter_matches(const char *pattern, const char *name, int *index);
 
-/* Sets all values to the defaults of the table, and clears all marks. */
+/* Sets all parameters to the defaults of the table, and clears all marks (that they were set). */
 void parameters_init(struct parameters *values);
+/* Sets one parameter to its default, and clears its mark (that it was set). */
+void parameters_reset(struct parameters *values, enum parameter id, int index);
 
-/* These functions set a value and mark it. They return 0, or -1 with err set if the value has the wrong type, is out of
- * range, or the index does not exist; then nothing changes. text NULL: the parameter has no text afterwards. */
+/* These functions set a parameter's value and mark the parameter as set. They return 0, or -1 with err set if the value
+ * has the wrong type, is out of range, or the index does not exist; nothing is changed then. text NULL: removes the
+ * parameter's text. */
 int parameters_set_number(struct parameters *values, enum parameter id, int index, double number, struct error *err);
 int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
 int parameters_set_size(struct parameters *values, enum parameter id, int index, int width, int height,
                         struct error *err);
-/* Parses text and sets the value: a number, a choice's word, "on" or "off", WIDTHxHEIGHT, or the text itself. Returns
- * 0, or -1 with err set. */
+/* Parses text and sets the parameter's value. The text is a number, a choice's word, "on" or "off", WIDTHxHEIGHT, or
+ * for a text parameter the text itself. Returns 0, or -1 with err set. */
 int parameters_parse(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
-/* Adds `by` to a number, rounds the sum to the parameter's decimals, limits it to the range, and marks it. NaN changes
- * nothing. */
+/* Adds `by` to the parameter's number, rounds the sum to the parameter's decimals, limits it to the parameter's range,
+ * and marks the parameter as set. NaN changes nothing. */
 void parameters_add(struct parameters *values, enum parameter id, int index, double by);
 
-/* Returns a value as a number: 0 or 1 for a switch, the index for a choice, NaN for a size or text. */
+/* Returns a parameter's value as a number: 0 or 1 for a switch, the index for a choice, NaN for a size or text. */
 double parameters_number(const struct parameters *values, enum parameter id, int index);
-/* Returns the words of a text, valid until the text changes; NULL: it is not given, or the parameter is not a text. */
+/* Returns the text of a parameter, valid until that text changes; NULL: it is not given, or the parameter has another
+ * type. */
 const char *parameters_text(const struct parameters *values, enum parameter id, int index);
-/* Writes a value so that parameters_parse reads exactly the same value back. A text or size that is not given becomes
- * "". Returns out. */
+/* Writes a parameter's value so that parameters_parse reads exactly the same value back. A text or size that is not
+ * given becomes "". Returns out. */
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
-/* Writes a value for people to read: reals are rounded to the parameter's decimals. Returns out. */
+/* Writes a parameter's value for people to read: real numbers are rounded to the parameter's decimals. Returns out. */
 const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
 
 /* Parses "WIDTHxHEIGHT" or a name such as "hd720". Both sides must be between min and max. Returns false if the text is
  * neither. */
 bool parameters_read_size(const char *text, double min, double max, int *width, int *height);
 
-/* The marks tell which values were set since parameters_clear_marks. */
+/* Returns true if the value was set since parameters_clear_marks was called last. */
 bool parameters_marked(const struct parameters *values, enum parameter id, int index);
 bool parameters_any_marked(const struct parameters *values);
+/* Mark a value as set, or clear its mark; the value stays as it is. */
+void parameters_mark(struct parameters *values, enum parameter id, int index);
+void parameters_unmark(struct parameters *values, enum parameter id, int index);
 void parameters_clear_marks(struct parameters *values);
 
-/* Copies the values that are marked in `from`, and marks them in `to`. Other values of `to` stay. */
+/* Copies the values that are marked (as set by the user) in `from` to `to`, and marks them there. Other values of `to`
+ * are not changed. */
 void parameters_apply(struct parameters *to, const struct parameters *from);
-/* Copies one value without marking it. */
+/* Copies the value of one parameter without marking it as set by the user. */
 void parameters_take(struct parameters *to, const struct parameters *from, enum parameter id, int index);
-/* Copies the values of all parameters whose need is in the set `needs` (a bit 1 << enum parameter_need for each),
- * without marking them. */
+/* Copies the values of all parameters whose need (what must happen before a change is seen) is in the set `needs`, a
+ * bit 1 << enum parameter_need for each. Does not mark them as set. */
 void parameters_copy(struct parameters *to, const struct parameters *from, unsigned needs);
-/* Resets to its default each value with by_model that is not marked. Called before a model is opened, which then says
- * which values suit it. */
+/* Resets to its default each parameter for which models recommend a value (by_model in its parameter_row), unless the
+ * user has set it (its mark). Called before a model is opened, which then recommends its own values. */
 void parameters_leave_to_model(struct parameters *values);
-/* Copies the model's recommended values: `from` is what an engine reports, and each value with by_model that is not
- * marked in `to` is copied. */
+/* Copies the values that the model recommends. from: the values that an engine reports; of these, only parameters with
+ * by_model in their parameter_row are copied, and none that is marked as set by the user in `to`. */
 void parameters_follow_model(struct parameters *to, const struct parameters *from);
-/* Returns true if both have the same value of this parameter. */
+/* returns true if both structs have the same value of this parameter */
 bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index);
-/* True if all parameters whose need is in the set `needs` (bits 1 << enum parameter_need) have the same values in
- * both. */
+/* Returns true if a and b have the same values of all parameters whose need (what must happen before a change is seen)
+ * is in the set `needs`, a bit 1 << enum parameter_need for each. */
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs);
 
 #endif

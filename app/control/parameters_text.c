@@ -1,5 +1,6 @@
 /* Converts parameters' values from and to text: parameters_parse, parameters_print and parameters_show. */
 #include "app/control/parameters_impl.h"
+#include "app/control/size_names.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,23 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libavutil/parseutils.h>
-
-/* Reads a size by a name that FFmpeg knows, such as "vga" or "hd720". */
-static bool read_named_size(const char *text, double min, double max, int *width, int *height) {
-  int named[2];
-  if (av_parse_video_size(&named[0], &named[1], text) < 0 || fmin(named[0], named[1]) < min ||
-      fmax(named[0], named[1]) > max)
-    return false;
-  *width = named[0];
-  *height = named[1];
-  return true;
-}
-
 bool parameters_read_size(const char *text, double min, double max, int *width, int *height) {
   long side[2];
   if (isalpha((unsigned char)*text))
-    return read_named_size(text, min, max, width, height);
+    return size_by_name(text, width, height) && fmin(*width, *height) >= min && fmax(*width, *height) <= max;
   for (int i = 0; i < 2; i++) {
     char *end = NULL;
     errno = 0;
@@ -45,8 +33,8 @@ static int parse_size(struct parameters *values, enum parameter id, int index, c
   return parameters_set_size(values, id, index, width, height, err);
 }
 
-/* Reads a number; returns NaN if the text is not one. Whole numbers are parsed as integers: as doubles, some that are
- * too large would be rounded to the end of the range and be accepted. */
+/* Reads a parameter's number; returns NaN if the text is not one. Whole numbers are parsed as integers: parsed as
+ * doubles, some numbers that are too large would be rounded to the end of the range and be accepted. */
 static double read_number(const struct parameter_row *row, const char *text) {
   char *end;
   if (isspace((unsigned char)*text))
@@ -119,7 +107,7 @@ static const char *print(const struct parameters *values, enum parameter id, int
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
   char real[32];
   double number = parameters_number(values, id, index);
-  /* Use the fewest digits from which the same number is read back. */
+  /* uses as many digits as are needed for the text to be read back as the same number */
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(real, sizeof real, "%.*g", digits, number);
     if (strtod(real, NULL) == number)

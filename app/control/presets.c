@@ -11,18 +11,19 @@
 enum { NAME_MAX_BYTES = 80 };
 
 struct presets {
-  cJSON *root; /* the file's JSON; members that this program does not know stay in it */
-  cJSON *list; /* the list "presets" in root */
+  cJSON *root; /* the whole file as JSON; members that this program does not know are kept */
+  cJSON *list; /* the list of presets: the member "presets" of root */
 };
 
-/* True if presets contain the parameter: those that can change while frames run and on which pictures depend, and
- * seed-walk, on which later pictures depend. */
+/* Returns true if saved presets contain this parameter: it can change while frames run, and pictures depend on it; or
+ * it is seed-walk or belongs to an LFO, on which later pictures depend. */
 static bool is_kept(enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
-  return id == PARAMETER_SEED_WALK || (row->need != NEED_START && row->need != NEED_NOTHING);
+  return id == PARAMETER_SEED_WALK || (id >= PARAMETER_LFO && id <= PARAMETER_LFO_AMOUNT) ||
+         (row->need != NEED_START && row->need != NEED_NOTHING);
 }
 
-/* --- from JSON --- */
+/* --- reading presets: from JSON to values of parameters --- */
 
 static int set_as_in(const struct parameters *start, struct parameters *values, enum parameter id, int index,
                      struct error *err) {
@@ -43,7 +44,8 @@ static int set_all(struct parameters *values, const struct parameters *start, en
   return value ? error_set(err, STATUS_USAGE, "%s: there are at most %d", row->name, row->count) : 0;
 }
 
-/* Returns the parameter whose name in the table is this one, such as "prompt[]"; PARAMETER_NONE: there is none. */
+/* Returns the parameter with this name in the table of parameters, such as "prompt[]"; PARAMETER_NONE: there is
+ * none. */
 static enum parameter find_list(const char *name) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (parameter_row(id)->count && !strcmp(parameter_row(id)->name, name))
@@ -70,8 +72,15 @@ static int read_values(struct parameters *values, const struct parameters *start
   return 0;
 }
 
-/* Checks names, types and ranges of all presets by applying each to scratch values, which are allocated because they
- * are large. Instances beyond the end of a list are set to the defaults here, which changes nothing for the check. */
+static bool has_good_fade(const cJSON *preset) {
+  const cJSON *fade = cJSON_GetObjectItemCaseSensitive(preset, "fade");
+  return !fade || (cJSON_IsNumber(fade) && fade->valuedouble >= 0 &&
+                   fade->valuedouble <= parameter_row(PARAMETER_PRESET_FADE)->max);
+}
+
+/* Checks names, types and ranges of all presets by applying each preset to temporary values, which are allocated
+ * because they are large. Instances beyond the end of a list are set to their defaults in this check, which does not
+ * change its result. Returns 0, or -1 with err about the first wrong preset. */
 static int check_presets(const cJSON *list, struct error *err) {
   struct parameters *values = malloc(2 * sizeof *values);
   const cJSON *preset;
@@ -85,6 +94,9 @@ static int check_presets(const cJSON *list, struct error *err) {
     if (!name || !*name || strlen(name) > NAME_MAX_BYTES)
       status = error_set(err, STATUS_USAGE, "preset %d: \"name\": a text of 1 to %d bytes is needed", number,
                          NAME_MAX_BYTES);
+    else if (!has_good_fade(preset))
+      status = error_set(err, STATUS_USAGE, "preset %d (%.40s): \"fade\": seconds from 0 to %g are needed", number,
+                         name, parameter_row(PARAMETER_PRESET_FADE)->max);
     else if (read_values(values, &values[1], preset, err))
       status = error_prefix(err, "preset %d (%.40s): ", number, name);
     if (status)
@@ -101,7 +113,8 @@ static int count_lines(const char *text, const char *end) {
   return lines;
 }
 
-/* Parses the text, which must be one JSON value without anything behind it. Returns 0, or -1 with err set. */
+/* Parses the text of a file of presets, which must be one JSON value without anything behind it. Returns 0, or -1 with
+ * err set. */
 static int parse(struct presets *presets, const char *text, struct error *err) {
   const char *end = NULL;
   if (json_parse(&presets->root, text, &end, "presets", err))
@@ -141,6 +154,11 @@ const char *presets_name(const struct presets *presets, int number) {
   return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(presets->list, number - 1), "name"));
 }
 
+double presets_fade(const struct presets *presets, int number) {
+  const cJSON *fade = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(presets->list, number - 1), "fade");
+  return fade ? fade->valuedouble : -1;
+}
+
 int presets_values(const struct presets *presets, int number, const struct parameters *start,
                    struct parameters *changes, struct error *err) {
   if (number < 1 || number > presets_count(presets))
@@ -148,10 +166,10 @@ int presets_values(const struct presets *presets, int number, const struct param
   return read_values(changes, start, cJSON_GetArrayItem(presets->list, number - 1), err);
 }
 
-/* --- to JSON --- */
+/* --- writing presets: from values of parameters to JSON --- */
 
-/* Writes all instances of the parameter as a list, so that the preset has the same effect whatever values the program
- * starts with. */
+/* Returns a JSON list with the values of all instances of the parameter, so that the preset has the same effect
+ * whatever values the program starts with. */
 static cJSON *list_json(const struct parameters *values, enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   cJSON *list = cJSON_CreateArray();
@@ -181,6 +199,10 @@ int presets_add(struct presets *presets, const char *name, const struct paramete
   if (!preset || !cJSON_AddItemToArray(presets->list, preset))
     return error_set(err, STATUS_FAILED, "no memory for one more preset");
   return 0;
+}
+
+void presets_add_picture(struct presets *presets, const char *path) {
+  cJSON_AddStringToObject(cJSON_GetArrayItem(presets->list, presets_count(presets) - 1), "picture", path);
 }
 
 char *presets_print(const struct presets *presets) {

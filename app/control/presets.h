@@ -5,7 +5,8 @@
  * The names of values are those of the parameter table. NAME[] with a list sets every instance; instances beyond the
  * end of the list get the values that they had when the program started. NAME[2] sets one instance. Numbers and
  * switches are JSON numbers and booleans; sizes ("512x288"), choices and texts are strings; null means that a text is
- * not given. Parameters that a preset does not name stay as they are. A preset that the program saves contains every
+ * not given. A preset may also have a member "fade": the seconds, 0 to 600, within which the values change to those of
+ * the preset. Parameters that a preset does not name stay as they are. A preset that the program saves contains every
  * parameter on which a picture depends, so that it produces exactly the same picture again. */
 #ifndef APP_CONTROL_PRESETS_H
 #define APP_CONTROL_PRESETS_H
@@ -14,23 +15,29 @@
 
 struct presets;
 
-/* Parses presets and checks names, types and ranges of all values. text: a JSON text as described above; NULL: *presets
- * is empty. The caller frees *presets with presets_free. Returns 0, or -1 with err set. */
+/* Parses presets and checks names, types and ranges of all values. text: JSON in the form that the top of this file
+ * describes; NULL: *presets is empty. The caller frees *presets with presets_free. Returns 0, or -1 with err set. */
 int presets_read(struct presets **presets, const char *text, struct error *err);
-void presets_free(struct presets **presets); /* stores NULL; takes NULL */
+void presets_free(struct presets **presets); /* frees the presets; *presets becomes NULL; does nothing if it is NULL */
 int presets_count(const struct presets *presets);
 /* Returns the name of a preset. number: from 1, in the order of the file. */
 const char *presets_name(const struct presets *presets, int number);
-/* Sets *changes to the values of preset `number`, each of them marked. start: the values with which the program
- * started, for instances beyond the end of a list. Returns 0, or -1 with err set. */
+/* Returns the seconds within which the values change to those of a preset (its member "fade"); negative: the preset has
+ * no such member. */
+double presets_fade(const struct presets *presets, int number);
+/* Sets in *changes the values of preset `number` (from 1), each of them marked as set. start: the values with which the
+ * program started, which instances beyond the end of a preset's list get. Returns 0, or -1 with err set. */
 int presets_values(const struct presets *presets, int number, const struct parameters *start,
                    struct parameters *changes, struct error *err);
-/* Appends a preset with the present values. Returns 0, or -1 with err set if memory is short. */
+/* Appends a preset with this name and these values. Returns 0, or -1 with err set if memory is short. */
 int presets_add(struct presets *presets, const char *name, const struct parameters *values, struct error *err);
+/* Adds to the last preset the member "picture": path of its small picture, relative to the folder of the presets'
+ * file. */
+void presets_add_picture(struct presets *presets, const char *path);
 /* Returns all presets as a JSON text, which the caller frees; NULL: out of memory. */
 char *presets_print(const struct presets *presets);
-/* Returns a JSON text with one preset of these values, on a single line, which the caller frees; NULL: out of memory.
- * Snapshots contain it. */
+/* Returns a JSON text with one preset that has these values, on a single line, for a snapshot. The caller frees the
+ * text; NULL: out of memory. */
 char *presets_print_one(const char *name, const struct parameters *values);
 
 #endif

@@ -9,8 +9,11 @@
 #include <time.h>
 
 #include "app/control/png_text.h"
+#include "app/control/thumbnail.h"
 #include "app/flow/wait.h"
 #include "app/platform/app_platform.h"
+#include "app/platform/paths.h"
+#include "unet/base/text.h"
 
 enum { BYTES_MAX = 16 << 20, LOOK_AGAIN_MS = 1000, LINE_BYTES = 640 };
 
@@ -18,14 +21,17 @@ struct presets_file {
   const char *path;
   const struct log *log;
   pthread_t thread;
-  char *text; /* the file's text when it was last read; only the thread uses it; NULL: there was no file */
+  /* text of the file of presets when it was last read, to notice changes; used by the thread that saves presets alone;
+   * NULL: there was no file */
+  char *text;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* The following fields are protected by lock. */
+  /* The following fields are protected by `lock`. */
   struct presets *presets;
-  struct parameters *wish; /* values to save as a new preset; owned; NULL: nothing is to be saved */
+  struct parameters *wish; /* values that wait to be saved as a new preset; owned; NULL: none */
+  struct frame picture;    /* the picture for `wish`; picture NULL: there is none */
   bool ending;
-  char line[LINE_BYTES]; /* the last message for presets_file_refresh to return; "": none */
+  char line[LINE_BYTES]; /* the last message of the thread, which presets_file_refresh returns; "": none */
   enum log_level level;
 };
 
@@ -41,7 +47,7 @@ static void tell(struct presets_file *file, enum log_level level, const char *fo
   va_end(args);
 }
 
-/* --- reading --- */
+/* --- reading the file, and again if another program has changed it --- */
 
 static int read_whole(const char *path, char **text, struct error *err) {
   struct platform_file from;
@@ -61,15 +67,15 @@ static int read_whole(const char *path, char **text, struct error *err) {
 }
 
 /* Reads the text of a file of presets, or the preset that is stored in a PNG picture. The caller frees *text. *text
- * NULL: the file does not exist, which is no error. */
+ * NULL: the file does not exist, which is no error. Returns 0, or -1 with err. */
 static int read_text(const char *path, char **text, struct error *err) {
   if (png_text_is(path))
     return png_text_read(path, PRESETS_PNG_KEY, text, err);
   return read_whole(path, text, err);
 }
 
-/* Reads the file again, and replaces the presets if its text has changed. Returns 1 if it has changed, 0 if not, or -1
- * with err set; after an error the presets stay as they were. */
+/* Reads the file of presets again, and replaces the presets in memory if the file's text has changed. Returns 1 if the
+ * text has changed, 0 if not, or -1 with err set; after an error the presets in memory are unchanged. */
 static int look(struct presets_file *file, struct error *err) {
   char *text;
   struct presets *fresh = NULL;
@@ -101,9 +107,10 @@ static void look_again(struct presets_file *file) {
     tell(file, LOG_INFO, "%s: %d presets, read again", file->path, presets_file_count(file));
 }
 
-/* --- saving --- */
+/* --- writing the file with a new preset --- */
 
-/* Writes a temporary file and renames it, so that the old file stays intact if writing fails. */
+/* Writes the text to a temporary file and renames that file to `path`, so that the old file stays intact if writing
+ * fails. Returns 0, or -1 with err. */
 static int write_whole(const char *path, const char *text, struct error *err) {
   char *real = platform_real_path(path), *temporary = platform_temporary_name(real ? real : path);
   FILE *out = temporary ? platform_create(temporary) : NULL;
@@ -120,7 +127,27 @@ static int write_whole(const char *path, const char *text, struct error *err) {
   return good ? 0 : error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", path, strerror(reason));
 }
 
-static int add_preset(struct presets_file *file, const char *name, const struct parameters *values, struct error *err) {
+/* Writes the small picture of a preset, and stores in `place` its path relative to the folder of the presets' file.
+ * Returns 0, or -1 with err. */
+static int write_picture(const struct presets_file *file, const char *name, const struct frame *picture,
+                         char place[PATHS_MAX], struct error *err) {
+  static const char folder_end[] = "-pictures";
+  char path[PATHS_MAX], folder[PATHS_MAX];
+  if (strlen(file->path) + strlen(name) + 32 > sizeof path)
+    return error_set(err, STATUS_OUTPUT, "%.200s: the path is too long for pictures beside it", file->path);
+  snprintf(folder, sizeof folder, "%s%s", file->path, folder_end);
+  snprintf(path, sizeof path, "%.4000s/%.80s.png", folder, name);
+  snprintf(place, PATHS_MAX, "%.4000s%s/%.80s.png", text_last_part(file->path), folder_end, name);
+  if (!paths_make(folder))
+    return error_set(err, STATUS_OUTPUT, "%.300s: %s", folder, strerror(errno));
+  return frame_wait(picture, MEMORY_HOST, err) < 0 ? -1 : thumbnail_write(path, picture, err);
+}
+
+/* Appends a preset to the file. lacks: if its picture could not be written, the message says why; otherwise the message
+ * stays as it is. Returns 0, or -1 with err. */
+static int add_preset(struct presets_file *file, const char *name, const struct parameters *values,
+                      const struct frame *picture, struct error *lacks, struct error *err) {
+  char place[PATHS_MAX];
   struct presets *more = NULL;
   if (png_text_is(file->path))
     return error_set(err, STATUS_OUTPUT, "%s: no preset is saved in a picture; --presets FILE.json takes them",
@@ -128,6 +155,10 @@ static int add_preset(struct presets_file *file, const char *name, const struct 
   if (look(file, err) < 0 || presets_read(&more, file->text, err))
     return -1;
   int status = presets_add(more, name, values, err);
+  if (!status && picture->plane[0]) {
+    if (!write_picture(file, name, picture, place, lacks))
+      presets_add_picture(more, place);
+  }
   char *text = status ? NULL : presets_print(more);
   if (!status && !text)
     status = error_set(err, STATUS_FAILED, "no memory for one more preset");
@@ -138,30 +169,36 @@ static int add_preset(struct presets_file *file, const char *name, const struct 
   return status;
 }
 
-static void save(struct presets_file *file, const struct parameters *values) {
+static void save(struct presets_file *file, const struct parameters *values, const struct frame *picture) {
   char name[32];
   struct tm local;
-  struct error err;
+  struct error err, lacks = {.message = ""};
   platform_local_time(&local);
   strftime(name, sizeof name, "%Y-%m-%d %H:%M:%S", &local);
-  if (add_preset(file, name, values, &err) || look(file, &err) < 0)
+  if (add_preset(file, name, values, picture, &lacks, &err) || look(file, &err) < 0)
     tell(file, LOG_WARNING, "not saved: %s", err.message);
+  else if (*lacks.message)
+    tell(file, LOG_WARNING, "saved preset %d: %s, without its picture: %s", presets_file_count(file), name,
+         lacks.message);
   else
     tell(file, LOG_INFO, "saved preset %d: %s", presets_file_count(file), name);
 }
 
-/* --- the thread --- */
+/* --- the thread that saves presets --- */
 
-/* Waits until values are to be saved or the thread is to end, or for LOOK_AGAIN_MS milliseconds. *wish: the values to
- * save, which the caller frees; NULL: none. Returns false if the thread is to end. */
-static bool wait_for_work(struct presets_file *file, struct parameters **wish) {
+/* Waits until presets_file_save has stored values to save or the thread is to end, but at most LOOK_AGAIN_MS
+ * milliseconds. *wish gets the values to save, which the caller frees; NULL: none. *picture gets their picture, which
+ * the caller releases. Returns false if the thread is to end. */
+static bool wait_for_work(struct presets_file *file, struct parameters **wish, struct frame *picture) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000);
   int code = 0;
   pthread_mutex_lock(&file->lock);
   while (!file->wish && !file->ending && !code)
     code = pthread_cond_timedwait(&file->changed, &file->lock, &deadline);
   *wish = file->wish;
+  *picture = file->picture;
   file->wish = NULL;
+  file->picture = (struct frame){.picture = NULL};
   bool more = *wish || !file->ending;
   pthread_mutex_unlock(&file->lock);
   return more;
@@ -170,11 +207,13 @@ static bool wait_for_work(struct presets_file *file, struct parameters **wish) {
 static void *file_main(void *opaque) {
   struct presets_file *file = opaque;
   struct parameters *wish;
-  while (wait_for_work(file, &wish)) {
+  struct frame picture;
+  while (wait_for_work(file, &wish, &picture)) {
     if (wish)
-      save(file, wish);
+      save(file, wish, &picture);
     else
       look_again(file);
+    frame_release(&picture);
     free(wish);
   }
   return NULL;
@@ -184,6 +223,7 @@ static void file_free(struct presets_file *file) {
   presets_free(&file->presets);
   pthread_cond_destroy(&file->changed);
   pthread_mutex_destroy(&file->lock);
+  frame_release(&file->picture);
   free(file->wish);
   free(file->text);
   free(file);
@@ -240,7 +280,14 @@ int presets_file_values(struct presets_file *file, int number, const struct para
   return status;
 }
 
-void presets_file_save(struct presets_file *file, const struct parameters *values) {
+double presets_file_fade(struct presets_file *file, int number) {
+  pthread_mutex_lock(&file->lock);
+  double seconds = presets_fade(file->presets, number);
+  pthread_mutex_unlock(&file->lock);
+  return seconds;
+}
+
+void presets_file_save(struct presets_file *file, const struct parameters *values, const struct frame *picture) {
   struct parameters *wish = malloc(sizeof *wish);
   if (!wish) {
     tell(file, LOG_WARNING, "not saved: no memory for one more preset");
@@ -249,7 +296,9 @@ void presets_file_save(struct presets_file *file, const struct parameters *value
   *wish = *values;
   pthread_mutex_lock(&file->lock);
   struct parameters *before = file->wish;
+  frame_release(&file->picture);
   file->wish = wish;
+  file->picture = picture ? frame_hold(picture) : (struct frame){.picture = NULL};
   pthread_cond_signal(&file->changed);
   pthread_mutex_unlock(&file->lock);
   free(before);

@@ -10,22 +10,22 @@
 
 enum ease { EASE_STEP, EASE_LINEAR, EASE_SMOOTH };
 
-static const double time_max = 1e6; /* seconds */
+static const double time_max = 1e6; /* largest time of an entry, in seconds */
 
 struct entry {
   double time, number;
-  /* value of a text or size, in the form that parameters_parse reads; NULL: the value is a number, or a text not
-   * given */
+  /* value of a text or size, in the form that parameters_parse reads; NULL: the value is a number, or the text is
+   * removed */
   char *text;
   enum parameter id;
   int index, line;
   enum ease ease;
 };
 
-/* The entries of one parameter: entries[first] to entries[first + count - 1], in order of time. */
+/* The entries of one parameter in the script: entries[first] to entries[first + count - 1], in order of time. */
 struct track {
   int first, count;
-  double from; /* the value at time 0, from which "linear" and "smooth" lead to the first entry */
+  double from; /* the parameter's value at time 0, from which "linear" and "smooth" lead to the first entry */
 };
 
 struct script {
@@ -33,7 +33,7 @@ struct script {
   int count, room;
   struct track *tracks;
   int track_count;
-  struct parameters values; /* scratch values, into which each entry is parsed to check it */
+  struct parameters values; /* temporary values, into which each entry is parsed to check it */
 };
 
 static bool is_number(enum parameter id) {
@@ -46,7 +46,7 @@ static bool has_text(enum parameter id) {
   return type == TYPE_TEXT || type == TYPE_SIZE;
 }
 
-/* --- from lines --- */
+/* --- reading a script's lines --- */
 
 static int read_ease(struct entry *entry, const cJSON *value, struct error *err) {
   static const char *const words[] = {"step", "linear", "smooth"};
@@ -237,7 +237,7 @@ double script_length(const struct script *script) {
   return last;
 }
 
-/* --- playing --- */
+/* --- playing: the values at a given time --- */
 
 void script_begin(struct script *script, const struct parameters *values) {
   for (int i = 0; i < script->track_count; i++) {
@@ -246,7 +246,8 @@ void script_begin(struct script *script, const struct parameters *values) {
   }
 }
 
-/* Returns how many entries of the track have a time of at most `now` (in seconds). The entries are sorted by time. */
+/* Returns how many entries of the track (one parameter's entries) have a time of at most `now`, in seconds. The entries
+ * are sorted by time. */
 static int count_passed(const struct script *script, const struct track *track, double now) {
   int low = 0, high = track->count;
   while (low < high) {
@@ -267,8 +268,8 @@ static double eased(const struct entry *entry, double from, double since, double
   return parameter_row(entry->id)->type == TYPE_WHOLE ? round(number) : number;
 }
 
-/* Sets a value: the number, or the entry's text. This cannot fail, because the entry was checked when the script was
- * read. */
+/* Sets the entry's parameter to `number` or, for a text or size, to the entry's text. This cannot fail, because the
+ * entry was checked when the script was read. */
 static void set(const struct entry *entry, double number, struct parameters *values) {
   struct error ignored;
   if (entry->text)
@@ -292,16 +293,17 @@ void script_apply(const struct script *script, double before, double now, struct
   }
 }
 
-/* --- recording --- */
+/* --- recording changes of values as a script --- */
 
 struct script_recorder {
   FILE *file;
   int lines;
-  struct parameters values; /* the values that were written to the script last */
+  struct parameters values; /* for each parameter, the value that was last written to the file */
 };
 
-/* True if the parameter is recorded. Settings of the window alone are not, and neither are parameters such as
- * saved-preset, which would load other values from a file. */
+/* Returns true if a recorded script contains changes of this parameter. Not recorded are settings of the window alone,
+ * parameters such as saved-preset, which would load other values from a file, and those that the clock of beats changes
+ * by itself. */
 static bool is_recorded(enum parameter id) {
   switch (id) {
   case PARAMETER_HUD:
@@ -309,6 +311,9 @@ static bool is_recorded(enum parameter id) {
   case PARAMETER_FULLSCREEN:
   case PARAMETER_RECORDING:
   case PARAMETER_SAVED_PRESET:
+  case PARAMETER_CUED_PRESET:
+  case PARAMETER_BEAT:
+  case PARAMETER_BAR_PHASE:
     return false;
   default:
     return parameter_row(id)->need != NEED_START;
@@ -343,8 +348,8 @@ static bool is_given(const struct parameters *values, enum parameter id, int ind
   return !has_text(id) || *parameters_print(values, id, index, text, sizeof text);
 }
 
-/* True unless the parameter belongs to an instance that is not used: lora[2].weight is recorded only if lora[2] is
- * given, and control[1].low only if control[1] is. */
+/* Returns true unless the parameter belongs to something that is not given: changes of lora[2].weight are recorded only
+ * if lora[2] is given, and changes of control[1].low only if control[1] is. */
 static bool has_owner(const struct parameters *values, enum parameter id, int index) {
   const char *name = parameter_row(id)->name, *end = strstr(name, "].");
   for (enum parameter owner = PARAMETER_NONE + 1; end && owner < PARAMETERS; owner++) {
@@ -355,8 +360,9 @@ static bool has_owner(const struct parameters *values, enum parameter id, int in
   return true;
 }
 
-/* Writes a line for each recorded parameter whose need is in the set `needs` (bits 1 << enum parameter_need). all:
- * every value that is given; otherwise only those that changed since they were written last. now: time in seconds. */
+/* Writes a line for each recorded parameter whose need is in the set `needs` (bits 1 << enum parameter_need). all: true
+ * writes every value that is given; false writes only values that changed since they were last written. now: time in
+ * seconds. Returns 0, or -1 with err. */
 static int write_values(struct script_recorder *recorder, const struct parameters *values, unsigned needs, bool all,
                         double now, struct error *err) {
   int before = recorder->lines;

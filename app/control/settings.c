@@ -68,8 +68,8 @@ bool settings_moves(const struct settings *settings, int64_t now_ns) {
   return walks || !fade_is_over(&settings->fade, now_ns);
 }
 
-/* Parameters of a control that its network (ControlNet or T2I-Adapter) uses, and those that the computation of its map
- * (edges, depth, ...) uses. */
+/* Two lists of the parameters that belong to a control (a map or picture that steers frames): those that its network
+ * (ControlNet or T2I-Adapter) uses, and those that the computation of its map (edges, depth, ...) uses. */
 static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
                                             PARAMETER_CONTROL_GUESS};
 #define OF_MAP(ID, ...) [MAP_VALUE_##ID] = PARAMETER_CONTROL_##ID,
@@ -137,7 +137,8 @@ int values_bank_room(const struct parameters *values, int least) {
   return room > values->bank ? room : (int)values->bank;
 }
 
-/* The layers for each of BANK_LAYER_WORDS: bit i stands for those at 1/2^i of the picture. */
+/* Bits that stand for the self-attention layers of the network: bit i is for the layers at 1/2^i of the picture's width
+ * and height. The words of BANK_LAYER_WORDS are translated to such bits. */
 enum { AT_8 = 1 << 3, AT_16 = 1 << 4, AT_32 = 1 << 5, AT_64 = 1 << 6 };
 static const unsigned bank_layers[] = {
     0, AT_8, AT_16, AT_32, AT_64, AT_8 | AT_16, AT_16 | AT_32, AT_32 | AT_64, AT_8 | AT_16 | AT_32, (1 << 10) - 1};
@@ -153,8 +154,8 @@ int values_bank_layers_word(unsigned layers) {
   return 0;
 }
 
-/* Fills the values of control i, from 0. A control that is switched off gets the weight 0, because the handle may still
- * contain its network until a new handle is ready. */
+/* Fills in the values of control number i, from 0. A control that is switched off gets the weight 0, because the handle
+ * that the engine uses may still contain the control's network until a new handle is ready. */
 static void fill_control(const struct parameters *values, int i, struct control_values *control) {
   const struct map_parameter *map;
   int maps = map_parameters(kind_of(values, i + 1), &map);
@@ -176,6 +177,7 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .delta = (float)values->delta,
       .eta = (float)values->eta,
       .mix = (float)values->mix,
+      .detail = (float)values->detail,
       .bank = (int)values->bank,
       .bank_every = (int)values->bank_every,
       .seed = (uint64_t)values->seed,
@@ -196,8 +198,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
     controls->blend[i] = (float)values->blend[i];
 }
 
-/* Stores the prompts with a share above 0 and their shares in controls. If there is only one, the engine does not
- * blend. */
+/* Stores in controls the prompts that have a share above 0, and these shares. If there is only one such prompt, nothing
+ * is blended. */
 static void set_shares(const float shares[SLOT_PRESETS], struct controls *controls) {
   int count = 0;
   for (int i = 0; i < SLOT_PRESETS; i++)
@@ -212,13 +214,56 @@ static void set_shares(const float shares[SLOT_PRESETS], struct controls *contro
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls) {
   float shares[SLOT_PRESETS];
   values_controls(&settings->values, controls);
+  controls->seed_to = settings->seed_to;
+  controls->seed_share = settings->seed_share;
   fade_apply(&settings->fade, now_ns, shares);
   set_shares(shares, controls);
+}
+
+void values_follow_engine(struct parameters *values, const struct engine_info *info,
+                          const struct prepared_info *prepared) {
+  if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || values->text_to_image))
+    values->strength = 1;
+  if (!parameters_marked(values, PARAMETER_ETA, 0))
+    values->eta = prepared->eta;
+  values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
+  values->steps = prepared->shape.steps;
+  values->canvas = (int)prepared->shape.canvas;
+  values->bank_room = prepared->shape.bank_room;
 }
 
 enum guidance_mode values_guidance(const struct parameters *values) {
   enum guidance_mode mode = (enum guidance_mode)values->guidance_mode;
   return mode != GUIDANCE_SELF && values->guidance == 1 ? GUIDANCE_NONE : mode;
+}
+
+void values_shape(const struct parameters *values, struct engine_shape *shape) {
+  int room = values_bank_room(values, 0);
+  *shape = (struct engine_shape){
+      .width = values->size.width,
+      .height = values->size.height,
+      .sampler = (enum sampler)values->sampler,
+      .spacing = (enum spacing)values->spacing,
+      .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
+      .text_to_image = values->text_to_image,
+      .guidance = values_guidance(values),
+      .stream_batch = values->stream_batch,
+      .bank_room = room,
+      .bank_layers = values_bank_layers(values, room),
+      .controls = values_controls_on(values),
+      .canvas = parameters_marked(values, PARAMETER_CANVAS, 0) ? (enum canvas_mode)values->canvas : CANVAS_FIXED,
+      .carried = values->noise == NOISE_CARRIED,
+      .feedback = values->feedback > 0,
+      .styles = values->ip_adapter.given,
+  };
+}
+
+bool shapes_equal(const struct engine_shape *a, const struct engine_shape *b) {
+  return a->width == b->width && a->height == b->height && a->aspect == b->aspect && a->sampler == b->sampler &&
+         a->spacing == b->spacing && a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
+         a->stream_batch == b->stream_batch && a->controls == b->controls && a->canvas == b->canvas &&
+         a->bank_room == b->bank_room && a->bank_layers == b->bank_layers && a->carried == b->carried &&
+         a->feedback == b->feedback;
 }
 
 const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
@@ -257,6 +302,7 @@ bool moment_equal(const struct moment *a, const struct moment *b) {
   const struct controls *first = &a->controls, *second = &b->controls;
   bool equal = parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME | 1u << NEED_ROWS) &&
                first->guidance == second->guidance && first->prompt == second->prompt &&
+               first->seed_to == second->seed_to && first->seed_share == second->seed_share &&
                first->carried == second->carried && first->feedback == second->feedback &&
                text_equal(a, b, first->prompt) && text_equal(a, b, SLOT_NEGATIVE);
   for (int i = 0; i < SLOT_PRESETS; i++)

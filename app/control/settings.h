@@ -11,92 +11,130 @@
 #include "unet/engine.h"
 #include "unet/base/guidance.h"
 
-/* A plain value. Before each frame the engine thread makes a copy with settings_copy. */
+/* The settings, a plain value. Before each frame the engine thread makes a copy with settings_copy. */
 struct settings {
   struct parameters values;
-  struct fade fade;  /* the fade to the prompt of values.shown_prompt, or to the blend of values.blend */
-  int64_t walked_ns; /* time (platform_now_ns) at which seed_walk last moved values.seed_position; 0: not yet */
+  struct fade fade; /* the fade to the prompt of values.shown_prompt, or to the blend of values.blend */
+  /* time (platform_now_ns) at which seed_walk last moved values.seed_position; 0: it has not done so yet */
+  int64_t walked_ns;
+  /* While a glide (glide.h) moves the noise straight to another seed: that seed, and how far the noise has come, 0 to 1
+   * (controls.seed_to and controls.seed_share); seed_share 0: it does not. Only a glide sets these. */
+  uint64_t seed_to;
+  double seed_share;
 };
 
-/* Copies settings. *to must be initialised, at least with zeros: if it has the same version of the texts, these are not
- * copied, because they are most of the bytes. */
+/* Copies settings. *to must be initialised, at least with zeros: the texts, which are most of the bytes, are copied
+ * only if the two structs have different versions of them. */
 void settings_copy(struct settings *to, const struct settings *from);
-/* Initialises settings with these values, none of them marked as set, and without a fade. */
+/* Initialises settings with the given values, none of them marked as set, and without a fade. */
 void settings_begin(struct settings *settings, const struct parameters *values);
 
-/* Starts a fade at time now_ns (platform_now_ns) from the prompts that are shown to those that values.shown_prompt or
- * values.blend name. */
+/* Starts a fade at time now_ns (platform_now_ns) from the prompts that are shown at that time to the prompts that
+ * values.shown_prompt or values.blend name. */
 void settings_turn(struct settings *settings, int64_t now_ns);
-/* Copies the values that are marked in `changes`, marks them in settings, and starts a fade if the prompts to show
- * change. */
+/* Copies to settings the values that are marked as set in `changes`, marks them there, and starts a fade if the prompts
+ * to show change. */
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
 
-/* Computes the share of each prompt in the picture, without the fade, from shown_prompt and blend. The shares add up to
- * 1. */
+/* Computes the share (weight) of each prompt in the picture from shown_prompt and blend, as if no fade were under way.
+ * The shares add up to 1. */
 void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
 
-/* Returns the seed-position after `seconds` more of seed-walk, limited to the parameter's range. */
+/* Returns the value that the parameter seed-position will have after seed-walk has changed it for `seconds` more,
+ * limited to the parameter's range. */
 double values_seed_position(const struct parameters *values, double seconds);
 
-/* Moves values.seed_position by seed_walk for the time since the last call, unless values.pause is set. */
+/* Moves values.seed_position on by what the parameter seed-walk (seeds per second) makes of the time since the last
+ * call, unless values.pause is set. */
 void settings_walk(struct settings *settings, int64_t now_ns);
 
-/* True if the picture changes although no value is set: a fade is under way, or seed-walk moves the seed. */
+/* Returns true if the picture changes although nobody sets a value: a fade is under way, or seed-walk moves the
+ * seed. */
 bool settings_moves(const struct settings *settings, int64_t now_ns);
 
-/* Fills the engine's controls for a frame at time now_ns, from the values and the fade. */
+/* Fills in `controls`, what the engine needs to know for one frame, from the values and the fade at time now_ns. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
-/* values_controls_there returns a bit for each control (bit 0: control[1]) that is given; values_controls_on a bit for
- * each that is given and switched on. */
+/* Two functions that return a bit for each control (a map or picture that steers the frame; bit 0: control[1]):
+ * values_controls_there for controls that are given, values_controls_on for those that are given and switched on. */
 unsigned values_controls_there(const struct parameters *values);
 unsigned values_controls_on(const struct parameters *values);
-/* values_bank_room returns the frames for which a handle's bank needs room: bank-room if somebody has set it, else
- * `least`; and no fewer than bank. values_bank_layers returns the layers of engine_shape for a bank of so many frames.
- * values_bank_layers_word returns the value of bank-layers that stands for these layers. */
+/* Three functions about the bank, which keeps keys and values of earlier frames for self-attention. values_bank_room
+ * returns for how many frames the bank must have room: the parameter bank-room if somebody has set it, else `least`,
+ * but no fewer than the parameter bank asks for. values_bank_layers returns the value of engine_shape.bank_layers
+ * (which layers use the bank) for a bank of `room` frames. values_bank_layers_word returns the index of the word of the
+ * parameter bank-layers that stands for these layers. */
 int values_bank_room(const struct parameters *values, int least);
 unsigned values_bank_layers(const struct parameters *values, int room);
 int values_bank_layers_word(unsigned layers);
-/* Lists the parameters of control `number` (from 1) that have an effect: those of its network, if it has one, and those
- * of its kind of map. Returns how many there are. */
+/* Lists the parameters of control `number` (from 1) that have an effect: those of the control's network, if it has one,
+ * and those of its kind of map. Returns how many there are. */
 enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };
 int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]);
-/* Returns the value of a control's parameter that is used: the parameter's, or if that is -1 (not set), the default of
- * the kind of map. number: the control, from 1. *step gets the amount by which a key changes it; step may be NULL. */
+/* Returns the value that is used for a control's parameter: the parameter's value or, if that is -1 (not set), the
+ * default of the control's kind of map. number: the control's number, from 1. *step gets the amount by which a key
+ * changes the value; step may be NULL. */
 double values_control_number(const struct parameters *values, enum parameter id, int number, double *step);
-/* True if values_of_control may list the parameter. */
+/* Returns true for the parameters of a control (those that values_of_control may list). */
 bool values_is_control(enum parameter id);
-/* Returns the number that is used: for a parameter of a control as values_control_number does, for all others the
- * value. */
+/* Returns the number that is used for a parameter: the parameter's value or, if that belongs to a control and is not
+ * set, a default (values_control_number). */
 double values_number(const struct parameters *values, enum parameter id, int index);
 
-/* The choices of the parameter noise: the same in every frame, or moved with the picture. */
+/* The choices of the parameter noise: noise that is the same in every frame, or noise that moves with the picture. */
 enum noise_mode { NOISE_FIXED, NOISE_CARRIED };
 
-/* Fills the engine's controls for a frame from the values alone, without a fade. */
+/* The choices of the parameter strength-grid. */
+enum strength_grid {
+  STRENGTH_CONTINUOUS, /* any noise level is possible */
+  STRENGTH_DIFFUSERS,  /* strength is rounded to whole denoising steps, as in diffusers' image-to-image */
+  STRENGTH_TRAINED, /* strength is rounded to the noise levels on which an adversarially distilled model was trained */
+};
+
+/* Fills in `controls`, what the engine needs to know for one frame, from the parameters' values alone, without a fade
+ * between prompts. */
 void values_controls(const struct parameters *values, struct controls *controls);
 
-/* Returns the guidance mode that the engine's handle has to be prepared for (not for models that take the guidance
- * scale as an input). With a scale of 1 no guidance is needed: GUIDANCE_NONE. The mode self is returned with a scale of
- * 1, too, because it computes no further row, and so a change of the scale needs no new handle. */
+/* Copies the engine's size, number of steps, canvas and room for the bank to values. Also sets, unless the user has set
+ * them: eta to that of the sampler, and strength to 1 if the network reads the input picture itself or there is no
+ * input. (Otherwise strength stays 0.5, which keeps the input's shapes.) */
+void values_follow_engine(struct parameters *values, const struct engine_info *info,
+                          const struct prepared_info *prepared);
+
+/* Returns the guidance mode that the engine's handle (struct prepared) has to be prepared for, with models whose
+ * guidance scale is not an input. With a scale of 1 no guidance is needed, and GUIDANCE_NONE is returned. The mode
+ * "self" is returned even then: it needs no second prediction, and a later change of the scale then needs no new
+ * handle. */
 enum guidance_mode values_guidance(const struct parameters *values);
 
-/* The state on which the picture of a frame depends: the settings, and the controls that settings_controls makes of
- * them. moment_equal returns true if a frame would give the same picture at both moments; it does not compare the
- * number of steps. */
+/* Fills in the engine_shape (size, sampler, number of steps and more) that these values ask for, and zeroes its other
+ * fields. If the user has set no canvas, it is fixed; if the user has set no number of steps, the field is 0, which
+ * means the model's. */
+void values_shape(const struct parameters *values, struct engine_shape *shape);
+
+/* Returns true if the two shapes have the same size, aspect ratio, sampler, spacing, steps, guidance, chunks of text,
+ * stream batch, controls, canvas, bank, and support for moving noise and feedback. The other fields do not change while
+ * frames run. */
+bool shapes_equal(const struct engine_shape *a, const struct engine_shape *b);
+
+/* Everything on which the picture of a frame depends: the settings, and the engine's controls that settings_controls
+ * computes from them. moment_equal returns true if a frame would give the same picture with both moments and the same
+ * handle; it does not compare values that decide the handle or engine, such as the number of steps. */
 struct moment {
   struct settings settings;
   struct controls controls;
 };
-/* Copies settings and controls. *to must be initialised, because settings_copy does not copy texts that are equal. */
+/* Copies the settings and controls of a moment. *to must be initialised, because settings_copy does not copy equal
+ * texts. */
 void moment_copy(struct moment *to, const struct moment *from);
 bool moment_equal(const struct moment *a, const struct moment *b);
 
-/* Returns the reason why the negative prompt has no effect with this handle, as words for a message ("without
- * --guidance above 1"). NULL: it has an effect, or there is none. */
+/* Returns the reason why the negative prompt has no effect with the model and handle in use, as words for a message
+ * ("without --guidance above 1"). NULL: it has an effect, or there is no negative prompt. */
 const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
                                  const struct prepared_info *prepared);
 
-/* Returns the text for a slot of the engine's text encoder: a prompt, or the negative prompt. NULL: there is none. */
+/* Returns the text for a slot of the engine (the numbered place of an encoded prompt): a prompt, or the negative
+ * prompt. NULL: there is no text for it. */
 const char *values_slot_text(const struct parameters *values, int slot);
 
 #endif

@@ -10,7 +10,7 @@
 
 static const int64_t SECOND_NS = INT64_C(1000000000);
 
-/* --- when --- */
+/* --- when the next restart is allowed --- */
 
 int64_t handover_due_ns(const struct handover_record *record) {
   enum { FIRST_PAUSE_S = 20, MOST_PAUSE_S = 600, DOUBLINGS = 5 };
@@ -28,7 +28,7 @@ void handover_note(struct handover_record *record, int64_t now_ns) {
   record->done_ns[HANDOVERS_A_MINUTE - 1] = now_ns;
 }
 
-/* --- the plain fields --- */
+/* --- fields of struct handover that are a single number or text --- */
 
 enum field_type { FIELD_INT, FIELD_LARGE, FIELD_REAL, FIELD_BOOL, FIELD_TEXT };
 
@@ -109,10 +109,10 @@ static bool read_field(struct handover *handover, const struct field *field, con
   return true;
 }
 
-/* --- values --- */
+/* --- values of parameters, and which of them somebody has set --- */
 
-/* Adds a value to the JSON object, unless it equals the default in `standard`. Adds its mark to `marks` if somebody has
- * set it. */
+/* Adds a parameter's value to the JSON object, unless it equals the value in `standard`, the defaults. If somebody has
+ * set the value, adds the parameter's name to `marks`. */
 static void add_value(cJSON *object, cJSON *marks, const struct parameters *values, const struct parameters *standard,
                       enum parameter id, int index) {
   char name[PARAMETER_NAME_MAX];
@@ -153,12 +153,12 @@ static int read_values(struct parameters *values, const cJSON *root, struct erro
   cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(root, "marks")) {
     if (!cJSON_IsString(value) || parameter_find(value->valuestring, &id, &index, err))
       return error_set(err, STATUS_USAGE, "\"marks\": names of parameters are needed");
-    values->marks[id] |= (uint16_t)(1u << (index - parameter_row(id)->first));
+    parameters_mark(values, id, index);
   }
   return 0;
 }
 
-/* --- sources, times --- */
+/* --- the list of sources, and the times of earlier restarts --- */
 
 static void add_sources(cJSON *root, const struct playlist *sources) {
   cJSON *list = cJSON_AddArrayToObject(root, "sources");
@@ -197,7 +197,7 @@ static void read_times(struct handover_record *record, const cJSON *root) {
   }
 }
 
-/* --- all --- */
+/* --- the whole state as JSON --- */
 
 char *handover_print(const struct handover *handover) {
   cJSON *root = cJSON_CreateObject();

@@ -1,22 +1,23 @@
-/* The command live: shows a camera, screen or video in a window, changed by the engine. Opens everything, runs the
- * turns of the main loop until the show is over, and closes everything in reverse order. All of it runs on the main
- * thread. */
+/* The command live: shows a camera, screen or video in a window, changed by the engine. Opens everything, runs the main
+ * thread's loop until the window closes or no more pictures come, and closes everything in reverse order. All code of
+ * this file runs on the main thread. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/live/ending.h"
 #include "app/live/live_impl.h"
 #include "app/run/setup.h"
 #include "app/window/curtain.h"
 #include "unet/base/platform.h"
 
-/* Longest wait in ms for the engine's thread at the end of the program. */
+/* longest time in ms to wait for the engine's thread when the program ends */
 enum { LAST_WAIT_MS = 1000 };
 
-/* Returns true if --frames was given, the source is a single picture, and that was shown. No more pictures come then,
- * so waiting for the rest of --frames would be in vain. */
+/* Returns true if --frames was given, the source is a single picture that has been shown, and no other source follows.
+ * The program ends then, because that source gives no more pictures to reach the number. */
 static bool has_shown_all(const struct live *live) {
   struct reader_status reader = {0};
   if (live->reader)
@@ -32,7 +33,9 @@ static bool is_over(const struct live *live, int64_t now_ns) {
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }
 
-/* Runs the main thread's loop until the show is over. Returns 0, or -1 with err if the window was lost. */
+/* Runs the main thread's loop until is_over says that it ends: the window is closed, no more pictures come, a signal
+ * has come, --frames or --duration is reached, or the program is to be restarted. Returns 0, or -1 with err if the
+ * window was lost. */
 static int run(struct live *live, struct error *err) {
   live->opened_ns = platform_now_ns();
   if (!live->started_ns)
@@ -47,7 +50,7 @@ static int run(struct live *live, struct error *err) {
       live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
-    if (window_check(live->window, err)) /* the window may have been lost in this pass of the loop */
+    if (window_check(live->window, err)) /* handling events or drawing may just have found that the window is lost */
       return -1;
     changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
@@ -56,7 +59,7 @@ static int run(struct live *live, struct error *err) {
   return 0;
 }
 
-/* If the options ask for that, makes the time for which the display shows one picture the time budget of a frame. */
+/* Sets the time budget of a frame to the time for which the display shows one picture, if the options ask for that. */
 static void follow_display(struct live *live) {
   const double usual_ms = 1000.0 / 60;
   if (live->options->budget_ms != BUDGET_DISPLAY)
@@ -68,8 +71,8 @@ static void follow_display(struct live *live) {
   live->figures.budget_ms = ms > 0 ? ms : usual_ms;
 }
 
-/* Opens presets, scripts and outputs. If this program was started by a restart, failures are logged and the show goes
- * on. Returns 0, or -1 with err. */
+/* Opens presets, scripts and outputs. Returns 0, or -1 with err. After a restart of the program failures are only
+ * logged, because the show must go on without them. */
 static int open_more(struct live *live, struct error *err) {
   return live_allow_failure(live, live_open_presets(live, err), err) ||
                  live_allow_failure(live, live_open_scripts(live, err), err) ||
@@ -78,9 +81,9 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
-/* Makes NVIDIA's OpenGL sleep when it waits for the GPU (__GL_YIELD). By default it yields in a loop, but a thread with
- * real-time priority that yields gives way to no ordinary thread. Called before other threads exist, because they may
- * read the environment. */
+/* Makes NVIDIA's OpenGL sleep when it waits for the GPU (__GL_YIELD). By default OpenGL yields the processor in a loop,
+ * but a thread with real-time priority that yields gives way to no ordinary thread. Called before other threads exist,
+ * because they may read the environment. */
 static void let_opengl_sleep(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
@@ -88,8 +91,8 @@ static void let_opengl_sleep(const struct options *options) {
   platform_be_urgent(false);
 }
 
-/* Keeps processor cores from entering sleep states if --awake was given. If that fails, a line says why, and the show
- * goes on. */
+/* If --awake was given, keeps processor cores from entering sleep states. If that fails, a logged line says why, and
+ * the program goes on. */
 static void stay_awake(struct live *live) {
   if (!live->options->awake)
     return;
@@ -103,8 +106,8 @@ static void stay_awake(struct live *live) {
     log_line(&live->log, LOG_WARNING, "--awake: %s; the processors sleep as usual", strerror(errno));
 }
 
-/* Creates the window on the display that the options name. After a restart another display is used if that one is gone.
- * Returns 0, or -1 with err. */
+/* Creates the window on the display that the options name. After a restart of the program another display is used if
+ * that one is no longer there. Returns 0, or -1 with err. */
 static int create_window(struct live *live, struct error *err) {
   const struct options *options = live->options;
   int status = window_create(&live->window, options->display, options->values.with_operator, err);
@@ -148,45 +151,55 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
-  /* The engine is opened on the loop's thread while this thread opens the window. */
+  /* The loop's thread begins before the window is opened here, so that the engine is opened meanwhile. */
   if (live_start_threads(live, &source, err)) {
     source_close(&source);
     return -1;
   }
+  live_read_keys(live);
   if (hub_open(&live->hub, &live->state, err) || live_open_clients(live, err))
     return -1;
   return live_open_window(live, err);
 }
 
-/* Decides how the show ends, and returns 0, or -1 with err. After a signal that is an interrupt, unless a recording is
- * incomplete, which the user must know. failed: the show has ended with err. */
+static enum status status_of(bool failed, bool hangs, const struct error *err) {
+  const struct ending ending = {.interrupted = atomic_load(&setup_stop),
+                                .failed = failed,
+                                .why = failed ? err->status : STATUS_OK,
+                                .hangs = hangs};
+  return ending_status(&ending);
+}
+
+/* Turns the way in which the live window has ended into the command's result: 0, or -1 with err. failed: the window
+ * ended, or a file could not be completed, because of the error err. */
 static int settle_status(bool failed, struct error *err) {
-  if (atomic_load(&setup_stop) && (!failed || err->status != STATUS_OUTPUT))
+  if (status_of(failed, false, err) == STATUS_INTERRUPTED)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return failed ? -1 : 0;
 }
 
-/* Ends the process at once if the engine's thread does not end in LAST_WAIT_MS: it may hang in the driver, where
- * nothing can stop it. All files are complete by now. The exit status is that of settle_status, or the device's if the
- * engine hangs and nothing else is wrong. If a probe measures, the thread is waited for without limit. */
+/* Waits for the engine's thread at the end of the program. If it has not ended after LAST_WAIT_MS, ends the process at
+ * once, because the thread may hang in the driver, where nothing can stop it. All files are complete by then. If a
+ * probe measures (bench --live), the wait has no limit. */
 static void leave_engine(struct live *live, bool failed, struct error *err) {
   struct loop_status engine;
   if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
     return;
   loop_get_status(live->loop, &engine);
   live_close_clients(live);
-  bool hangs = engine.ready && engine.busy_ms > engine.tell_ms, wrong = settle_status(failed, err) != 0;
+  bool hangs = engine.ready && engine.busy_ms > engine.tell_ms;
+  enum status status = status_of(failed, hangs, err);
   if (hangs)
     log_line(&live->log, LOG_WARNING, "the engine has not answered for %.0f s; the program ends without it",
              engine.busy_ms / 1000);
-  if (wrong)
+  if (settle_status(failed, err))
     fprintf(stderr, "reverie: %s\n", err->message);
   fflush(stdout);
-  _Exit(wrong ? err->status : hangs ? STATUS_DEVICE : STATUS_OK);
+  _Exit(status);
 }
 
-/* Asks the engine's thread to end after its current frame, or earlier if what it does can be given up. Does not
- * wait. */
+/* Asks the engine's thread to end after its current frame, and to abandon what can be abandoned, such as opening an
+ * engine. Does not wait. */
 static void end_engine(struct live *live) {
   loop_end(live->loop);
   atomic_store(&live->leaving, true);
@@ -214,7 +227,7 @@ static void close_rest(struct live *live) {
 }
 
 /* Restarts the program. If the engine's thread does not end in time, everything that it uses stays open. Returns -1
- * with err if the restart failed. */
+ * with err; returns only if the restart failed. */
 static int go_anew(struct live *live, struct error *err) {
   struct error ignored;
   if (loop_wait_end(live->loop, LAST_WAIT_MS)) {
@@ -237,6 +250,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
                       .curtain = -1};
   struct error ignored;
   live_open_telling(&live);
+  live_open_tempo(&live);
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
   if (succession)
@@ -264,13 +278,14 @@ static int perform(const struct options *options, struct live_probe *probe, cons
     close_rest(&live);
   }
   free(live.handed);
+  live_close_tempo(&live);
   live_close_telling(&live);
   return settle_status(status != 0, err);
 }
 
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
   int status = perform(options, probe, NULL, err);
-  if (probe) /* the probe's thread still runs if the window was closed while measuring */
+  if (probe) /* if the window was closed while measuring, the probe's thread (pulse.h) still runs and is ended here */
     pulse_stop(&probe->pulse, &probe->woken);
   return status;
 }

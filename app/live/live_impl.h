@@ -1,20 +1,22 @@
 /* Declarations that the files of the live window share. A reader thread reads the source's frames, the loop's thread
- * makes pictures from them with the engine, and the main thread shows the pictures. The main thread runs in turns: each
+ * makes pictures from them with the engine, and the main thread shows the pictures. Each pass of the main thread's loop
  * handles events, applies changed values, takes the newest picture, and draws.
  *
- * live.c              opens everything, runs the turns from the first picture to the last, and closes everything
+ * live.c              opens everything, runs the main thread's loop, and closes everything
  * open.c              opens the source, the engine, the mask and the control source
- * turn.c              applies changed values in each turn to engine, reader, window and files
+ * turn.c              applies changed values in each pass of the loop to engine, reader, window and files
  * view.c              handles the window's events and draws
  * overlay.c           fills the text overlay over the picture
  * alerting.c          decides which alerts the overlay shows
  * telling.c           writes messages to the window's notice line and to the terminal
  * renewal.c           replaces an OpenGL context that was lost
  * live_presets.c      applies presets and saves them
+ * live_keys.c         reads keys.conf
  * live_scripts.c      plays and records scripts (parameter values over time)
  * sending.c           manages recordings and other outputs
  * source_list.c       decides which source of several is shown
  * sound_modulation.c  analyses sound and lets it move values
+ * live_tempo.c        brings onsets of the sound to the clock of beats
  * clients.c           opens the clients (IPC, web page, OSC, MIDI), which set values from outside
  * successor.c         restarts the program if the engine cannot be opened again in this process
  * probe.c             measures for the command bench --live */
@@ -22,7 +24,10 @@
 #define APP_LIVE_LIVE_IMPL_H
 
 #include "app/control/cover.h"
+#include "app/control/key_bindings.h"
 #include "app/control/keys.h"
+#include "app/control/lfo.h"
+#include "app/control/meter.h"
 #include "app/control/modulation.h"
 #include "app/control/panel.h"
 #include "app/control/script.h"
@@ -50,12 +55,13 @@
 #include "app/window/snapshot.h"
 #include "app/window/window.h"
 
-/* Without --size the picture has the source's aspect ratio, and its longer side has this many pixels, or fewer if the
- * device is too slow. */
+/* Number of pixels of the picture's longer side if --size is not given; the shorter side follows from the source's
+ * aspect ratio. On a slow device the picture is smaller. */
 enum { LONGEST_SIDE = 320 };
 
-/* Progress of a restart of the program: none is going on; the curtain (curtain.h, a still picture by another process)
- * is being shown; the state for the new program is gathered, and this program can end. */
+/* State of a restart of the program. HANDING_NOT: there is none; HANDING_CURTAIN: another process is about to show a
+ * still picture in place of this window (curtain.h); HANDING_READY: the state for the new program is gathered, and this
+ * program can end. */
 enum handing { HANDING_NOT, HANDING_CURTAIN, HANDING_READY };
 
 /* Resources used since the start: bytes of pixels copied by the engine and for the window, processor time of the loop's
@@ -68,8 +74,8 @@ struct costs {
 };
 
 struct live {
-  /* Set before other threads begin. Any thread may log. told_lock protects told_line; any thread writes it, and the
-   * main thread shows it. */
+  /* The first fields are set before other threads begin. Any thread may log. told_lock protects told_line; any thread
+   * writes told_line, and the main thread shows it. */
   const struct options *options;
   struct log log;
   struct log told;           /* a log that also stores warnings in told_line; any thread may use it */
@@ -77,388 +83,482 @@ struct live {
   /* the last warning that the main thread has not shown as a notice yet; "": none */
   char told_line[NOTICE_MAX];
 
-  /* The source. The main thread sets these fields before other threads begin, and alone uses them afterwards, except:
-   * threads that open a source read sources_stop and mirror, and the loop's thread and its helpers read
-   * first_source. */
+  /* From here down to first_source: the source. The main thread sets these fields before other threads begin, and alone
+   * uses them afterwards, except: threads that open a source read sources_stop and mirror; the loop's thread and its
+   * helpers read first_source, and the loop's thread fills it once the reader's thread has opened the source. */
   const char *spec; /* name or address of the first source; NULL: text to image */
-  /* the model makes images from text, and the only source is --control-source, read by ControlNets */
+  /* true: the model makes images from text, and the only source is --control-source, read by ControlNets */
   bool source_is_control;
-  char clip[PATHS_MAX]; /* path of the sample clip, if that is shown for want of a source */
+  char clip[PATHS_MAX]; /* path of the sample clip, if it is shown because there is no source */
   struct source_options source_options;
-  struct playlist list; /* the list of sources, until live->changer takes it over */
-  int first;            /* index in list, from 0, of the source that is read first */
+  struct playlist list; /* the list of sources on the command line; live->changer takes it over when it is opened */
+  int first;            /* index in list, from 0, of the source that is shown first */
   struct changer *changer;
-  atomic_bool sources_stop; /* set to make threads that open a source give up */
-  int source_told;          /* value of the parameter source, from 1, that was applied last */
-  int mirror_told;          /* value of the parameter mirror that was applied last */
-  /* mirroring of frames; source_options.mirror points to it, and the sources' threads read it */
+  atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
+  int source_told;          /* number of the source (from 1) that the parameter `source` had when it was last applied */
+  int mirror_told;          /* value of the parameter mirror when it was last applied */
+  /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
   struct mirror mirror;
-  struct source_info info; /* info of the source that is shown; zeros until it is open */
-  /* info of the first source, for the loop's thread when it opens the engine */
+  struct source_info info; /* description of the source that is shown; zeros until it is open */
+  /* description of the first source, for the loop's thread when it opens the engine */
   struct source_info first_source;
 
-  /* Frames and pictures between the threads. The main thread opens and closes all of these; mailboxes and reader have
-   * locks of their own. While the loop's thread runs, it alone uses masking, styling and control, but any thread may
-   * call styling_ask. */
+  /* From here down to `control`: objects that frames and pictures pass through. The main thread opens and closes all of
+   * them; mailboxes and reader have locks of their own. While the loop's thread runs, it alone uses masking, styling
+   * and control, but any thread may call styling_ask. */
   /* frames: from the source to the engine; pictures: from the engine to the window */
   struct mailbox frames, pictures;
   struct reader *reader;   /* reads the source on its own thread; NULL: text to image without a source */
-  struct masking *masking; /* NULL: there is no mask */
+  struct masking *masking; /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
   int styles_told; /* number of requests in state.styles_asked that were passed to styling_ask */
-  /* the source for ControlNets; NULL: they read the frames of the main source */
+  /* the source whose frames ControlNets read; NULL: they read the frames of the main source */
   struct control_source *control;
 
-  /* Sound. The main thread opens and closes these while the loop's thread does not run. The loop's thread reads sound
-   * levels from listener and track, which have locks of their own, and alone uses modulations while it runs. */
+  /* From here down to `modulations`: sound. The main thread opens and closes these objects while the loop's thread does
+   * not run. The loop's thread reads sound levels from listener and track, which have locks of their own, and alone
+   * uses modulations while it runs. */
   struct listener *listener; /* sound input (--sound) whose levels change parameters (--modulate); NULL: none */
   /* input (--record-sound) for recordings, if it is not the same as --sound; NULL: none */
   struct listener *microphone;
-  struct sound_tap *heard; /* sound of --record-sound for recordings; NULL: they get the source's sound, or none */
-  /* levels of the source's own sound, if they change parameters (--sound source); NULL: they do not */
+  /* the sound of --record-sound, for recordings; NULL: recordings get the source's sound, or none */
+  struct sound_tap *heard;
+  /* levels of the source's own sound, if that changes parameters (--sound source); NULL: it changes none */
   struct track *track;
-  /* value of sound_tap_number that live_follow_sound saw last; it changes with the source */
+  /* number of the source's sound (sound_tap_number) when live_follow_sound was called last */
   unsigned track_told;
-  char silent_told[SOUND_NAME_MAX]; /* name of the source that the user was told has no sound; "": none */
+  /* name of the last source of which the user was told that it has no sound; "": none */
+  char silent_told[SOUND_NAME_MAX];
   struct modulations modulations;
+  /* the sound's levels, and the values that sound and LFOs change, for users to see; used by the loop's thread alone
+   * while it runs */
+  struct meter meter;
+  /* state of the oscillators (LFOs) that change values; used by the loop's thread alone while it runs */
+  struct lfos lfos;
+  /* Protected by tempo_lock, down to meter_shown: the number of onsets of the sound and the time of the last one, which
+   * the loop's thread stores and the main thread reads; and the clock of beats, which the main thread stores and the
+   * loop's thread reads. */
+  pthread_mutex_t tempo_lock;
+  long onsets;
+  int64_t onset_ns;
+  struct beats beats;
+  struct meter meter_shown; /* protected by tempo_lock: a copy of `meter` for the main thread */
+  long onsets_told;         /* value of `onsets` that the main thread has seen last */
+  uint64_t lfos_told; /* value of parameters.texts for which the main thread has checked the names in lfo[] last */
 
-  /* The loop's thread and the clients. The main thread opens and closes these; each has a lock of its own. The loop's
-   * thread and its helpers read `leaving`. */
+  /* From here down to `web`: the loop's thread and the clients. The main thread opens and closes them; each has a lock
+   * of its own. The loop's thread and the threads that open engines for it read `leaving`. */
   struct loop *loop;
-  atomic_bool leaving; /* set when the show is over: the engine gives up what it is doing */
+  atomic_bool leaving; /* true: the live window has ended, so an engine that is being opened gives up */
   struct hub *hub;
-  struct ipc *ipc; /* ipc, osc, midi and web are NULL if the options do not ask for them */
+  /* the clients: programs and devices that set values from outside through hub (IPC, web page, OSC, MIDI); NULL: the
+   * options do not ask for this one */
+  struct ipc *ipc;
   struct osc *osc;
   struct midi *midi;
   struct web *web;
 
   /* From here on, all fields are used by the main thread alone, with two exceptions. The loop's thread reads
    * first_values, which the main thread fills before that thread begins. And snapshot, presets, outputs and tap have
-   * threads inside, which their own functions synchronise. */
-  bool clients_stay; /* a client's thread did not end in time and still uses the hub, so the hub is not freed */
-  struct hub_figures figures_told; /* the figures that clients were given last, through the hub */
-  int64_t published_ns;            /* time at which clients were given figures_told */
+   * threads of their own, with which their functions synchronise. */
+  bool clients_stay; /* true: a client's thread did not end in time and still uses the hub, so the hub is not freed */
+  /* the measured values (rates, times, sizes) that clients were given last, through the hub */
+  struct hub_figures figures_told;
+  int64_t published_ns; /* time (platform_now_ns) at which the values in figures_told were given to clients */
 
-  /* The window and its OpenGL context. */
+  /* From here down to context_tried_ns: the window and its OpenGL context. */
   struct window *window;
   struct present *present;
   struct hud *hud;
-  /* when the context was lost (0: it is not), and when a replacement was tried last */
+  /* context_lost_ns: when the OpenGL context was lost, 0: it is not lost; context_tried_ns: when a replacement was
+   * tried last */
   int64_t context_lost_ns, context_tried_ns;
 
-  /* The parameters' values, the panel that sets them, and the engine's status and alerts that the overlay shows. */
-  /* values of the command line and the default prompts; a preset is applied on top of them */
+  /* From here down to engines_told: the parameters' values, the panel that sets them, and the engine's status and
+   * alerts that the overlay shows. */
+  /* values of the command line, with default prompts; a preset changes only some of them */
   struct parameters start;
-  struct parameters first_values; /* values with which the engine was first opened */
+  struct parameters first_values; /* values with which the first engine is opened */
   struct live_state state;
   struct panel panel;
-  /* files that keys and clients may choose: LoRA adapters, and style pictures */
+  struct key_bindings bindings; /* the keys that keys.conf binds */
+  /* the files among which keys and clients can choose: LoRA adapters (loras) and style pictures (styles) */
   struct parameter_choices loras, styles;
   struct loop_status engine; /* the engine thread's status, copied once in each pass of the main thread's loop */
   struct alerts alerts;      /* the alerts that the overlay shows in this pass of the loop */
-  /* value of platform_count_demoted (threads that lost real-time priority) that was logged last */
+  /* number of threads that had lost their real-time priority (platform_count_demoted) when this was last logged */
   int demoted_told;
-  struct awake *awake; /* keeps processor cores from sleep states; NULL: not asked for, or not possible */
-  int engines_told;    /* value of engine.engines for which the engine's name was logged last */
+  /* keeps processor cores from sleep states (--awake); NULL: the option is not given, or this is not possible */
+  struct awake *awake;
+  /* number of engines opened (engine.engines) when an engine's name was last logged */
+  int engines_told;
 
-  /* The picture that is shown. */
-  /* the picture on screen; valid until the next is taken from the mailbox; NULL: none yet */
+  /* From here down to `snapshots`: the picture that is shown, and the overlay. */
+  /* the picture on screen; valid until the next one is taken from the mailbox; NULL: none yet */
   const struct mail *shown;
-  int64_t overlay_ns;         /* when the overlay was updated last */
-  int64_t active_ns;          /* when the last picture or event came, to find out if nothing happens */
-  struct recent_summary late; /* summary of the last seconds' frame times, computed at published_ns */
-  float input_part;           /* part of shown's input frame that was uploaded to OpenGL, from its left edge: 0 to 1 */
-  struct snapshot snapshot;   /* the snapshot that is being written */
-  int snapshots;              /* number of snapshots that were started */
+  int64_t overlay_ns; /* when the overlay's contents were updated last */
+  /* time of the last picture or event; a second later, events are checked less often */
+  int64_t active_ns;
+  struct recent_summary late; /* summary of the frame times of the last seconds, made at published_ns */
+  /* fraction of the shown picture's input frame, from its left edge, that was uploaded to OpenGL: 0 to 1 */
+  float input_part;
+  struct snapshot snapshot; /* the snapshot (saved picture) that is being written */
+  int snapshots;            /* number of snapshots (saved pictures) that were started */
 
   /* Presets. */
-  struct presets_file *presets; /* the file of presets; NULL: none */
-  int presets_told;             /* number of requests in state.presets_asked for which presets were saved */
-  int preset_taken;             /* number of the preset applied last; 0: none */
-  /* set: somebody has set the preset's number since it was applied; put_back: this program has reset the number,
-   * because the preset could not be applied */
+  struct presets_file *presets; /* the file of presets; NULL: the user named none */
+  /* number of the user's requests to save a preset (state.presets_asked) that were carried out */
+  int presets_told;
+  /* before_preset: the values that the last preset has changed, as they were before, and marked; preset_undoable: true:
+   * before_preset is filled; false: no preset was applied yet */
+  struct parameters before_preset;
+  bool preset_undoable;
+  int undos_told;    /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */
+  int preset_former; /* number of the preset before the last one; 0: none */
+  int preset_taken;  /* number of the preset that was applied last; 0: none */
+  /* preset_set: somebody has set the preset's number since a preset was applied; preset_put_back: this program has set
+   * the number itself, because the preset could not be applied or was undone */
   bool preset_set, preset_put_back;
 
-  /* Recordings and other outputs. */
+  /* From here down to record_next: recordings and other outputs. */
   struct sound_tap *tap; /* the sound of the source that is shown, for recordings; NULL: there is no source */
-  struct frame held;     /* during a freeze: the frozen picture, which outputs get as well */
-  bool covered_anew;     /* what is drawn over the picture (struct cover) has changed in this pass of the loop */
+  struct frame held;     /* the picture that a freeze shows, for outputs; empty if there is no freeze */
+  /* true: what covers the picture (black, the source, or a frozen picture) has changed in this pass of the loop */
+  bool covered_anew;
   struct outputs *outputs;
-  struct outputs_figures output_figures; /* figures of all outputs, copied once in each pass of the loop */
-  int recording;      /* number (outputs_add) of the recording that the recording key has begun; 0: none */
-  bool record_ending; /* that recording was told to end, and has not ended yet */
-  /* file for the next recording by the key (--record); NULL: its name is made from the time */
+  struct outputs_figures output_figures; /* numbers and problems of all outputs, copied once in each pass of the loop */
+  int recording;                         /* number (outputs_add) of the recording that a key has begun; 0: none */
+  bool record_ending; /* true: the recording with the number `recording` was asked to end, and has not ended yet */
+  /* file for the next recording that the key begins (--record); NULL: the name is made from the time */
   const char *record_next;
 
-  /* The show's start and end, and when things were drawn last. All times are of platform_now_ns. */
-  bool ended;           /* no more pictures will come */
-  bool overlay_changed; /* the overlay's contents have changed since it was drawn */
-  /* when the show began (before all restarts of the program), and when this program's window opened */
+  /* From here down to `former`: when the live window began and ended, when things were drawn last, and what was
+   * measured. All times are of platform_now_ns. */
+  bool ended;           /* true: no more pictures will come */
+  bool overlay_changed; /* true: the overlay's contents have changed since it was drawn */
+  /* started_ns: when the user started the program (before all restarts of it); opened_ns: when this program's window
+   * opened */
   int64_t started_ns, opened_ns;
-  int64_t drawn_ns;          /* when the output (the audience's window) was drawn last */
-  int64_t operator_drawn_ns; /* when it was last checked if the operator's window must be drawn */
-  bool operator_changed;     /* something in the operator's window has changed since it was drawn */
+  int64_t drawn_ns; /* when the output window (the audience's) was drawn last */
+  /* time of the last check whether the operator's window must be drawn; the next check is at least OPERATOR_NS later */
+  int64_t operator_drawn_ns;
+  bool operator_changed; /* true: something in the operator's window has changed since it was drawn */
   /* position and size of the picture in the operator's window as drawn last */
   struct present_view operator_view;
   int64_t notice_told_ns; /* state.notice_until_ns of the last notice that was also written to the terminal */
-  long dropped_before;    /* number of frames dropped before the engine was open, which do not count as lost */
+  /* number of frames that were dropped before the engine was open, which figures.dropped leaves out */
+  long dropped_before;
   struct live_figures figures;
-  /* resources used up to the 30th picture (SETTLED in view.c), from which costs are counted */
+  /* resources that were used when the 30th picture was shown (SETTLED in view.c); tell_costs logs only the use after
+   * that */
   struct costs costs;
-  struct present_counts former; /* counts of pictures drawn in OpenGL contexts that were lost since */
+  struct present_counts former; /* counts of pictures that were drawn in OpenGL contexts which have been lost */
 
-  /* What is drawn over the picture: freeze, bypass (the source instead of pictures) and blackout, with fades. */
+  /* From here down to cover_moves: what is drawn over the picture, which is a frozen picture, the source (bypass) or
+   * black (blackout), with fades. */
   struct cover cover;
-  struct cover_levels cover_levels; /* opacities of freeze, bypass and blackout in this pass of the loop */
-  bool cover_moves;                 /* a fade is going on, so the opacities will differ in the next pass of the loop */
+  struct cover_levels cover_levels; /* opacities of frozen picture, source and black in this pass of the loop, 0 to 1 */
+  bool cover_moves; /* true: a fade is going on, so cover_levels will differ in the next pass of the loop */
 
-  /* Scripts that are played and recorded. */
-  struct script *script; /* the script that is played; NULL: none */
-  /* writes the recorded script; NULL: none is recorded, or the engine is not open yet */
+  /* From here down to script_s: scripts that are played and recorded. */
+  struct script *script; /* the script (parameter values over time) that is played; NULL: none */
+  /* writes the recorded script; NULL: no script is recorded, or the engine is not open yet */
   struct script_recorder *recorder;
-  FILE *script_file;  /* file to which changes of parameters are recorded; NULL: none, or the recorder owns it */
-  bool script_broken; /* writing the recorded script failed, and its file is incomplete */
-  int64_t begun_ns, script_ns; /* when recording began; when the played script began, or began again */
-  double script_s;             /* seconds up to which the script was played; < 0: it has not begun */
+  FILE *script_file;  /* file to which changes of parameters will be recorded; NULL: none, or the recorder owns it */
+  bool script_broken; /* true: writing the recorded script failed, and its file is incomplete */
+  /* begun_ns: when the recorded script began; script_ns: when the played script began, or began to be repeated */
+  int64_t begun_ns, script_ns;
+  double script_s; /* position up to which the script was played, in seconds; < 0: it has not begun */
 
-  /* An engine that hangs, and the restart of the program. */
-  struct engine_shape shape_told; /* size of the pictures that the user was told last; width 0: none */
-  bool stalled;                   /* the engine hangs, although it has made pictures before */
-  double stalled_ms;              /* ms for which the engine has hung, without time in which this process was stopped */
-  int64_t exchanged_ns;           /* time of the last pass of the loop */
-  const struct handover *came;    /* state of the program before a restart; NULL: the user started this program */
-  int curtain;                    /* descriptor of the connection to the curtain (curtain.h); -1: there is no curtain */
-  /* when the curtain was started; when this window was shown (0: not yet) instead of the curtain */
+  /* From here down to `handed`: an engine that hangs, and the restart of the program. */
+  struct engine_shape shape_told; /* size of the pictures when the user was last told about it; width 0: never */
+  bool stalled;                   /* true: the engine does not answer, although it has made pictures before */
+  /* ms for which the engine has not answered, without times in which this whole process was stopped */
+  double stalled_ms;
+  int64_t exchanged_ns; /* time of the last pass of the main thread's loop (platform_now_ns) */
+  /* the state that the program had before it restarted itself; NULL: the user has started this program */
+  const struct handover *came;
+  /* descriptor of the connection to the curtain (a still picture in another process's window, curtain.h); -1: there is
+   * none */
+  int curtain;
+  /* curtain_ns: when the curtain (another process's window) was started; window_shown_ns: when this window was shown in
+   * its place, 0: not yet */
   int64_t curtain_ns, window_shown_ns;
   enum handing handing;
-  bool handing_told; /* the user was told that the program will restart */
-  char fate[120];    /* for users: when the program will restart, or why it will not; "": no restart is needed */
-  char *handed;      /* JSON state for the program after the restart; allocated */
+  bool handing_told; /* true: the user was told that the program will restart */
+  /* text for users: when the program will restart, or why it will not; "": no restart is needed */
+  char fate[120];
+  char *handed; /* JSON text with the state for the new program; allocated here; NULL: none yet */
 
-  /* A freeze, changes sent to the loop, and measuring. */
-  bool frozen;              /* a freeze shows one picture for as long as it lasts */
-  uint64_t source_serial;   /* serial number of the source's frame that was uploaded for a bypass; 0: none */
-  long sent;                /* number of calls of loop_send so far */
+  /* The last fields: freeze and bypass, the number of changes sent to the loop, and measuring for bench --live. */
+  bool frozen; /* true: a freeze is on: the window keeps showing one picture */
+  /* serial number of the source's frame that was last uploaded for a bypass (which shows the source); 0: none */
+  uint64_t source_serial;
+  long sent;                /* number of times that changed values were sent to the loop's thread (loop_send) */
   struct live_probe *probe; /* measurement for bench --live; NULL: none */
 };
 
-/* --- telling.c --- */
+/* --- telling.c: messages to the user --- */
 
 /* Shows a notice in the window's overlay and logs it at this level. Main thread only. */
 PRINTF_LIKE(4, 5) void live_tell(struct live *live, enum log_level level, int64_t now_ns, const char *format, ...);
-/* live_open_telling initialises live->told, the log that also shows warnings in the window; called before other threads
- * use it. live_close_telling frees it after they have ended. */
+/* live_open_telling initialises live->told, the log that also shows warnings in the window; it is called before other
+ * threads use that log. live_close_telling frees the log after they have ended. */
 void live_open_telling(struct live *live);
 void live_close_telling(struct live *live);
-/* Shows the last warning that any thread has written to live->told as a notice. */
+/* Shows the last warning that any thread has written to live->told as a notice in the window, unless it was shown
+ * before. */
 void live_follow_told(struct live *live, int64_t now_ns);
-/* Records that the current notice was also logged at this level, so that live_tell_terminal does not log it again. */
+/* Notes that the notice on screen was already logged at this level, so that live_tell_terminal does not log it
+ * again. */
 void live_was_told(struct live *live, enum log_level level);
 
-/* --- open.c --- */
+/* --- open.c: source, mask, reader thread and engine --- */
 
-/* Opens the first source of the command line that can be opened. If none is given, opens the first camera, or if that
- * fails the sample clip, repeated. *source stays NULL if the reader's thread opens the source later. Returns 0, or -1
- * with err. */
+/* Opens the first source of the command line that can be opened. If none is given, opens the first camera or, without a
+ * camera, the sample clip, which is repeated. *source stays NULL if the reader's thread opens the source later. Returns
+ * 0, or -1 with err. */
 int live_open_source(struct live *live, struct source **source, struct error *err);
 /* Opens the mask (--mask) and the source for ControlNets (--control-source). Returns 0, or -1 with err. */
 int live_open_mask_and_control(struct live *live, struct error *err);
-/* Starts the reader's thread and the loop's thread, which opens the engine. Once the reader owns *source, that is NULL.
- * Returns 0, or -1 with err. */
+/* Starts the reader's thread and the loop's thread, which opens the engine. *source becomes NULL once the reader owns
+ * the source. Returns 0, or -1 with err. */
 int live_start_threads(struct live *live, struct source **source, struct error *err);
-/* Ends both threads, the reader's first. Returns 0, or -1 with err if one of them had failed. */
+/* Ends the reader's thread, and then the loop's thread. Returns 0, or -1 with err if one of the two had failed. */
 int live_stop_threads(struct live *live, struct error *err);
 
-/* --- sound_modulation.c --- */
+/* --- sound_modulation.c: sound that changes parameters, and sound for recordings --- */
 
-/* Checks the options about sound and opens its inputs. Called before the loop's thread starts; live_close_sound after
- * that thread has ended. Returns 0, or -1 with err. */
+/* Checks the options about sound and opens the sound inputs. Called before the loop's thread starts; live_close_sound
+ * is called after that thread has ended. Returns 0, or -1 with err. */
 int live_open_sound(struct live *live, struct error *err);
-/* Starts to analyse the source's own sound if the options let it move values. Called after live->tap was opened.
- * Returns 0, or -1 with err. */
+/* Starts to measure the levels of the source's own sound, if the options let that sound change parameters. Called after
+ * live->tap was opened. Returns 0, or -1 with err. */
 int live_open_track(struct live *live, struct error *err);
 void live_close_sound(struct live *live);
-/* Returns the sound for recordings; NULL: they have none. If it is live->heard, its timestamps are those of
- * platform_now_ns; otherwise they are the source's. */
+/* Returns the sound for recordings; NULL: they get none. If the result is live->heard, its time stamps are on the clock
+ * of platform_now_ns; otherwise they are the source's. */
 struct sound_tap *live_recorded_sound(const struct live *live);
-/* Adds offsets to a frame's values that follow from the sound's levels. Returns true if sound may change values at any
- * moment. Called on the loop's thread. */
+/* Adds to the values for a frame the offsets that follow from the sound's levels (--modulate) and from LFOs. Returns
+ * true if sound or LFOs may change values at any moment. Called on the loop's thread. */
 bool live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns);
-/* Tells the user if the source's sound is to move values, but the source has none. */
+/* Tells the user, once for each source, if its sound is to change parameters but it has none. */
 void live_follow_sound(struct live *live, int64_t now_ns);
 
-/* --- clients.c --- */
+/* --- live_tempo.c: the clock of beats (beats.h), set by values and by onsets of sound --- */
+
+/* live_open_tempo initialises the lock of onsets and beats; it is called before other threads use it. live_close_tempo
+ * frees the lock after they have ended. */
+void live_open_tempo(struct live *live);
+void live_close_tempo(struct live *live);
+/* Stores number and time of the sound's onsets (beginnings of sounds) up to the present frame, for the main thread.
+ * Called on the loop's thread. */
+void live_note_onset(struct live *live);
+/* Copies live->meter for the main thread. Called on the loop's thread. */
+void live_note_meter(struct live *live);
+/* Copies the sound's levels and the values that sound and LFOs change (struct meter) for the overlay. Called on the
+ * main thread. */
+void live_get_meter(struct live *live, struct meter *meter);
+/* Copies the clock of beats. Called on the loop's thread. */
+void live_get_beats(struct live *live, struct beats *beats);
+/* Applies to the clock of beats the values that somebody has set, and an onset that came since the last call. Passes
+ * sound limits to the threads that measure sound. Tells the user if an LFO names a parameter that it cannot change. */
+void live_follow_tempo(struct live *live, int64_t now_ns);
+
+/* --- clients.c: IPC, web page, OSC, MIDI --- */
 
 /* Opens the clients that the options ask for (IPC, web page, OSC, MIDI). Each has a thread of its own, which shares
  * only live->hub with the main thread. Returns 0, or -1 with err. */
 int live_open_clients(struct live *live, struct error *err);
-/* Ends the clients and waits up to three seconds for each thread. If one does not end, live->clients_stay is set. */
+/* Ends the clients, and waits up to three seconds for each of their threads. If a thread does not end,
+ * live->clients_stay is set. */
 void live_close_clients(struct live *live);
 
-/* --- source_list.c --- */
+/* --- source_list.c: which source is shown --- */
 
-/* Fills live->list with the sources of the command line or, after a restart, of the program before. The list is empty
- * if there are none. Returns 0, or -1 with err. */
+/* Fills live->list with the sources of the command line or, after a restart, with those of the former program. The list
+ * is empty if there are none. Returns 0, or -1 with err. */
 int live_list_sources(struct live *live, struct error *err);
 /* Opens live->changer, which replaces one source by another. Called after the reader was started with the first source.
  * Returns 0, or -1 with err. */
 int live_open_changer(struct live *live, struct error *err);
-void live_close_changer(struct live *live); /* called before the reader ends */
-/* Changes to the source whose number the parameter `source` has; if the source has changed otherwise, stores its number
- * there. */
+/* Closes live->changer. Must be called before the reader ends, which the changer uses. */
+void live_close_changer(struct live *live);
+/* Shows the source whose number the parameter `source` has. If the source was changed otherwise, for example at the end
+ * of a file, stores the number of the new one in the parameter. */
 void live_follow_sources(struct live *live, int64_t now_ns);
-/* Returns true if the list has another source after the one that is shown, so that the end of that is not the end of
- * the show. */
+/* Returns true if the list has another source after the one that is shown, so that the window goes on with that source
+ * when the present one ends. */
 bool live_sources_go_on(const struct live *live);
-/* Adds a file that was dropped on the window to the sources and shows it. follows: it was dropped together with the
- * file before, and is added after that one. file NULL: something was dropped that is not a file, and the user is told
- * so. */
+/* Adds a file that was dropped on the window to the list of sources and shows it. follows: true: it was dropped
+ * together with the file of the call before, and is only added after that file. file NULL: something was dropped that
+ * is not a file, and the user is told so. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
-/* --- live_scripts.c --- */
+/* --- live_scripts.c: playing and recording scripts (parameter values over time) --- */
 
-/* Opens the script that is to be played and the file that one is to be recorded to. Returns 0, or -1 with err. */
+/* Opens the script that is to be played, and the file to which a script is to be recorded. Returns 0, or -1 with
+ * err. */
 int live_open_scripts(struct live *live, struct error *err);
-/* Sets the values that the played script has at this moment, and records the values that somebody has set. */
+/* Gives parameters the values that the played script has for this moment. Adds the values that somebody has set to the
+ * recorded script. */
 void live_follow_scripts(struct live *live, int64_t now_ns);
 /* Ends playing and recording. Returns 0, or -1 with err if the recorded script is incomplete. */
 int live_close_scripts(struct live *live, struct error *err);
 
-/* --- turn.c --- */
+/* --- turn.c: applying changed values in each pass of the main thread's loop --- */
 
-/* Runs the middle part of a turn, between handling events and drawing: takes the values that clients have set, and
- * applies the current values to window, reader, engine, outputs and files. */
+/* Called in each pass of the main thread's loop between handling events and drawing: takes the values that clients have
+ * set, and applies the current values to window, reader, engine, outputs and files. */
 void live_exchange(struct live *live, int64_t now_ns);
 /* Waits until all snapshots that the user asked for are written. */
 void live_finish_snapshots(struct live *live);
 
-/* --- live_presets.c --- */
+/* --- live_keys.c: keys that the user has bound --- */
 
-/* Opens the file of presets. Returns 0, or -1 with err if it cannot be read, or lacks the preset that the command line
- * names. */
+/* Reads keys.conf from the folder for the user's settings, unless --no-config is given or a probe measures. Wrong lines
+ * are logged and shown. */
+void live_read_keys(struct live *live);
+
+/* --- live_presets.c: presets (named sets of values) --- */
+
+/* Opens the file of presets. Returns 0, or -1 with err if the file cannot be read, or lacks the preset that the command
+ * line names. */
 int live_open_presets(struct live *live, struct error *err);
-/* Applies a preset if the parameter saved_preset has changed, saves one if the user asked for that, and says so in a
- * notice. */
+/* Applies a preset if the parameter saved_preset has changed, saves the current values as a new preset and undoes the
+ * last preset if the user asked for that, and shows a notice about each. */
 void live_follow_presets(struct live *live, int64_t now_ns);
 void live_close_presets(struct live *live);
 
-/* --- sending.c --- */
+/* --- sending.c: recordings and other outputs --- */
 
-/* Checks and opens the outputs of the command line. Called after the source was opened. Returns 0, or -1 with err. */
+/* Checks and opens the outputs (recordings, streams, virtual cameras) that the command line names. Called after the
+ * source was opened. Returns 0, or -1 with err. */
 int live_open_outputs(struct live *live, struct error *err);
-/* Returns 0, or -1 with err if a file at the path spec cannot be created because its folder is missing or not writable.
- * A URL is not checked. */
+/* Returns 0, or -1 with err if no file can be created at the path spec, because its folder is missing or not writable.
+ * A URL, or a file that exists already, is not checked. */
 int live_check_place(const char *spec, struct error *err);
-/* Holds the picture that is shown now, at the beginning of a freeze, for outputs. */
+/* Called when a freeze begins: keeps a reference to the picture on screen, which outputs get for as long as the freeze
+ * lasts. */
 void live_hold_for_outputs(struct live *live);
-/* Gives outputs and clients the picture that the window shows. Called after drawing. fresh: a new picture was taken in
- * this turn. */
+/* Gives outputs and clients the picture that the window shows, if it has changed. Called after drawing. fresh: true:
+ * that picture came in this pass of the main thread's loop. */
 void live_show_elsewhere(struct live *live, bool fresh);
-/* Begins and ends recordings as the parameter `recording` says, and tells the user what happened to outputs. */
+/* Begins and ends recordings as the parameter `recording` says, resets it if a recording could not begin or has ended
+ * by itself, and tells the user what happened to outputs. */
 void live_follow_outputs(struct live *live, int64_t now_ns);
-/* Writes a text about recordings and streams for the overlay into words, and returns words; NULL: there are none. */
+/* Writes into words a text about the present recordings and streams, for the overlay, and returns words; NULL: there
+ * are none. */
 const char *live_describe_outputs(const struct live *live, char *words, size_t size);
-/* Returns how many of the engine's pictures all outputs hold at most, including a recording that may be begun later. */
+/* Returns how many of the engine's pictures all outputs together may keep references to, including a recording that may
+ * be begun later. */
 int live_outputs_hold(const struct live *live);
 /* Ends all outputs and waits until their files are complete. Returns 0, or -1 with err if a recording is incomplete. */
 int live_close_outputs(struct live *live, struct error *err);
 
-/* --- successor.c --- */
+/* --- successor.c: restarting the program --- */
 
-/* What a restarted program begins with: the command line's options with the values that the program before had, and
- * memory for the texts in them. */
+/* The beginning of a restarted program: the options of the command line, into which the former program's values were
+ * written, and the memory to which pointers in these options point. */
 struct succession {
   struct options options;
-  struct parameters start; /* values of the command line alone */
+  /* values of the command line alone, without those of the former program */
+  struct parameters start;
   struct handover came;
-  /* descriptor of the connection to the curtain, which is on screen since the restart; -1: none */
+  /* descriptor of the connection to the curtain (another process's window), which is on screen since the restart; -1:
+   * none */
   int curtain;
-  /* names of output files: those of the options with a number appended, so that the files before the restart stay */
+  /* names of output files: those of the options with a number appended, so that files from before the restart are not
+   * overwritten */
   char record[PATHS_MAX], record_script[PATHS_MAX], to[CHOICES_MAX][PATHS_MAX];
 };
 /* Reads the state of the program before a restart from the descriptor in REVERIE_HANDOVER. *succession becomes NULL if
- * the user started this program. The caller frees it with live_free_succession. Returns 0, or -1 with err. */
+ * the user has started this program. The caller frees it with live_free_succession. Returns 0, or -1 with err. */
 int live_take_succession(struct succession **succession, const struct options *options, struct error *err);
 void live_free_succession(struct succession **succession);
-/* Puts the state of the program before the restart into live, so that the show goes on with it. */
+/* Copies into live the state that the program had before the restart, so that it continues where it stopped. */
 void live_succeed(struct live *live, const struct succession *succession);
-/* Handles the result of opening something (status: 0, or -1 with err). If the user started this program, returns
- * status. After a restart, logs err and returns 0, so that the show goes on without it. */
+/* Decides whether a failure to open something ends the program. status: 0, or -1 with err. After a restart, when the
+ * show must go on, logs err and returns 0; otherwise returns status. */
 int live_allow_failure(struct live *live, int status, const struct error *err);
-/* After a restart: shows the window as soon as it has a picture to show, and then removes the curtain that covered
- * it. */
+/* After a restart: shows the window as soon as there is a picture for it, and then removes the curtain (another
+ * process's window) in front of it. */
 void live_replace_curtain(struct live *live, int64_t now_ns);
-/* Begins and prepares a restart of the program if the engine's device is lost for this process, or the engine hangs. */
+/* Begins a restart of the program if this process can no longer use the engine's device, or if the engine hangs: shows
+ * the curtain (a still picture in another process's window), then gathers the state for the new program. */
 void live_follow_handover(struct live *live, int64_t now_ns);
-/* Replaces this process's program by a new instance, with the state in live->handed. Everything must be closed, except
- * for an engine that hangs. Returns only on failure, with err. */
+/* Replaces the program in this process by a new instance, which gets the state in live->handed. Everything must be
+ * closed, except for an engine that hangs. Returns only on failure, with err. */
 void live_hand_over(struct live *live, struct error *err);
 
-/* --- probe.c --- */
+/* --- probe.c: measuring for bench --live --- */
 
-/* Called at the beginning of a turn while bench measures: sends a change of prompt or strength when the next one is
- * due, and ends the show when enough was measured. */
+/* Called at the beginning of each pass of the main thread's loop while bench measures: changes prompt or strength when
+ * the next change is due, and ends the loop when enough was measured. */
 void live_probe_turn(struct live *live, int64_t now_ns);
-/* Draws the part of the input frame that contains its marker beside the picture, and measures how long that takes.
- * Replaces present_input while bench measures. */
+/* Called instead of present_input while bench measures: draws the input frame beside the picture, and measures how long
+ * that takes. part: fraction of the frame's width, from its left edge, that is visible; it contains the marker (a
+ * pattern that encodes the frame's number). */
 void live_probe_bring(struct live *live, float part);
-/* Called right after a picture was presented while bench measures: reads from the window which frame's marker it
- * shows. */
+/* Called right after a picture was presented while bench measures: reads from the window's pixels the marker of the
+ * frame that the window shows. */
 void live_probe_look(struct live *live, const struct present_view *view);
 
-/* --- view.c --- */
+/* --- view.c: the windows, their events, and drawing --- */
 
-/* Opens the window, the operator's window if the options ask for it, and what draws in them. Returns 0, or -1 with
- * err. */
+/* Opens the window, the operator's window if the options ask for one, and what draws in both (present, hud). Returns 0,
+ * or -1 with err. */
 int live_open_window(struct live *live, struct error *err);
-/* Returns true if the output fills its display from the beginning. It does if the operator's window is on another
- * display. */
+/* Returns true if the output window fills its display from the beginning, which is the case if the operator's window is
+ * on another display. */
 bool live_fills_display(const struct live *live);
-/* Closes the windows and prints a summary of the show. */
+/* Closes the windows, and prints how many pictures were shown, at which rate and with which latency; prints nothing
+ * with -q, while bench measures, and before a restart of the program. */
 void live_close_window(struct live *live);
-/* Stores the largest default window size for a picture of this aspect ratio (width / height). Used if the user has not
- * chosen a size. */
+/* Stores the size of the window that is used if the user has not chosen one: the largest allowed one for a picture of
+ * the aspect ratio `shape` (width / height). */
 void live_fit_window(const struct live *live, double shape, int *width, int *height);
 /* Handles all events in the queue. Returns true if the window has to be drawn again because of them. */
 bool live_handle_events(struct live *live, int64_t now_ns);
 /* Waits some ms for a picture and takes the newest one; before the first picture it takes a frame of the source
- * instead. Returns true if it took one. */
+ * instead. Returns true if it took a picture or frame. */
 bool live_take_picture(struct live *live);
 /* Updates freeze, bypass (the source instead of pictures) and blackout, with their fades. Returns true if the window
  * has to be drawn again because of them. */
 bool live_cover(struct live *live, int64_t now_ns);
-/* Draws the windows if something in them has changed. fresh: a new picture was taken; changed: something other than the
- * picture has changed. */
+/* Draws the windows if their contents have changed. fresh: true: a new picture was taken; changed: true: something else
+ * has changed. */
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
-/* Returns the pixels of the output without its overlay: RGBA, rows from bottom to top. The caller frees them. NULL:
- * they cannot be read. */
+/* Returns the pixels of the output window without its overlay: RGBA, rows from bottom to top. The caller frees them.
+ * NULL: the pixels cannot be read. */
 uint8_t *live_read_output(struct live *live, int *width, int *height);
 
-/* --- overlay.c --- */
+/* --- overlay.c: text over the picture --- */
 
-/* Returns HUD_OPERATOR if there is an operator's window, which then shows the overlay; otherwise HUD_OVERLAY, over the
- * picture. */
+/* Returns the layout of the overlay: HUD_OPERATOR if there is an operator's window, which then shows it; otherwise
+ * HUD_OVERLAY, over the picture. */
 enum hud_layout live_layout(const struct live *live);
-/* Fills the overlay with current values for a window of this size in pixels. Returns true if it has to be drawn
- * again. */
+/* Fills the overlay with current values for a window of this size in pixels. Returns true if the overlay has to be
+ * drawn again. */
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
-/* Logs a notice that is visible in no window, because the overlay is hidden, unless it was logged already. */
+/* Logs a notice that no window shows, because the overlay is hidden, unless it was logged already. */
 void live_tell_terminal(struct live *live);
 /* Writes into words what the user waits for, such as "loading the model" or "640x360 is being prepared"; "":
  * nothing. */
 void live_describe_start(const struct live *live, char *words, size_t size);
 
-/* --- alerting.c --- */
+/* --- alerting.c: messages that last as long as their cause --- */
 
 /* Updates live->alerts in each pass of the loop, so that each alert lasts exactly as long as its cause. */
 void live_follow_alerts(struct live *live, int64_t now_ns);
 
-/* --- renewal.c --- */
+/* --- renewal.c: replacing a lost OpenGL context --- */
 
-/* Replaces the window's OpenGL context if it was lost. Returns 1: it was replaced, and everything has to be drawn
- * again; 0: it was not lost, or another attempt will follow; -1 with err: attempts have failed for too long. */
+/* Replaces the window's OpenGL context if it was lost. Returns 1 if the context was replaced, so that everything has to
+ * be drawn again; 0 if it was not lost, or if another attempt will follow; -1 with err if attempts have failed for too
+ * long. */
 int live_follow_context(struct live *live, int64_t now_ns, struct error *err);
-/* Returns the counts of pictures drawn since the start, in all OpenGL contexts. */
+/* Returns how many pictures were drawn since the start, in all OpenGL contexts together. */
 struct present_counts live_count_drawn(const struct live *live);
 
 #endif

@@ -1,5 +1,7 @@
-/* Applies presets from a file when the parameter saved_preset changes, and saves the current values there when the user
- * asks for it. */
+/* Applies presets (named sets of parameter values) from a file when the parameter saved_preset changes, and saves the
+ * current values there as a new preset when the user asks for it. */
+#include <string.h>
+
 #include "app/control/presets_file.h"
 #include "app/live/live_impl.h"
 
@@ -21,8 +23,9 @@ int live_open_presets(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Clears the marks of values that are equal to the current ones, so that no engine is opened because of them. Returns
- * 0, or -1 with err if one of the others may not be set while the program runs. */
+/* Clears the marks ("was set") of those values of a preset that equal the current ones, because a marked value may
+ * cause an engine to be opened. Returns 0, or -1 with err if one of the remaining values may not be set while the
+ * program runs. */
 static int check_changes(const struct live *live, struct parameters *changes, struct error *err) {
   const struct parameters *now = &live->state.settings.values;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -31,12 +34,43 @@ static int check_changes(const struct live *live, struct parameters *changes, st
       if (!parameters_marked(changes, id, i))
         continue;
       if (parameters_same(changes, now, id, i))
-        changes->marks[id] &= (uint16_t) ~(1u << (i - row->first));
+        parameters_unmark(changes, id, i);
       else if (hub_check(live->hub, id, i, parameters_text(changes, id, i), err))
         return -1;
     }
   }
   return 0;
+}
+
+/* When a preset's values begin to change after somebody has chosen it: the choices of the parameter preset-at. */
+enum preset_at { AT_ONCE, AT_BEAT, AT_BAR };
+
+/* Returns when a change that is asked for now begins: at this time, or with the next beat or bar. Without a tempo there
+ * is no beat to wait for. */
+static int64_t find_begin(const struct live *live, int64_t now_ns) {
+  const struct parameters *values = &live->state.settings.values;
+  enum preset_at at = (enum preset_at)values->preset_at;
+  if (at == AT_ONCE || !beats_run(&live->state.beats))
+    return now_ns;
+  return beats_next_ns(&live->state.beats, at == AT_BAR ? (int)values->bar_beats : 1, now_ns);
+}
+
+/* Stores the present values of the parameters that are marked in `changes` in live->before_preset, from which undo sets
+ * them again. */
+static void keep_before(struct live *live, const struct parameters *changes) {
+  const struct parameters *now = &live->state.settings.values;
+  struct parameters *before = &live->before_preset;
+  *before = *now;
+  memcpy(before->marks, changes->marks, sizeof before->marks);
+  live->preset_undoable = true;
+}
+
+/* Sets the values that are marked in `changes`. They begin to change at the time that preset-at says, and reach the new
+ * values `seconds` later. The values before are kept for undo. */
+static void set_values(struct live *live, struct parameters *changes, double seconds, int64_t now_ns) {
+  int64_t begin_ns = find_begin(live, now_ns);
+  keep_before(live, changes);
+  loop_glide(live->loop, changes, begin_ns, seconds);
 }
 
 static int take(struct live *live, int number, int64_t now_ns, struct error *err) {
@@ -46,13 +80,32 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
     return -1;
   if (check_changes(live, &changes, err))
     return error_prefix(err, "preset %d (%s): ", number, name);
-  settings_apply(&live->state.settings, &changes, now_ns);
+  double own = presets_file_fade(live->presets, number);
+  set_values(live, &changes, own >= 0 ? own : live->state.settings.values.preset_fade, now_ns);
   live_notice(&live->state, now_ns, "preset %d: %s", number, name);
   return 0;
 }
 
-/* Applies the preset whose number keys or clients have set. If that fails, resets the parameter to the preset applied
- * before. */
+/* Sets the values that the last preset has changed to what they were before. A second call restores the preset's
+ * values. */
+static void undo(struct live *live, int64_t now_ns) {
+  struct error ignored;
+  if (!live->preset_undoable) {
+    live_notice(&live->state, now_ns, "there is no preset to be undone");
+    return;
+  }
+  struct parameters changes = live->before_preset;
+  int former = live->preset_former;
+  set_values(live, &changes, live->state.settings.values.preset_fade, now_ns);
+  live->preset_former = live->preset_taken;
+  live->preset_taken = former;
+  parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, former, &ignored);
+  live->preset_put_back = true;
+  live_notice(&live->state, now_ns, "as before the preset");
+}
+
+/* Applies the preset whose number keys or clients have set in the parameter saved_preset. If the preset cannot be
+ * applied, resets the parameter to the number of the preset applied before. */
 static void take_wanted(struct live *live, int64_t now_ns) {
   int wanted = (int)live->state.settings.values.saved_preset;
   struct error err, ignored;
@@ -64,6 +117,7 @@ static void take_wanted(struct live *live, int64_t now_ns) {
     parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, live->preset_taken, &ignored);
     live->preset_put_back = true;
   } else {
+    live->preset_former = live->preset_taken;
     live->preset_taken = wanted;
   }
 }
@@ -80,8 +134,10 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   }
   state->presets = presets_file_count(live->presets);
   for (; live->presets_told != state->presets_asked; live->presets_told++)
-    presets_file_save(live->presets, &state->settings.values);
+    presets_file_save(live->presets, &state->settings.values, live->shown ? &live->shown->frame : NULL);
   take_wanted(live, now_ns);
+  for (; live->undos_told != state->undos_asked; live->undos_told++)
+    undo(live, now_ns);
 }
 
 void live_close_presets(struct live *live) {

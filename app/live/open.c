@@ -3,17 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/control/presets_file.h"
 #include "app/control/usual_prompts.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
 #include "app/run/setup.h"
 
-/* Longest delay in ms of the next frame so that the window can draw a picture on the engine's GPU
+/* Longest time in ms by which the next frame is delayed so that the window can draw a picture on the engine's GPU
  * (loop_params.drawing_ms). */
 enum { DRAWING_MS = 4 };
 
-/* Opens the source at index live->first of the list; after a restart that is the one shown before, at its last
- * position. *source stays NULL if the reader's thread opens it later. Returns 0, or -1 with err. */
+/* Opens the source at index live->first of the list: after a restart of the program this is the source that was shown
+ * before, and it continues at the position that it had reached. *source stays NULL if the reader's thread opens the
+ * source later. Returns 0, or -1 with err. */
 static int open_listed(struct live *live, struct source **source, struct error *err) {
   struct source_options options = live->source_options;
   const struct playlist_entry *entry = live->list.count ? &live->list.entries[live->first] : NULL;
@@ -29,8 +31,9 @@ static int open_listed(struct live *live, struct source **source, struct error *
              : source_open(source, live->spec, &options, err);
 }
 
-/* Called after the first source of the list could not be opened: opens the next one that can be. Returns false if there
- * is none. */
+/* Called after the first source of the list could not be opened: opens the next source of the list that can be opened.
+ * Returns false, with err, if there is none; also after a restart of the program, where the source shown before is
+ * waited for. */
 static bool open_next(struct live *live, struct source **source, struct error *err) {
   while (!live->came && !live->source_is_control && live->first + 1 < live->list.count && !atomic_load(&setup_stop)) {
     log_line(&live->log, LOG_WARNING, "%s", err->message);
@@ -44,7 +47,7 @@ static bool open_next(struct live *live, struct source **source, struct error *e
 int live_open_source(struct live *live, struct source **source, struct error *err) {
   if (open_listed(live, source, err) == 0 || open_next(live, source, err))
     return 0;
-  /* after a restart, waits for the source that was shown before instead of using another */
+  /* after a restart of the program, the source that was shown before may need time to come back, and is waited for */
   if (live->came && !atomic_load(&setup_stop)) {
     live->source_options.patient = true;
     return live_allow_failure(live, -1, err);
@@ -60,8 +63,9 @@ int live_open_source(struct live *live, struct source **source, struct error *er
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* Makes the options for an engine that is opened while another one is in use: with the requested values, on the same
- * device, and with the memory that is left there. used: info of the engine in use. */
+/* Fills *wish with the options for an engine that is opened while another one is in use: the requested values, and the
+ * device of the engine in use. If --memory-limit was given, the limit is lowered by what the engine in use takes. used:
+ * description of that engine. Returns 0, or -1 with err if LoRA adapters are given with a gap in their numbers. */
 static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
                         const struct engine_info *used, struct error *err) {
   size_t limit = options->device.memory_limit;
@@ -80,8 +84,8 @@ static bool is_leaving(void *opaque) {
   return atomic_load(&live->leaving);
 }
 
-/* Opens an engine with these options and prepares its first handle. used: info of the engine that is in use meanwhile;
- * NULL: none. Returns 0, or -1 with err. */
+/* Opens an engine with these options and prepares its first handle (struct prepared, for one size and step count).
+ * used: description of the engine that is in use meanwhile; NULL: none is. Returns 0, or -1 with err. */
 static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
                      struct opened *opened, struct error *err) {
   const struct setup setup = {
@@ -96,7 +100,8 @@ static int open_with(struct live *live, const struct options *options, const str
       .shared = true,
       .gives_up = is_leaving,
       .gives_up_opaque = live,
-      .pictures = LOOP_HOLDS + IMPORT_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
+      .pictures = LOOP_HOLDS + IMPORT_HOLDS + SNAPSHOT_HOLDS + (live->options->presets ? PRESETS_HOLDS : 0) +
+                  HUB_HOLDS + live_outputs_hold(live),
       .log = &live->told,
   };
   struct engine_info info;
@@ -109,8 +114,8 @@ static int open_with(struct live *live, const struct options *options, const str
     engine_close(&opened->engine);
     return -1;
   }
-  setup_values(&opened->beginning.values, &info, &own);
-  /* setup_engine has encoded the prompts of the options, or if there are none the default prompt */
+  values_follow_engine(&opened->beginning.values, &info, &own);
+  /* setup_engine has encoded the options' prompts or, if there are none, the default prompt, which is one */
   int encoded = options->prompt_count ? options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
     opened->beginning.encoded[SLOT_PRESET_1 + i] = true;
@@ -118,7 +123,7 @@ static int open_with(struct live *live, const struct options *options, const str
   return 0;
 }
 
-/* If the picture is to have the source's aspect ratio, waits until the reader's thread has opened the source. Returns
+/* If the picture's aspect ratio is to be the source's, waits until the reader's thread has opened the source. Returns
  * 0, or -1 with err. */
 static int await_source(struct live *live, struct error *err) {
   if (!live->reader || live->options->values.size.width || live->first_source.shape > 0 ||
@@ -127,9 +132,10 @@ static int await_source(struct live *live, struct error *err) {
   return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
 }
 
-/* Opens an engine with the values in opened->beginning. Called on the loop's thread for the first engine (used NULL),
- * and on a helper thread for later ones, while the engine `used` describes is in use. Only reads fields of live that no
- * longer change. */
+/* Opens an engine with the values in opened->beginning, which this function sets to live->first_values for the first
+ * engine. Called on the loop's thread for the first engine (used NULL), and on a helper thread for later ones, while
+ * the engine that `used` describes is in use. For the first engine, live->first_source is filled if the reader's thread
+ * opens the source. Returns 0, or -1 with err. */
 static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   struct live *live = opaque;
   struct options wish;
@@ -155,9 +161,9 @@ static bool modulate(void *opaque, struct settings *settings, const struct frame
   return live_modulate(opaque, settings, frame, now_ns);
 }
 
-/* Called on the loop's thread before each frame is submitted: gives the engine the frame's mask and control frame. The
- * mask's position follows from the time of capture, because the frame's timestamp starts again when a file is
- * repeated. */
+/* Called on the loop's thread before each frame is submitted: gives the engine the mask for the frame, and the control
+ * source's frame. The position in the mask's video follows from the frame's capture time, because the frame's time
+ * stamp begins again when a file is repeated. Returns 0, or -1 with err. */
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
   const struct frame *frame = request->frame;
@@ -184,8 +190,8 @@ static void left(void *opaque) {
   masking_leave(live->masking);
 }
 
-/* Sets live->first_values from the command line. Not used after a restart, which has the values of the program
- * before. */
+/* Sets live->first_values from the command line. Not called after a restart of the program, where first_values are the
+ * values from before it. */
 static void begin_values(struct live *live) {
   live->first_values = live->start;
   live->first_values.fullscreen |= live_fills_display(live);
@@ -261,11 +267,13 @@ int live_start_threads(struct live *live, struct source **source, struct error *
 int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   live_close_changer(live);
-  /* the loop's thread may be waiting for the reader, so the reader is only told to end and freed later */
+  /* the reader is only asked to end here, and freed later, because the loop's thread may be waiting for a frame of
+   * it */
   reader_end(live->reader);
   int engine = loop_stop(&live->loop, err);
   int reader = reader_stop(&live->reader, &reader_err);
-  if (reader) /* if both have failed, the reader's error is reported, because it caused the loop's */
+  /* if both threads have failed, the reader's error is reported, because it was the cause of the other one */
+  if (reader)
     *err = reader_err;
   return reader || engine ? -1 : 0;
 }

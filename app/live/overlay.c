@@ -1,4 +1,5 @@
 /* Fills the text overlay over the picture, and logs notices if the overlay is hidden. Main thread only. */
+#include <math.h>
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
@@ -20,7 +21,8 @@ static void list_prompts(struct hud_content *content, const struct parameters *v
     content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
 }
 
-/* Returns the last part (after the last slash) of the path or name of the model that the values name. */
+/* Returns the name of the model in use: what follows the last slash of the path or repository name in the parameter
+ * `model`. */
 static const char *model_words(const struct parameters *values) {
   const char *name = parameters_text(values, PARAMETER_MODEL, 0);
   return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
@@ -47,15 +49,15 @@ void live_tell_terminal(struct live *live) {
   live->notice_told_ns = state->notice_until_ns;
 }
 
-/* Updates the rows of the parameter list that are visible in a window of this size. */
+/* Chooses which rows of the parameter list are visible in a window of this size in pixels. */
 static void update_panel(struct live *live, int width, int height) {
   struct hud_places places;
   hud_get_places(live->hud, live_layout(live), width, height, &places);
   parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
 }
 
-/* Writes the requested size and the smaller one that the time budget allows into words. Returns words, or NULL if the
- * sizes are equal. */
+/* Writes into words the size that the user asked for, the one that is used to keep the time budget, and both step
+ * counts if they differ. Returns words; NULL: size and step count are those that the user asked for. */
 static const char *describe_budget(const struct live *live, char *words, size_t size) {
   const struct engine_shape *wish = &live->engine.wish, *now = &live->engine.prepared.shape;
   if (!live->engine.governed)
@@ -66,7 +68,7 @@ static const char *describe_budget(const struct live *live, char *words, size_t 
   return words;
 }
 
-/* Tells the input method where the text cursor is, because it shows its candidates there. */
+/* Tells the input method where the text cursor is, because the input method shows its suggestions there. */
 static void place_text(struct live *live, int width, int height) {
   struct hud_area cursor;
   hud_get_cursor(live->hud, live_layout(live), width, height, &cursor);
@@ -100,11 +102,18 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
       .alerts = &live->alerts,
       .now_ns = now_ns,
       .help_page = state->help_page,
+      .bindings = state->bindings,
       .governed = describe_budget(live, governed, sizeof governed),
+      .tempo = values.tempo,
+      .beat = (int)fmod(values.beat, (double)values.bar_beats),
+      .bar_beats = (int)values.bar_beats,
   };
   struct controls now = {0};
+  struct meter meter;
+  live_get_meter(live, &meter);
+  content.meter = &meter;
   update_panel(live, width, height);
-  /* the number of steps of the handle in use, which the time budget may have reduced */
+  /* the overlay shows the number of steps that are really made, which the time budget may have reduced */
   values.steps = live->engine.prepared.shape.steps;
   settings_controls(&state->settings, now_ns, &now);
   list_prompts(&content, &values, &now);

@@ -1,5 +1,5 @@
-/* Manages recordings and other outputs: what the window shows also goes to files, networks and virtual cameras. Main
- * thread only. */
+/* Manages recordings and other outputs, by which the pictures in the window also go to files, networks and virtual
+ * cameras. Main thread only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,16 +7,20 @@
 #include "app/platform/app_platform.h"
 #include "app/platform/stamped.h"
 #include "app/run/setup.h"
+#include "app/sink/accepted.h"
 #include "app/sink/encoder.h"
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
 #include "unet/base/text.h"
 
-static int check_codec(const char *codec, const char *spec, struct error *err) {
+static int check_codec(const struct options *options, const char *spec, struct error *err) {
   struct target target;
-  if (!codec || target_is_camera(spec))
+  const char *codec = options->codec;
+  if (target_is_camera(spec))
     return 0;
-  return target_choose(&target, spec, NULL, err) ? -1 : encoder_check_in(codec, target.container, target.name, err);
+  if (target_choose(&target, spec, NULL, err) || (codec && encoder_check_in(codec, target.container, target.name, err)))
+    return -1;
+  return accepted_check_wishes(&target, codec, options->pixel_format, options->encoder_options, err);
 }
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {
@@ -33,10 +37,11 @@ static int check_output(const struct live *live, const char *spec, struct error 
     wish.others[4 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   if (platform_is_folder(spec))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", spec);
-  return sink_check(&wish, err) ? -1 : check_codec(options->codec, spec, err);
+  return sink_check(&wish, err) ? -1 : check_codec(options, spec, err);
 }
 
-/* Called before the show begins, so that the error is not found only when the first picture is to be written. */
+/* Called before the live window opens, so that an output file that cannot be created is found at once, not with the
+ * first picture. */
 int live_check_place(const char *spec, struct error *err) {
   char folder[PATHS_MAX];
   struct platform_entry entry;
@@ -78,6 +83,8 @@ int live_open_outputs(struct live *live, struct error *err) {
                                         .tap_by_clock = live->heard != NULL,
                                         .codec = live->options->codec,
                                         .quality = live->options->quality,
+                                        .pixel_format = live->options->pixel_format,
+                                        .encoder_options = live->options->encoder_options,
                                         .log = &live->log};
   const struct parameter_choices *to = &live->options->to;
   if (outputs_open(&live->outputs, &params, err))
@@ -103,7 +110,7 @@ int live_outputs_hold(const struct live *live) {
   int holds = OUTPUT_RECORDING_HOLDS;
   for (int i = 0; i < to->count; i++)
     holds += outputs_holds(to->text[i]);
-  return holds + 1; /* one more for live->held, the frozen picture */
+  return holds + 1; /* one more picture: the frozen one in live->held */
 }
 
 void live_hold_for_outputs(struct live *live) {
@@ -112,7 +119,7 @@ void live_hold_for_outputs(struct live *live) {
     live->held = frame_hold(&live->shown->frame);
 }
 
-/* A new picture that arrives during a freeze is not visible, so outputs do not get it. */
+/* During a freeze outputs get no new pictures, because the window does not show these either. */
 void live_show_elsewhere(struct live *live, bool fresh) {
   const struct cover_levels *cover = &live->cover_levels;
   if (!live->shown || !(live->covered_anew || (fresh && cover->held < 1)))
@@ -155,8 +162,8 @@ static void refuse_recording(struct live *live) {
   parameters_set_number(&live->state.settings.values, PARAMETER_RECORDING, 0, false, &ignored);
 }
 
-/* Begins and ends recordings as the parameter `recording` says. A new one begins only when the file of the last is
- * complete. */
+/* Begins or ends a recording if the parameter `recording` has changed; resets the parameter if a recording could not
+ * begin or has ended by itself. A new recording begins only when the last one's file is complete. */
 static void follow_recording(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.recording;
   struct error err;

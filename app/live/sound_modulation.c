@@ -1,5 +1,5 @@
-/* Opens the sound that moves values and the sound for recordings, and adds the former's offsets to the values of
- * frames. */
+/* Opens the sound that changes parameters (--sound, --modulate) and the sound for recordings (--record-sound). Adds to
+ * each frame's values the offsets that follow from the levels of the former, and from LFOs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,6 @@ static int read_modulations(struct live *live, struct error *err) {
       return -1;
   if (options->modulate.count && !options->sound)
     return error_set(err, STATUS_USAGE, "--modulate: --sound INPUT names what is listened to");
-  if (options->sound && !options->modulate.count)
-    return error_set(err, STATUS_USAGE, "--sound: --modulate says what it moves, as in strength=bass*0.3");
   return 0;
 }
 
@@ -37,11 +35,11 @@ static int listen(struct live *live, struct listener **listener, const char *inp
   struct platform_entry entry;
   if (protocols_is_file(input) && platform_look(&entry, input))
     return error_set(err, STATUS_INPUT, "%s %.300s: %s", option, input, strerror(errno));
-  midi_alsa_hush(); /* keeps ALSA, which FFmpeg may use, from printing to the terminal */
+  midi_alsa_hush(); /* keeps the library ALSA, which FFmpeg may use, from printing messages to the terminal */
   return listener_start(listener, &params, err);
 }
 
-/* If --sound and --record-sound name the same input, it is opened only once. */
+/* If --sound and --record-sound name the same input, it is opened only once, because a sound card may allow no more. */
 int live_open_sound(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const char *sound = options->sound, *record = options->record_sound;
@@ -77,31 +75,51 @@ void live_close_sound(struct live *live) {
   track_stop(&live->track);
 }
 
-/* Called while the video is paused: the source's sound stops, and values keep the offsets that they have. */
-static void halt(struct live *live, int64_t now_ns) {
+/* Measures the sound that belongs to the frame. While the video is paused the source's sound stops, and parameters keep
+ * the offsets that the sound gave them last. */
+static void hear(struct live *live, const struct frame *frame, bool paused, int64_t now_ns) {
+  double *values = live->meter.values;
+  live->meter.heard = true;
+  if (paused) {
+    if (live->track)
+      track_halt(live->track, now_ns);
+    return;
+  }
   if (live->track)
-    track_halt(live->track, now_ns);
+    track_get(live->track, frame, now_ns, values);
+  else
+    listener_get(live->listener, values);
+  live_note_onset(live);
+  modulations_follow(&live->modulations, values, now_ns);
+}
+
+/* Advances the LFOs (oscillators that change values) to now_ns. Returns true if any of them changes a value. While the
+ * video is paused they stand still. */
+static bool swing(struct live *live, const struct parameters *values, int64_t now_ns) {
+  struct beats beats;
+  if (values->pause)
+    return false;
+  live_get_beats(live, &beats);
+  return lfos_follow(&live->lfos, values, &beats, now_ns);
 }
 
 bool live_modulate(struct live *live, struct settings *settings, const struct frame *frame, int64_t now_ns) {
-  double values[SOUND_VALUES];
-  if (!live->listener && !live->track)
-    return false;
-  if (settings->values.pause) {
-    halt(live, now_ns);
-  } else {
-    if (live->track)
-      track_get(live->track, frame, now_ns, values);
-    else
-      listener_get(live->listener, values);
-    modulations_follow(&live->modulations, values, now_ns);
+  const struct parameters *values = &settings->values;
+  bool heard = live->listener || live->track, swings = swing(live, values, now_ns);
+  if (heard)
+    hear(live, frame, values->pause, now_ns);
+  meter_begin(&live->meter, &live->modulations, &live->lfos, values);
+  if (values->modulation) {
+    modulations_apply(&live->modulations, settings);
+    lfos_apply(&live->lfos, settings);
   }
-  modulations_apply(&live->modulations, settings);
-  return true;
+  meter_finish(&live->meter, values);
+  live_note_meter(live);
+  return heard || (swings && values->modulation);
 }
 
-/* The user is told only once of a source without sound, even if it is opened again. The source's name comes from
- * live->tap, because the source on screen may already be another one. */
+/* Tells the user that the source has no sound: once for each source, even if it is opened again. The name is
+ * live->tap's, because the source on screen may already be the next one. */
 void live_follow_sound(struct live *live, int64_t now_ns) {
   bool present = false;
   char name[SOUND_NAME_MAX];

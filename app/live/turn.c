@@ -1,21 +1,22 @@
-/* The middle part of a turn, between handling events and drawing: applies the current values to reader, engine and
- * files, and tells the user which were refused. */
+/* Applies the current values to reader, engine and files in each pass of the main thread's loop, between handling
+ * events and drawing, and tells the user which values were refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "app/control/live_beats.h"
 #include "app/control/picture_words.h"
 #include "app/control/presets.h"
 #include "app/live/live_impl.h"
+#include "app/live/refusal.h"
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-/* Time between two updates of the figures that clients get. The figures change with every frame, but nobody reads that
- * fast. */
+/* interval in ns at which clients get the measured values, which change with every frame */
 static const int64_t publish_ns = 100000000;
 
-/* Writes a description of the source into words; until it is open, its name. */
+/* Writes a description of the source into words; until the source is open, its name. */
 static void source_words(const struct live *live, char *words, size_t size) {
   const char *known = live->info.description;
   if (!live->spec)
@@ -42,8 +43,8 @@ static void tell_urgency(const struct live *live) {
     log_line(&live->log, LOG_INFO, "threads: %s", words[live->engine.urgency]);
 }
 
-/* Gives the main thread the same real-time priority as the loop's thread, unless OpenGL draws on the processor, where
- * that would keep other threads from running. */
+/* Gives the main thread the real-time priority that the loop's thread has, unless OpenGL draws on the processor: then
+ * the main thread would keep others from running. */
 static void follow_urgency(struct live *live) {
   int demoted = platform_count_demoted();
   if (live->engine.engines != live->engines_told) {
@@ -55,8 +56,8 @@ static void follow_urgency(struct live *live) {
   live->demoted_told = demoted;
 }
 
-/* Called once, when the first engine is open. The window takes the aspect ratio of its pictures; later it keeps its
- * size. */
+/* Called once, when the first engine is open. Gives the window the aspect ratio of the engine's pictures, unless
+ * --window gives its size or it fills a display; later the window keeps its size. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
   state->ready = true;
@@ -79,7 +80,8 @@ static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
   live_tell(live, taken > 0 ? LOG_INFO : LOG_WARNING, now_ns, "%s%s", word, text);
 }
 
-/* Saves the snapshots that the user asked for, one after the other: the next begins when the last is written. */
+/* Saves the snapshots (single pictures as files) that the user asked for, one after the other: the next one begins when
+ * the last one is written. */
 static void save_snapshots(struct live *live, int64_t now_ns) {
   tell_snapshot(live, false, now_ns);
   if (!live->shown || live->snapshot.running || live->snapshots == live->state.snapshots_asked)
@@ -101,7 +103,8 @@ void live_finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
-/* Tells the user that pictures have another size than before, as soon as the first of them is on screen. */
+/* Tells the user that pictures have another size than before, or for the time budget another step count, as soon as the
+ * first such picture is finished. */
 static void tell_size(struct live *live) {
   const struct engine_shape before = live->shape_told, *now = &live->engine.prepared.shape;
   if (before.width && live->engine.first)
@@ -116,8 +119,8 @@ static void tell_size(struct live *live) {
     live_tell(live, LOG_INFO, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
 }
 
-/* Updates live->stalled_ms, the time for which the engine has hung. Each turn adds at most turn_most_ms, because a
- * longer one means that this process was stopped, and then the engine was, too. */
+/* Updates live->stalled_ms, the time in ms for which the engine has not answered. A pass of the main thread's loop adds
+ * at most turn_most_ms, because the whole process must have been stopped during a longer one. */
 static void follow_stall(struct live *live, int64_t now_ns) {
   const double turn_most_ms = 250;
   live->stalled = live->shown && live->engine.busy_ms > live->engine.tell_ms;
@@ -126,7 +129,8 @@ static void follow_stall(struct live *live, int64_t now_ns) {
   live->exchanged_ns = now_ns;
 }
 
-/* Sends values that somebody has set to the loop, and copies the values that the loop uses now. */
+/* Sends the values that somebody has set to the loop's thread, and copies the values that this thread uses now, some of
+ * which the engine has changed. */
 static void exchange_settings(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   live->sent = loop_send(live->loop, &state->settings.values);
@@ -145,73 +149,9 @@ static void exchange_settings(struct live *live, int64_t now_ns) {
   live->engines_told = live->engine.engines;
 }
 
-static void put_back_controls(struct parameters *values, unsigned controls) {
-  struct error err;
-  for (int i = 0; i < CONTROLS_MAX; i++)
-    if (values->control[i] && values->control_on[i] != (controls >> i & 1))
-      parameters_set_number(values, PARAMETER_CONTROL_ON, i + 1, controls >> i & 1, &err);
-}
-
-/* True if the values ask for a bank of so many frames. shape: that of the handle in use. */
-static bool is_asked_for(const struct parameters *values, const struct engine_shape *shape, int room) {
-  return room == shape->bank_room || room == values->bank || room == values->bank_room;
-}
-
-/* Resets the bank's values to those of the handle in use. */
-static void put_back_bank(struct parameters *values, const struct engine_shape *shape) {
-  struct error err;
-  if (values->bank > shape->bank_room)
-    parameters_set_number(values, PARAMETER_BANK, 0, shape->bank_room, &err);
-  if (values->bank_room > shape->bank_room)
-    parameters_set_number(values, PARAMETER_BANK_ROOM, 0, shape->bank_room, &err);
-  if (shape->bank_room)
-    parameters_set_number(values, PARAMETER_BANK_LAYERS, 0, values_bank_layers_word(shape->bank_layers), &err);
-}
-
-/* Resets values that the engine refused to those in use. The loop has told the user why. A wish of the user's comes
- * before what follows from it: a stream batch, carried noise and feedback change the canvas by themselves. */
-static void follow_refusal(struct live *live) {
-  struct parameters *values = &live->state.settings.values;
-  const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
-  int steps = shape->steps;
-  enum guidance_mode guidance = shape->guidance;
-  struct error err;
-  if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
-      refused->stream_batch != values->stream_batch || refused->width != values->size.width ||
-      refused->height != values->size.height || (int)refused->sampler != values->sampler ||
-      (int)refused->spacing != values->spacing || refused->controls != values_controls_on(values) ||
-      !is_asked_for(values, shape, refused->bank_room) ||
-      refused->bank_layers != values_bank_layers(values, refused->bank_room))
-    return;
-  if (refused->width != shape->width || refused->height != shape->height) {
-    live_put_back_size(&live->state, shape->width, shape->height);
-  } else if (refused->sampler != shape->sampler || refused->spacing != shape->spacing) {
-    parameters_set_number(values, PARAMETER_SAMPLER, 0, shape->sampler, &err);
-    parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);
-  } else if (refused->controls != shape->controls) {
-    put_back_controls(values, shape->controls);
-  } else if (refused->bank_room != shape->bank_room || refused->bank_layers != shape->bank_layers) {
-    put_back_bank(values, shape);
-  } else if (refused->steps != steps) {
-    parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
-  } else if (refused->stream_batch != shape->stream_batch) {
-    parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
-  } else if (refused->carried && !shape->carried) {
-    parameters_set_number(values, PARAMETER_NOISE, 0, NOISE_FIXED, &err);
-  } else if (refused->feedback && !shape->feedback) {
-    parameters_set_number(values, PARAMETER_FEEDBACK, 0, 0, &err);
-  } else if (refused->canvas != shape->canvas) {
-    parameters_set_number(values, PARAMETER_CANVAS, 0, (double)shape->canvas, &err);
-  } else {
-    if (guidance == GUIDANCE_NONE)
-      parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);
-    parameters_set_number(values, PARAMETER_GUIDANCE_MODE, 0, guidance == GUIDANCE_NONE ? GUIDANCE_FULL : guidance,
-                          &err);
-  }
-}
-
-/* Gives clients, through the hub, the current values in each turn and figures every 100 ms. When the engine becomes
- * ready, both are given at once, because values change with it. */
+/* Gives clients, through the hub, the parameters' current values in each pass of the main thread's loop, and measured
+ * values (rates, times, sizes) every 100 ms. When the engine becomes ready, clients get both at once, because both
+ * change then. */
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (told->ready != live->state.ready || now_ns - live->published_ns > publish_ns) {
@@ -226,7 +166,7 @@ static void publish(struct live *live, int64_t now_ns) {
     told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
-    /* the size of the picture on screen, which may differ from that of the handle in use */
+    /* the size of the picture on screen, which may differ from the size that the engine has prepared now */
     told->width = live->shown ? live->shown->frame.width : 0;
     told->height = live->shown ? live->shown->frame.height : 0;
     told->recorded_s = live->output_figures.seconds;
@@ -245,8 +185,8 @@ static void publish(struct live *live, int64_t now_ns) {
   hub_publish(live->hub, &live->state.settings.values, told);
 }
 
-/* Tells the loop whether pictures stay in GPU memory: they do if OpenGL reads them there and no output needs them in
- * host memory. If OpenGL reads them there, the loop also leaves the window time to draw. */
+/* Tells the loop whether pictures can stay in GPU memory: if OpenGL reads them there and no output needs them in host
+ * memory. If OpenGL reads them there, the loop also leaves the window time to draw, because both use the same GPU. */
 static void follow_ways(struct live *live) {
   const struct outputs_figures *outputs = &live->output_figures;
   bool shares = present_shares(live->present, &live->engine.info.gpu);
@@ -263,15 +203,17 @@ void live_exchange(struct live *live, int64_t now_ns) {
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_get_info(live->reader, &live->info);
-  /* Setting the number of the preset that is in use applies the preset again. */
+  /* If somebody sets saved_preset to the number of the preset that is in use, this preset is applied again. */
   live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
   live->preset_put_back = false;
+  live_follow_tempo(live, now_ns);
   exchange_settings(live, now_ns);
+  live_show_beats(state, now_ns);
   live_follow_handover(live, now_ns);
   live_follow_alerts(live, now_ns);
   publish(live, now_ns);
   if (state->ready)
-    follow_refusal(live);
+    refusal_put_back(state, &live->engine.refused, &live->engine.prepared.shape);
   live_follow_told(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));

@@ -1,4 +1,4 @@
-/* The live window on screen: opens it, handles its events, takes pictures and draws them. Main thread only. */
+/* Opens the live window, handles its events, takes pictures from the engine and draws them. Main thread only. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,31 +12,35 @@
 #include "unet/base/platform.h"
 
 enum {
-  /* Largest size in pixels that the program itself chooses for the output's window: --window is not given, and the
-   * output does not fill a display of its own. */
+  /* Largest size, in window coordinates, of the output window if --window is not given and the output window does not
+   * fill a display of its own. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
-  /* WAIT_MS: longest wait for a picture before events are checked. REST_NS: longest time between two passes of the
-   * loop. */
+  /* WAIT_MS: longest time in ms to wait for a picture before events are checked. REST_NS: longest time in ns between
+   * two passes of the main thread's loop while nothing happens. */
   WAIT_MS = 8,
   REST_NS = 50000000,
-  /* If nothing has happened for IDLE_NS, events are checked only every IDLE_WAIT_MS, because each check costs processor
-   * time. */
+  /* If no picture or event has come for IDLE_NS (ns), events are checked only every IDLE_WAIT_MS (ms), because each
+   * check costs processor time. */
   IDLE_WAIT_MS = 16,
   IDLE_NS = 1000000000,
-  /* Number of the picture from which resources are counted, because the first pictures are not typical. */
+  /* Number of the picture after which the use of resources is counted, because the first pictures use more than later
+   * ones. */
   SETTLED = 30,
-  /* Changes of the overlay are drawn together with the next picture, or alone if none comes for this long. */
+  /* A change of the overlay is drawn together with the next picture; if none comes for so many ns, it is drawn without
+   * one. */
   OVERLAY_NS = 200000000,
-  /* Time between two updates of the overlay's contents, unless the user is in the list or types. */
+  /* Interval in ns at which the overlay's contents are updated. While the list of parameters is open or the user types,
+   * they are updated in every pass of the loop. */
   OVERLAY_LOOK_NS = 200000000,
-  /* Initial size of the operator's window in pixels, and the time between two drawings of it. */
+  /* OPERATOR_WIDTH, OPERATOR_HEIGHT: initial size of the operator's window in pixels. OPERATOR_NS: shortest time in ns
+   * between two drawings of that window. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
   OPERATOR_NS = 50000000,
 };
 
-/* If the operator's window is on the same display, the output gets at most half of the display's width. */
+/* If the operator's window is on the same display, the output window gets at most half of the display's width. */
 void live_fit_window(const struct live *live, double shape, int *width, int *height) {
   double most_width = WINDOW_WIDTH, most_height = WINDOW_HEIGHT;
   if (live->options->values.with_operator && window_count_displays(live->window) == 1) {
@@ -54,7 +58,8 @@ bool live_fills_display(const struct live *live) {
   return options->values.with_operator && !options->window_width && window_count_displays(live->window) > 1;
 }
 
-/* Chooses the output's size: that of --window, or one that fits the picture; 0 by 0 means all of the display. */
+/* Chooses the size of the output window: the size given by --window, or one that fits the picture; 0 by 0 means all of
+ * the display. */
 static void choose_size(const struct live *live, struct window_params *params) {
   const struct options *options = live->options;
   const struct parameter_size *size = &options->values.size;
@@ -97,8 +102,9 @@ static void set_switch(struct live *live, enum parameter id, bool on) {
   parameters_set_number(&live->state.settings.values, id, 0, on, &ignored);
 }
 
-/* Opens or closes the operator's window as the parameter `operator` says. When it closes, help, figures and list are
- * switched off, so that they do not appear over the audience's picture. */
+/* Opens or closes the operator's window as the parameter `operator` says. When that window closes, the help, the
+ * overlay with measured values and the list of parameters are switched off, so that they do not appear over the
+ * audience's picture. */
 static void follow_operator(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.with_operator, there = window_has_operator(live->window);
   struct error err;
@@ -113,13 +119,14 @@ static void follow_operator(struct live *live, int64_t now_ns) {
   }
 }
 
-/* Returns a size with the aspect ratio in which the picture is drawn: that of the picture on screen. If the time budget
- * has reduced the requested size, its aspect ratio differs slightly by rounding; then the requested size is returned,
- * so that the picture's edges do not move. */
+/* Returns a size that has the aspect ratio with which the picture is drawn; usually the size of the picture on screen.
+ * If the time budget has reduced the requested size, the aspect ratios of the two differ slightly by rounding; then the
+ * requested size is returned, so that the picture's edges do not move. */
 static struct parameter_size shape_of_view(const struct live *live) {
   const struct engine_shape *own = &live->engine.prepared.shape, *wish = &live->engine.wish;
   const struct parameter_size asked = {wish->width, wish->height}, prepared = {own->width, own->height};
-  /* the curtain shows a picture of the program before the restart, so its aspect ratio is kept */
+  /* Before the first picture after a restart, the curtain (another process's window) shows a picture from before it, so
+   * the aspect ratio of that picture is kept */
   bool succeeds = live->came && !own->width;
   if (!live->shown)
     return succeeds ? live->options->values.size : prepared;
@@ -127,8 +134,8 @@ static struct parameter_size shape_of_view(const struct live *live) {
   return picture_size_alike(&shown, &asked) ? asked : shown;
 }
 
-/* Returns what is to be drawn in a window of this size in pixels. The input is shown beside the picture (split) only in
- * the window that has the overlay. */
+/* Returns position, size and contents of the view to draw in a window of this size in pixels. The input is shown beside
+ * the picture (split) only in the window that has the overlay. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
   const struct parameter_size shape = shape_of_view(live);
   bool with_overlay = which == (live_layout(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
@@ -145,7 +152,8 @@ static struct present_view make_view(const struct live *live, enum window_which 
   };
 }
 
-/* Returns what is to be drawn in the operator's window: the picture, at the place that the overlay leaves for it. */
+/* Returns position, size and contents of the view to draw in the operator's window: the picture, in the part that the
+ * overlay leaves free. */
 static struct present_view make_operator_view(struct live *live, int width, int height) {
   struct hud_places places;
   hud_get_places(live->hud, HUD_OPERATOR, width, height, &places);
@@ -247,8 +255,8 @@ static void handle_event(struct live *live, const struct window_event *event, in
   }
 }
 
-/* Updates the panel (parameter list and line of text). Typed text is taken from the window only while the line is
- * open. */
+/* Updates the panel (parameter list and line of text), and tells the window to pass typed text on only while the line
+ * of text is open. */
 static void follow_panel(struct live *live) {
   panel_follow(&live->panel, &live->state);
   window_take_text(live->window, live->panel.types);
@@ -258,17 +266,18 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
-    /* the operator's window is drawn anyway, so events concern the output only if it has the overlay */
+    /* the operator's window, if there is one, shows what has changed; the output window is drawn again only if it has
+     * the overlay */
     draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY;
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* remote clients can open the panel's line of text, too */
+  follow_panel(live); /* a second call, because clients may have opened the panel's line of text in this pass */
   return draw;
 }
 
-/* Returns which part of the input frame is needed, from its left edge: 0 to 1. Only if input and picture have the same
- * geometry (stretch), it is the part that is visible. */
+/* Returns the fraction of the input frame, from its left edge, that must be uploaded: 0 to 1. It is 1, unless the input
+ * is stretched to the picture's area (--fit stretch): then only what is left of the split is visible. */
 static float input_part(const struct live *live) {
   const struct parameters *values = &live->state.settings.values;
   return live->options->values.fit == FIT_STRETCH ? (float)values->split_at : 1;
@@ -282,7 +291,8 @@ static void take_input(struct live *live, float part) {
   live->input_part = part;
 }
 
-/* If the split was moved so that more of the input is visible, uploads more of it to OpenGL. */
+/* If the split between input and picture was moved so that more of the input is visible, uploads more of the input
+ * frame to OpenGL. */
 static void follow_split(struct live *live) {
   float part = input_part(live);
   if (live->shown && live->shown->input.plane[0] && !live->frozen && part > live->input_part)
@@ -293,13 +303,14 @@ static bool moves_by_itself(const struct live *live) {
   return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->script;
 }
 
-/* Returns true if a pass of the loop would change nothing: there is no fade, script or bypass, no event, and no request
- * of a client. */
+/* Returns true if the next pass of the loop would change nothing: there is a picture, no fade, script or bypass, no
+ * event of the window, and no request of a client. */
 static bool is_at_rest(struct live *live) {
   return !moves_by_itself(live) && !window_has_event(live->window) && !hub_has_wishes(live->hub);
 }
 
-/* Returns true if neither the window nor clients can send events, and no fade, script or bypass is going on. */
+/* Returns true if neither window nor clients can send anything, and no fade, script or bypass is going on, so that
+ * events need not be checked often. */
 static bool gets_no_input(const struct live *live) {
   bool clients = live->ipc || live->osc || live->midi || live->web;
   return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
@@ -346,8 +357,8 @@ bool live_take_picture(struct live *live) {
   return true;
 }
 
-/* During a bypass, which shows the source instead of pictures, uploads the source's newest frame. Returns true if it is
- * new. */
+/* During a bypass, which shows the source instead of pictures: uploads the source's newest frame, unless it was
+ * uploaded before. Returns true if it uploaded one. */
 static bool take_source(struct live *live) {
   struct frame source;
   if (live->cover_levels.bypass <= 0 || !mailbox_look(&live->frames, &source))
@@ -365,8 +376,9 @@ static bool is_behind_curtain(const struct live *live) {
   return live->came && (!live->window_shown_ns || live->curtain >= 0);
 }
 
-/* Fades do not advance while the curtain is on screen, because nobody would see them. After a restart the source is
- * shown until there is a picture; if one comes before the curtain is gone, the source is not shown at all. */
+/* Fades do not advance while the curtain (another process's window) is on screen, because nobody would see them. After
+ * a restart the source is shown until the engine has made a picture; if the picture comes before the curtain is gone,
+ * the source is not shown at all. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
@@ -377,10 +389,14 @@ bool live_cover(struct live *live, int64_t now_ns) {
     cover_follow(&live->cover, values, live->engine.away || live->stalled || (live->came && !live->shown), now_ns);
   else if (live->shown && !values->bypass)
     live->cover.bypass = (struct cover_slide){0};
+  if (live->state.cover_at_once)
+    cover_jump(&live->cover);
+  live->state.cover_at_once = false;
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
-      take_input(live, 1); /* the whole input, because the split may be moved during the freeze */
+      /* the whole input, not only the visible part, because the split may be moved during the freeze */
+      take_input(live, 1);
     present_hold(live->present);
     live_hold_for_outputs(live);
   }
@@ -411,16 +427,18 @@ static struct present_view draw_output(struct live *live) {
   if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   present_flush();
-  if (!live->probe) /* while bench measures, the probe still reads the window before mailbox_done */
+  /* tells the loop that drawing is done; while bench measures, that is told later, because the probe still reads from
+   * the window */
+  if (!live->probe)
     mailbox_done(&live->pictures);
-  window_swap(live->window); /* may wait for the display */
+  window_swap(live->window); /* shows what was drawn; this may wait for the display's refresh */
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
   return view;
 }
 
-/* Draws the operator's window if something in it has changed, at most every 50 ms. Called after the output was
- * drawn. */
+/* Draws the operator's window if something in it has changed, at most every 50 ms. Called after the output (the
+ * audience's window) was drawn. */
 static void draw_operator(struct live *live, bool changed, int64_t now_ns) {
   int width, height;
   live->operator_changed |= changed;
@@ -451,8 +469,8 @@ static struct costs count_costs(const struct live *live) {
   };
 }
 
-/* Logs the resources used per picture. The first pictures are not counted: they are copied through host memory until it
- * is known that OpenGL can read them on the GPU. */
+/* Logs the resources used per picture, without the first pictures: these are copied through host memory until the
+ * program knows that OpenGL can read pictures on the GPU. */
 static void tell_costs(const struct live *live) {
   const struct costs *then = &live->costs;
   struct costs now = count_costs(live);
@@ -488,8 +506,8 @@ static void update_overlay(struct live *live, int64_t now_ns) {
   live->overlay_changed |= live_update_overlay(live, now_ns, width, height);
 }
 
-/* Updates the overlay over the picture, if there is no operator's window. at_once: an event came, so the contents are
- * updated now. Returns true if the overlay has to be drawn without waiting for the next picture. */
+/* Updates the overlay over the picture; used if there is no operator's window. at_once: true: an event came, so the
+ * contents must be updated now. Returns true if the overlay has to be drawn without waiting for the next picture. */
 static bool follow_overlay(struct live *live, bool at_once, int64_t now_ns) {
   at_once |= lists(live) || live->panel.types;
   if (at_once || now_ns - live->overlay_ns >= OVERLAY_LOOK_NS)
@@ -515,7 +533,8 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   if (fresh && live->shown)
     count_shown(live);
   live_show_elsewhere(live, fresh);
-  if (alone && fresh) /* updating takes longer than drawing a picture, so the new picture is drawn first */
+  /* the new picture is drawn before the overlay is updated, because that takes longer than drawing */
+  if (alone && fresh)
     follow_overlay(live, at_once, now_ns);
   if (!alone)
     draw_operator(live, fresh || changed, platform_now_ns());

@@ -9,6 +9,8 @@
 
 #include <utf8proc.h>
 
+#include "app/control/live_beats.h"
+#include "app/control/modulation.h"
 #include "app/flow/wait.h"
 #include "app/remote/knob_target.h"
 #include "unet/base/platform.h"
@@ -18,23 +20,33 @@ enum { WAITING_CALLS_MAX = 64 };
 struct call {
   const struct command_entry *entry;
   double value;
+  /* time when the client asked for the command (platform_now_ns); a tap of the tempo counts at this time */
+  int64_t asked_ns;
 };
 
 struct hub {
-  const struct live_state *state; /* for the lists of files and the flag midi, which do not change while clients run */
+  /* state of the live window. The hub reads only its lists of files and its flag midi, because these do not change
+   * while clients run */
+  const struct live_state *state;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* The following fields are protected by lock. */
-  /* values: those that hub_publish stored last. wishes: values that clients have set; those that the window's thread
-   * has not taken yet are marked */
+  /* The following fields are protected by `lock`. */
+  /* values: parameters' values that hub_publish stored last. wishes: parameters' values that clients have set; a value
+   * is marked until the window's thread has taken it */
   struct parameters values, wishes;
   struct hub_figures figures;
   struct call calls[WAITING_CALLS_MAX];
   int call_count;
-  char notice[HUB_NOTICE_MAX]; /* text of the last hub_tell that the window has not taken; "": none */
+  char notice[HUB_NOTICE_MAX]; /* text of the last hub_tell; "": there is none, or the window's thread has taken it */
   bool wished;
-  int sources, presets; /* numbers of sources and of presets, as of the last hub_take */
-  uint64_t version;     /* increased at each change of values or figures, starting at 1 */
+  /* time when a client last set the parameter beat or bar-phase (platform_now_ns); 0: the window's thread has taken
+   * the new value */
+  int64_t beat_set_ns;
+  struct beats beats;   /* tempo and beat of a MIDI clock, for the window's thread to take if beats_came is true */
+  bool beats_came;      /* true: `beats` was set and the window's thread has not taken it yet */
+  int sources, presets; /* numbers of sources and of presets that existed when hub_take was called last */
+  /* number of the version of values and figures, increased at each change; the first version is 1 */
+  uint64_t version;
   struct hub_watch *watches;
   struct covered shown;
   int lookers;
@@ -77,8 +89,8 @@ static bool is_among(const struct parameter_choices *choices, const char *text) 
   return false;
 }
 
-/* True if a client may set this file name: the command line gave it, or it is among the files that keys step
- * through. */
+/* Returns true if a client may set this parameter to this file name: the command line gave the name, or it is among the
+ * files that a key of the keyboard can select. */
 static bool was_given(const struct hub *hub, enum parameter id, const char *text) {
   const struct live_state *state = hub->state;
   switch (id) {
@@ -95,10 +107,11 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* True if clients may set any text: prompts, and the name of what the next MIDI knob is bound to. All other texts are
- * names of files that the program would open. */
+/* True if clients may set this parameter to any text: prompts, lfo[], which names a parameter, and midi-learn, which
+ * names the parameter to which the next MIDI knob is bound. All other texts are names of files that the
+ * program would open. */
 static bool is_free(enum parameter id) {
-  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN;
+  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN || id == PARAMETER_LFO;
 }
 
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
@@ -132,8 +145,14 @@ static int check_learning(const struct hub *hub, const char *text, struct error 
   return *text && strcmp(text, MIDI_LEARN_LAST) ? knob_target_find(&target, text, err) : 0;
 }
 
-/* Checks a text that a client sets: as hub_check does, and also that it has no line ends and control characters, which
- * are allowed in texts of the command line and of presets. Returns 0, or -1 with err set. */
+static int check_moved(const char *text, struct error *err) {
+  enum parameter id;
+  int index;
+  return *text ? modulation_find(text, &id, &index, err) : 0;
+}
+
+/* Checks a text that a client sets, as hub_check does. The text must also have no line ends and control characters,
+ * which only texts of the command line and of presets may have. Returns 0, or -1 with err set. */
 static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   if (hub_check(hub, id, index, text, err))
@@ -141,19 +160,35 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
   if (parameter_row(id)->type == TYPE_TEXT && is_free(id) && text && !is_line(text))
     return error_set(err, STATUS_USAGE, "%s: a text is one line of UTF-8, without control characters",
                      parameter_name(id, index, name));
+  if (id == PARAMETER_LFO && text)
+    return check_moved(text, err);
   return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
 }
 
-/* Checks that a number for source or saved-preset does not exceed the number of sources or presets. The caller holds
- * the lock. */
+/* True if the parameter's value is the number of a source or a preset, which must not exceed how many sources or
+ * presets there are (check_count). */
+static bool is_counted(enum parameter id) {
+  return id == PARAMETER_SOURCE || id == PARAMETER_SAVED_PRESET || id == PARAMETER_CUED_PRESET;
+}
+
+/* Checks that a number for the parameter source, saved-preset or cued-preset does not exceed the number of sources or
+ * presets. Other parameters, and numbers below 1, pass. The caller holds the lock. Returns 0, or -1 with err set. */
 static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
   int count = id == PARAMETER_SOURCE ? hub->sources : hub->presets;
   const char *name = parameter_row(id)->name;
-  if ((id != PARAMETER_SOURCE && id != PARAMETER_SAVED_PRESET) || number <= count || number < 1)
+  if (!is_counted(id) || number <= count || number < 1)
     return 0;
   if (count < 0)
     return error_set(err, STATUS_USAGE, "%s: there is no file of --presets", name);
   return error_set(err, STATUS_USAGE, "%s: there is no number %g, but %d", name, number, count);
+}
+
+/* If status is 0, records that a client has set a parameter (status -1: the value was refused). The caller holds the
+ * lock. */
+static void note_wish(struct hub *hub, enum parameter id, int status) {
+  hub->wished |= !status;
+  if (!status && live_beats_move(id))
+    hub->beat_set_ns = platform_now_ns();
 }
 
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err) {
@@ -162,7 +197,7 @@ int hub_set_number(struct hub *hub, enum parameter id, int index, double number,
   pthread_mutex_lock(&hub->lock);
   int status =
       check_count(hub, id, number, err) || parameters_set_number(&hub->wishes, id, index, number, err) ? -1 : 0;
-  hub->wished |= !status;
+  note_wish(hub, id, status);
   pthread_mutex_unlock(&hub->lock);
   return status;
 }
@@ -181,18 +216,25 @@ int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, s
   struct parameters parsed = {0};
   if (check_text(hub, id, index, text, err))
     return -1;
-  if (id == PARAMETER_SOURCE || id == PARAMETER_SAVED_PRESET)
+  if (is_counted(id))
     return parameters_parse(&parsed, id, index, text, err)
                ? -1
                : hub_set_number(hub, id, index, parameters_number(&parsed, id, index), err);
   pthread_mutex_lock(&hub->lock);
   int status = parameters_parse(&hub->wishes, id, index, text, err);
-  hub->wished |= !status;
+  note_wish(hub, id, status);
   pthread_mutex_unlock(&hub->lock);
   return status;
 }
 
-/* --- commands --- */
+void hub_set_beats(struct hub *hub, const struct beats *beats) {
+  pthread_mutex_lock(&hub->lock);
+  hub->beats = *beats;
+  hub->beats_came = true;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+/* --- commands and lines of text that clients pass to the window's thread --- */
 
 int hub_run(struct hub *hub, const char *command, double value, struct error *err) {
   const struct command_entry *entry = commands_find(command, strlen(command));
@@ -205,7 +247,7 @@ int hub_run(struct hub *hub, const char *command, double value, struct error *er
   pthread_mutex_lock(&hub->lock);
   bool fits = hub->call_count < WAITING_CALLS_MAX;
   if (fits)
-    hub->calls[hub->call_count++] = (struct call){entry, value};
+    hub->calls[hub->call_count++] = (struct call){entry, value, platform_now_ns()};
   pthread_mutex_unlock(&hub->lock);
   return fits ? 0 : error_set(err, STATUS_FAILED, "%s: too many commands at once", entry->name);
 }
@@ -219,7 +261,7 @@ void hub_tell(struct hub *hub, const char *format, ...) {
   va_end(args);
 }
 
-/* --- reading --- */
+/* --- reading parameters, figures (measured values) and the picture on the screen --- */
 
 void hub_get_values(struct hub *hub, struct parameters *values) {
   pthread_mutex_lock(&hub->lock);
@@ -282,7 +324,7 @@ void hub_put_back(struct hub *hub, struct covered *shown) {
   pthread_mutex_unlock(&hub->lock);
 }
 
-/* --- the window's thread --- */
+/* --- functions that the window's thread calls --- */
 
 static void tell(struct hub *hub) {
   hub->version++;
@@ -300,7 +342,7 @@ bool hub_has_wishes(struct hub *hub) {
 
 static void run_calls(struct live_state *state, const struct call *calls, int count, int64_t now_ns) {
   for (int i = 0; i < count; i++)
-    commands_call(state, calls[i].entry, calls[i].value, now_ns);
+    commands_call(state, calls[i].entry, calls[i].value, calls[i].entry->timed ? calls[i].asked_ns : now_ns);
 }
 
 bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
@@ -314,6 +356,11 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
     parameters_apply(&hub->values, &hub->wishes);
     tell(hub);
   }
+  if (hub->beats_came)
+    live_take_midi_beats(state, &hub->beats);
+  hub->beats_came = false;
+  state->beat_set_ns = hub->beat_set_ns;
+  hub->beat_set_ns = 0;
   parameters_clear_marks(&hub->wishes);
   hub->call_count = 0;
   hub->wished = false;
@@ -333,8 +380,8 @@ bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]) {
   return told;
 }
 
-/* True if all figures are equal. The fields are compared one by one, because the padding bytes between them are
- * undefined. */
+/* True if all figures (measured values) of a and b are equal. The fields are compared one by one, because the padding
+ * bytes between them are undefined. */
 static bool same_figures(const struct hub_figures *a, const struct hub_figures *b) {
   return a->ready == b->ready && a->fps == b->fps && a->frame_ms == b->frame_ms && a->budget_ms == b->budget_ms &&
          a->latency_ms == b->latency_ms && a->latency_p99_ms == b->latency_p99_ms && a->shown == b->shown &&
@@ -350,7 +397,8 @@ void hub_publish(struct hub *hub, const struct parameters *values, const struct 
   bool new_figures = !same_figures(figures, &hub->figures);
   if (new_values)
     hub->values = *values;
-  /* the texts are equal, so their version is copied, and the next comparison can skip them */
+  /* the new texts equal the stored ones at this point, so the number of their version is copied, too: the next
+   * comparison then sees equal numbers and need not compare the texts */
   hub->values.texts = values->texts;
   if (new_figures)
     hub->figures = *figures;

@@ -1,6 +1,7 @@
 /* The hub passes values between the window's thread and the remote clients: IPC, OSC, MIDI and the web page, each on a
- * thread of its own. Clients set parameters, run commands, and read values and figures. Once in each turn of its loop
- * the window's thread takes what clients have set, and publishes the new state; neither side waits for the other.
+ * thread of its own. Clients set parameters, run commands, and read the parameters' values and what the program
+ * measures. Once in each pass of its loop the window's thread takes what clients have set, and publishes the new state;
+ * neither side waits for the other.
  *
  * Clients can set parameters only within their ranges, and cannot make the program open any file: a file's name is
  * accepted only if the command line gave it or keys can select it. */
@@ -12,85 +13,98 @@
 #include "app/control/keys.h"
 
 /* HUB_LOOKERS: how many clients may hold the picture at the same time. HUB_HOLDS: how many pictures the hub and these
- * clients hold at most. Each holds up to two: the newest picture, and the one that freeze shows instead. */
+ * clients hold at most: up to two each, the newest picture and the one that a freeze shows instead. */
 enum { HUB_LOOKERS = 1, HUB_HOLDS = 2 * (1 + HUB_LOOKERS) };
 
 enum { HUB_NOTICE_MAX = NOTICE_MAX, HUB_STATE_MAX = 400 };
 
-/* Figures that clients can read but not set. Times in milliseconds are of single frames. */
+/* Measured values ("figures") and texts that clients can read but not set. frame_ms, budget_ms and the latencies are in
+ * milliseconds, for one frame each. */
 struct hub_figures {
-  bool ready; /* the engine is open */
+  bool ready; /* true: the engine (the network with its model) is open, so pictures can be made */
   double fps, frame_ms, budget_ms, latency_ms, latency_p99_ms;
   long shown, dropped, missed;
-  int width, height; /* size of the picture */
-  double recorded_s; /* length of the recording under way, in seconds; 0: nothing is recorded */
+  int width, height; /* size of the picture in pixels */
+  double recorded_s; /* length of the present recording in seconds; 0: no recording is being made */
   long not_recorded; /* number of pictures that are missing in recordings, because writing was too slow */
-  int sending, lost; /* number of outgoing streams, and how many of them have lost their receiver */
+  int sending, lost; /* sending: number of outgoing streams; lost: number of outgoing streams whose receiver is lost */
   char model[128], source[160], state[HUB_STATE_MAX], notice[HUB_NOTICE_MAX];
   struct alerts alerts;
 };
 
 struct hub;
 
-/* Makes a hub. state is borrowed and must outlive it; the lists state->models, vaes, loras and styles must not change
- * meanwhile. The caller frees *hub with hub_close. Returns 0, or -1 with err set. */
+/* Makes a hub. state is borrowed and must outlive the hub; the lists state->models, vaes, loras and styles must not
+ * change meanwhile. The caller frees *hub with hub_close. Returns 0, or -1 with err set. */
 int hub_open(struct hub **hub, const struct live_state *state, struct error *err);
-/* Frees the hub; all clients must have ended. Stores NULL; takes NULL. */
+/* Frees the hub; all clients must have ended. *hub becomes NULL; does nothing if it is NULL. */
 void hub_close(struct hub **hub);
 
-/* --- called by clients, on any thread --- */
+/* --- functions that clients call, on any thread --- */
 
-/* Set a parameter; the window's thread takes the value at its next turn. Return 0, or -1 with err set if the name,
- * index or value is refused. If a value is set again before it was taken, only the newer one is used. text NULL: the
- * text becomes "not given". */
+/* Three functions that set a parameter: hub_set_number sets a number, switch or choice, hub_set_text a text (NULL: no
+ * text), and hub_parse a value of any type from its text form. The window's thread takes the value in the next pass of
+ * its loop; if the value is set again before that, only the newer one is used. index: the parameter's instance, 0 if it
+ * has none. They return 0, or -1 with err set if the parameter, the instance or the value is refused. */
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err);
 int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
 int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
-/* Checks that clients may set this parameter, and if it is a text, that they may set it to this text. Returns 0, or -1
+/* Checks that clients may set this parameter and, if it is a text, that they may set it to this text. Returns 0, or -1
  * with err set. */
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
-/* Asks for a command (by its name in commands_table), which the window's thread runs at its next turn. value NaN: the
- * value in the table. Returns 0, or -1 with err set if there is no such command or value. */
+/* Tells the window's thread what a MIDI clock says: tempo and beat. */
+void hub_set_beats(struct hub *hub, const struct beats *beats);
+/* Asks the window's thread to run a command (named as in commands_table) in the next pass of its loop. value NaN: the
+ * value in the table of commands is used. Returns 0, or -1 with err set if there is no such command, if it cannot take
+ * this value, or if too many commands wait already. */
 int hub_run(struct hub *hub, const char *command, double value, struct error *err);
-/* Asks the window's thread to show a notice and to log it (LOG_INFO). */
+/* Asks the window's thread to show a notice (a line of text that disappears after some seconds) and to log it
+ * (LOG_INFO). */
 PRINTF_LIKE(2, 3) void hub_tell(struct hub *hub, const char *format, ...);
 
-/* Copies the present values, including those that clients have set and the window's thread has not taken yet. */
+/* Copies the present values of all parameters, including those that clients have set and the window's thread has not
+ * taken yet. */
 void hub_get_values(struct hub *hub, struct parameters *values);
-/* Copies the figures. */
+/* Copies the measured values (figures) that the window's thread published last. */
 void hub_get_figures(struct hub *hub, struct hub_figures *figures);
-/* Waits up to wait_ms until values or figures change. *seen is the version that the caller has read, 0 at first, and is
- * updated. Returns false if nothing has changed since that version. */
+/* Waits up to wait_ms until parameters' values or figures (measured values) change. *seen is the number of the version
+ * that the caller has read, 0 at first; the function updates it. Returns false if nothing has changed since that
+ * version. */
 bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms);
-/* A callback for changes of values or figures. The hub calls wake(opaque) on the thread that made the change; it must
- * not block and must not call the hub. The caller owns the struct, which must stay valid from hub_watch to hub_unwatch;
- * the hub uses `next`. */
+/* A callback for changes of parameters' values or figures (measured values). The hub calls wake(opaque) on the window's
+ * thread, in hub_take or hub_publish and with its lock held: wake must not block and must not call the hub. The caller
+ * owns the struct, which must stay valid from hub_watch to hub_unwatch; only the hub uses `next`. */
 struct hub_watch {
   void (*wake)(void *opaque);
   void *opaque;
   struct hub_watch *next;
 };
-/* Registers a watch. */
+/* Registers a watch: a callback for changes of values or figures. */
 void hub_watch(struct hub *hub, struct hub_watch *watch);
-/* Removes a watch. Does nothing if it is not registered. After the return wake is not called any more. */
+/* Removes a watch (a callback for changes). Does nothing if the watch is not registered. After this function returns,
+ * wake is not called any more. */
 void hub_unwatch(struct hub *hub, struct hub_watch *watch);
-/* Copies the picture on the screen and its cover, with references to the frames of its own, which the caller releases
- * with hub_put_back. Returns false if there is no picture, or if HUB_LOOKERS callers hold it already. */
+/* Copies the struct with the frames that the window shows at the moment: the network's picture, and what is drawn over
+ * it (the source or a frozen picture). The copy holds references of its own to the frames, which the caller releases
+ * with hub_put_back. Returns false if there is no picture, or if HUB_LOOKERS callers have such a copy already. */
 bool hub_get_picture(struct hub *hub, struct covered *shown);
 void hub_put_back(struct hub *hub, struct covered *shown);
 
-/* --- called by the window's thread --- */
+/* --- functions that the window's thread calls --- */
 
-/* hub_has_wishes returns true if hub_take or hub_take_notice has something to do. hub_take copies the values that
- * clients have set to the state, marks them, and runs the commands that clients asked for; it returns true if there
- * were any. */
+/* hub_has_wishes returns true if clients have set values, asked for commands or called hub_tell; a new beat of a MIDI
+ * clock alone does not count. hub_take copies the values that clients have set to *state, marks them as set, runs the
+ * commands that clients asked for, and sets the clock of beats to what a MIDI clock says; it returns true if there were
+ * values or commands. */
 bool hub_has_wishes(struct hub *hub);
 bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
-/* Copies the text of the last hub_tell, which the caller shows and logs. Returns false if there is no new one. */
+/* Copies the text of the last hub_tell, which the caller shows and logs. Returns false if no text came since the last
+ * call. */
 bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]);
-/* Stores the values and figures that clients read, and calls the watches if any differ from those before. */
+/* Stores the parameters' values and the figures (measured values) for clients to read. If any of them differ from those
+ * stored before, the hub calls the callbacks that hub_watch has registered. */
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures);
-/* Stores the picture that clients read. The hub holds references of its own to its frames. */
+/* Stores the picture on the screen for clients to read. The hub holds references of its own to the frames in *shown. */
 void hub_show(struct hub *hub, const struct covered *shown);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/live_beats.h"
+#include "app/control/midi_clock.h"
 #include "app/flow/errand.h"
 #include "app/platform/app_platform.h"
 #include "app/platform/paths.h"
@@ -14,26 +16,29 @@
 enum { TICK_MS = 20, BYTES = 256 };
 static const int64_t complaint_ns = 1000000000;
 
-/* Only the MIDI thread uses these fields, except stop, which midi_stop sets. */
+/* Only the MIDI thread uses this struct's fields, except stop, which midi_stop sets. */
 struct midi {
   struct hub *hub;
   const struct log *log;
   struct midi_input *input;
   struct midi_reader reader;
   struct knobs knobs;
-  /* the file of bindings; "": no folder for it could be made, so bindings are lost when the program ends */
+  struct midi_clock clock;
+  struct beats beats; /* tempo and beat according to the last message of a MIDI clock */
+  /* path of the file of bindings; "": no folder for it could be made, so bindings are lost when the program ends */
   char path[PATHS_MAX];
   struct parameters values;
   uint64_t seen;
-  bool ready;              /* the engine was open when `values` was last updated */
-  struct knob_target last; /* the parameter that was changed last, by anyone; id PARAMETER_NONE: none was changed yet */
-  int complaints; /* number of error messages that were not logged, because at most one is logged in a second */
+  bool ready; /* true: the engine was open when `values` was last updated */
+  /* the parameter that was changed last, by a knob or in any other way; id PARAMETER_NONE: none was changed yet */
+  struct knob_target last;
+  int complaints; /* number of error messages that were left out, because at most one is logged in a second */
   int64_t complained_ns;
   atomic_bool stop;
   struct errand errand;
 };
 
-/* --- learning --- */
+/* --- learning: binding a parameter to the knob that the user moves next --- */
 
 static void set_learning(struct midi *midi, const char *name) {
   struct error err;
@@ -41,7 +46,8 @@ static void set_learning(struct midi *midi, const char *name) {
   parameters_set_text(&midi->values, PARAMETER_MIDI_LEARN, 0, name, &err);
 }
 
-/* Begins to wait for a knob to bind, or stops waiting. wish: the value of midi-learn; NULL or "": stop. */
+/* Begins to wait for a knob to be moved, which is then bound, or stops waiting. wish: the value of the parameter
+ * midi-learn, which names what the knob is bound to; NULL or "": stop. */
 static void follow_wish(struct midi *midi, const char *wish) {
   char name[PARAMETER_NAME_MAX];
   struct knob_target target = midi->last;
@@ -69,12 +75,21 @@ static void follow_wish(struct midi *midi, const char *wish) {
   hub_tell(midi->hub, "MIDI: move what is to set %s", name);
 }
 
-/* Compares the values with `before`, and stores in midi->last a parameter that has changed and that knobs can set. */
+/* True if the parameter's value may change although nobody sets it, because it follows the time, a MIDI clock or the
+ * sound. */
+static bool moves(const struct midi *midi, enum parameter id) {
+  const struct parameters *values = &midi->values;
+  if (id == PARAMETER_TEMPO)
+    return values->tempo_from == TEMPO_FROM_SOUND || (values->tempo_from == TEMPO_FROM_MIDI && midi->clock.count);
+  return live_beats_move(id) || (id == PARAMETER_SEED_POSITION && values->seed_walk != 0);
+}
+
+/* Compares midi->values with `before`, and stores in midi->last a parameter whose value has changed and that knobs can
+ * set. */
 static void note_change(struct midi *midi, const struct parameters *before) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
     const struct parameter_row *row = parameter_row(id);
-    bool walks = id == PARAMETER_SEED_POSITION && midi->values.seed_walk != 0;
-    if (row->type == TYPE_TEXT || row->type == TYPE_SIZE || walks)
+    if (row->type == TYPE_TEXT || row->type == TYPE_SIZE || moves(midi, id))
       continue;
     for (int i = row->first; i < row->first + parameter_instances(id); i++)
       if (!parameters_same(&midi->values, before, id, i))
@@ -86,9 +101,9 @@ static bool text_differs(const char *a, const char *b) {
   return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* Returns true if the engine was already open at the previous call, and notes if it is open now. When the engine opens,
+/* Returns true if the engine was open at the previous call, and stores whether it is open now. When the engine opens,
  * values that suit the model are set, which must not count as changed by somebody. Called before the values are copied:
- * the hub gets the engine's values and its readiness at the same time. */
+ * the hub gets those values and the news that the engine is open at the same time. */
 static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;
@@ -98,8 +113,8 @@ static bool was_ready(struct midi *midi) {
   return ready;
 }
 
-/* Copies the values from the hub if they have changed, or in any case if a knob was moved, whose effect depends on
- * them. */
+/* Copies the parameters' values from the hub if they have changed. moved true: a knob was moved, and the values are
+ * copied even if they have not changed, because what the knob does depends on them. */
 static void follow_values(struct midi *midi, bool moved) {
   if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
     return;
@@ -136,7 +151,7 @@ static void tell_endless(struct midi *midi, const struct knob_action *action) {
     hub_tell(midi->hub, "MIDI: %s is an endless encoder (%s)", knob, ways[action->mode]);
 }
 
-/* --- the effects of knobs --- */
+/* --- carrying out what a moved knob does --- */
 
 /* Logs an error message, at most one in a second, because a broken device may cause many. */
 static void complain(struct midi *midi, const char *text) {
@@ -188,22 +203,47 @@ static void act(struct midi *midi, const struct knob_action *action) {
     complain(midi, err.message);
 }
 
+static void take_clock(struct midi *midi, const struct midi_message *message, int64_t now_ns) {
+  static const enum midi_clock_message of_kind[] = {[MIDI_TICK] = MIDI_CLOCK_TICK,
+                                                    [MIDI_START] = MIDI_CLOCK_START,
+                                                    [MIDI_CONTINUE] = MIDI_CLOCK_CONTINUE,
+                                                    [MIDI_STOP] = MIDI_CLOCK_STOP,
+                                                    [MIDI_SONG] = MIDI_CLOCK_SONG};
+  if (midi_clock_take(&midi->clock, of_kind[message->kind], message->value, &midi->beats, now_ns))
+    hub_set_beats(midi->hub, &midi->beats);
+}
+
+/* Carries out a MIDI message that came at now_ns. *fresh: true if the parameters' values were already copied from the
+ * hub for an earlier message of the same read; if it is false, a message of a knob copies them and makes it true.
+ * Messages of a MIDI clock do not need the values. */
+static void take_message(struct midi *midi, const struct midi_message *message, bool *fresh, int64_t now_ns) {
+  if (message->kind >= MIDI_TICK) {
+    take_clock(midi, message, now_ns);
+    return;
+  }
+  if (!*fresh)
+    follow_values(midi, true);
+  *fresh = true;
+  struct knob_action action = knobs_take(&midi->knobs, message, &midi->values, now_ns);
+  act(midi, &action);
+}
+
 static void work(void *opaque) {
   struct midi *midi = opaque;
   uint8_t bytes[BYTES];
   struct midi_message message;
   while (!atomic_load(&midi->stop)) {
     size_t count = midi_input_read(midi->input, bytes, sizeof bytes, TICK_MS);
-    follow_values(midi, count > 0);
+    int64_t came_ns = platform_now_ns();
+    bool fresh = false;
+    follow_values(midi, false);
     for (size_t i = 0; i < count; i++)
-      if (midi_read(&midi->reader, bytes[i], &message)) {
-        struct knob_action action = knobs_take(&midi->knobs, &message, &midi->values, platform_now_ns());
-        act(midi, &action);
-      }
+      if (midi_read(&midi->reader, bytes[i], &message))
+        take_message(midi, &message, &fresh, came_ns);
   }
 }
 
-/* --- opening and closing --- */
+/* --- starting and stopping the thread that reads MIDI messages --- */
 
 static void free_all(struct midi *midi) {
   midi_input_close(&midi->input);

@@ -11,13 +11,15 @@
 enum {
   FINE_MAX = 16383,
   COARSE_MAX = 127,
-  /* A controller with 14 bits sends two messages. If a second one comes later than this, it is from another knob,
-   * because a person needs longer to move from one knob to another. */
+  /* Nanoseconds. A controller with 14 bits sends two messages for one movement. If the second message comes later than
+   * this, it is from another knob, because a person needs longer to move from one knob to another. */
   PAIR_NS = 20000000,
-  /* After a knob has set a parameter, the values that the caller passes may be older for this long. */
+  /* For this many nanoseconds after a knob has set a parameter, the caller of knobs_take may still pass the parameter's
+   * older value. During this time a value that differs from the one that the knob has set is not taken for a change by
+   * somebody else. */
   SETTLED_NS = 300000000,
-  /* Numbers of controllers with a special meaning: data entry and the selection of (non-)registered parameters. The
-   * numbers from CHANNEL_MODE on are commands to the device and not knobs. */
+  /* Numbers of MIDI controllers with a special meaning: data entry and the selection of (non-)registered parameters.
+   * The numbers from CHANNEL_MODE on are commands to the device and not knobs. */
   DATA_ENTRY = 6,
   DATA_ENTRY_FINE = 38,
   NRPN_FINE = 98,
@@ -26,8 +28,8 @@ enum {
   RPN_COARSE = 101,
   CHANNEL_MODE = 120,
 };
-/* if a knob's position differs from the parameter's value by at most this fraction of its range, it may set the
- * value */
+/* largest difference between a knob's position and the parameter's value, as a fraction of the range, with which the
+ * knob may set the value at once */
 static const double NEAR = 0.02;
 
 static const char *const kind_words[] = {"", "cc", "cc14", "nrpn", "note", "program", "pressure", "bend"};
@@ -67,17 +69,17 @@ static struct knob_binding *find(struct knobs *knobs, const struct knob *knob) {
   return NULL;
 }
 
-/* The movement of a knob that a message describes. */
+/* The movement of a knob that a message reports. */
 struct use {
   struct knob knob;
-  double at; /* position, 0 to 1 */
-  int value; /* value of a KNOB_CC, 0 to 127 */
+  double at; /* position to which the knob was moved, 0 to 1 */
+  int value; /* value in the message for a knob of kind KNOB_CC, 0 to 127 */
   bool released;
 };
 
-/* Reads a message that belongs to a non-registered parameter (NRPN); returns false for others. Such a parameter is
- * selected by two messages and then set by one or two. For a message that only selects, use->knob.kind stays
- * KNOB_NONE. */
+/* Reads a controller message that selects or sets a non-registered parameter (NRPN), or that selects a registered one,
+ * which ends the choice of an NRPN. Returns false for all other messages. Two messages select an NRPN, and one or two
+ * further messages set it. If the message only selects, use->knob.kind is KNOB_NONE. */
 static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   int number = message->number, upper;
   uint8_t *part = knobs->channel[message->channel - 1].nrpn;
@@ -99,9 +101,9 @@ static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, s
   return true;
 }
 
-/* Reads a controller message. If the controllers number and number + 32 are bound as one knob with 14 bits, the
- * position is computed from both; the message with the upper 7 bits comes first, and counts as if the lower ones were
- * 0. */
+/* Reads a controller message. If the controllers `number` and number + 32 are bound as one knob with 14 bits, the
+ * position is computed from both. The message with the upper 7 bits comes first, and is read as a position of 7
+ * bits. */
 static void read_controller(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   uint8_t *coarse = knobs->channel[message->channel - 1].coarse;
   int number = message->number;
@@ -115,7 +117,7 @@ static void read_controller(struct knobs *knobs, const struct midi_message *mess
     coarse[number] = (uint8_t)message->value;
 }
 
-/* Finds out which knob a message moves, and to which position. Returns false if it moves none. */
+/* Finds out which knob a message moves, and to which position. Returns false if the message moves no knob. */
 static bool read_use(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   *use = (struct use){.at = (double)message->value / COARSE_MAX, .value = message->value};
   switch (message->kind) {
@@ -142,6 +144,11 @@ static bool read_use(struct knobs *knobs, const struct midi_message *message, st
     use->at = (double)message->value / FINE_MAX;
     return true;
   case MIDI_KEY_PRESSURE:
+  case MIDI_TICK:
+  case MIDI_START:
+  case MIDI_CONTINUE:
+  case MIDI_STOP:
+  case MIDI_SONG:
     break;
   }
   return false;
@@ -162,7 +169,7 @@ static void bind(struct knob_binding *binding, const struct knob *knob, const st
 
 static double value_at(const struct knob_binding *binding, double at) {
   double value = binding->low + at * (binding->high - binding->low);
-  /* the range of positions is divided equally among the choices */
+  /* for a choice, the range of the knob's positions is divided equally among the choices */
   if (parameter_row(binding->target.id)->type == TYPE_CHOICE)
     value = fmin(binding->high, binding->low + floor(at * (binding->high - binding->low + 1)));
   return parameter_row(binding->target.id)->type == TYPE_REAL ? value : round(value);
@@ -172,7 +179,8 @@ static double place_of(const struct knob_binding *binding, double value) {
   return fmin(1, fmax(0, (value - binding->low) / (binding->high - binding->low)));
 }
 
-/* True if the knob's position `at` is so near to the parameter's value that setting it makes no visible jump. */
+/* True if the knob's position `at` (0 to 1) is so near to the parameter's value that setting the parameter to this
+ * position makes no visible jump. */
 static bool is_near(const struct knob_binding *binding, double at, double value) {
   return fabs(at - place_of(binding, value)) <= NEAR || value_at(binding, at) == value;
 }
@@ -190,8 +198,8 @@ static bool is_button(const struct knob *knob) {
   return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
 }
 
-/* Stores the position that the knob has when it is bound. Like any knob, it sets the parameter only after it has passed
- * the parameter's present value. */
+/* Stores the position that the knob has when it is bound. If this position is not near the present value of a number,
+ * the knob sets the number only after it has been moved past that value. */
 static void begin_where_it_is(struct knob_binding *binding, const struct use *use, const struct parameters *values) {
   if (binding->target.command)
     return;
@@ -229,8 +237,8 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   return action;
 }
 
-/* True if the message is the second half (number + 32) of the controller that was just bound. The binding then becomes
- * that of a knob with 14 bits, and *action reports it. */
+/* True if the message is from the controller number + 32, where `number` is the knob that was just bound. That knob
+ * sends 14 bits in two messages; its binding is changed to a knob of 14 bits, and *action reports this. */
 static bool learn_pair(struct knobs *knobs, const struct midi_message *message, int64_t now_ns,
                        struct knob_action *action) {
   struct knob *learnt = &knobs->learnt;
@@ -247,8 +255,8 @@ static bool learn_pair(struct knobs *knobs, const struct midi_message *message, 
   return true;
 }
 
-/* Returns the value that a pad sets when it is struck. For a whole number, choice or switch it is the next value, or
- * the first after the last; for a real it is set by the strength `at`, from 0 to 1. */
+/* Returns the value that a pad sets when it is struck. For a whole number, choice or switch this is the next value, or
+ * the first one after the last; for a real number it depends on the strength `at` of the stroke, from 0 to 1. */
 static double next_value(const struct knob_binding *binding, double value, double at) {
   if (parameter_row(binding->target.id)->type == TYPE_REAL)
     return binding->low + at * (binding->high - binding->low);
@@ -256,8 +264,8 @@ static double next_value(const struct knob_binding *binding, double value, doubl
   return value + 1 > most ? least : fmax(least, value + 1);
 }
 
-/* True if the knob may set the parameter. If its position differs from the parameter's value, it has to be moved past
- * that value first, so that the value never jumps. */
+/* Returns true if the knob may set the parameter. If the knob's position differs from the parameter's value, the knob
+ * must first be moved past that value, so that the value never jumps. */
 static bool catches(struct knob_binding *binding, double at, double value, int64_t now_ns) {
   double before = binding->at, place = place_of(binding, value);
   bool own = binding->caught && (now_ns - binding->set_ns < SETTLED_NS ||
@@ -268,9 +276,9 @@ static bool catches(struct knob_binding *binding, double at, double value, int64
   return binding->caught;
 }
 
-/* Returns the value after an encoder was turned by `steps`. About 30 steps, a full turn of usual encoders, change it by
- * a quarter of the bound range; one step changes a whole number or a choice at least by one. A value that lies outside
- * the bound range is not moved into it. */
+/* Returns the value after an endless encoder was turned by `steps`. About 30 steps, a full turn of usual encoders,
+ * change the value by a quarter of the bound range; one step changes a whole number or a choice at least by one. A
+ * value that lies outside the bound range is not moved into it. */
 static double turned_value(const struct knob_binding *binding, double value, int steps) {
   double by = (binding->high - binding->low) / COARSE_MAX;
   if (parameter_row(binding->target.id)->type != TYPE_REAL)
@@ -326,8 +334,8 @@ static struct knob_action act(struct knob_binding *binding, const struct use *us
   return action;
 }
 
-/* Handles a movement of a bound knob. While it may be an endless encoder, a value that may be a step is not used as a
- * position. */
+/* Handles a movement of a bound knob. As long as the knob may be an endless encoder, a value that may be a step of an
+ * encoder is not used as a position. */
 static struct knob_action act_as_told(struct knob_binding *binding, const struct use *use,
                                       const struct parameters *values, int64_t now_ns) {
   struct endless *endless = &binding->endless;
@@ -364,7 +372,7 @@ struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *me
   return binding ? act_as_told(binding, &use, values, now_ns) : act_unbound(&use);
 }
 
-/* --- the text --- */
+/* --- reading and writing the JSON text of the file of bindings --- */
 
 static bool read_whole(const cJSON *item, int min, int max, int *number) {
   if (!cJSON_IsNumber(item) || !(item->valuedouble >= min && item->valuedouble <= max) ||
@@ -389,8 +397,8 @@ static bool read_knob(const cJSON *entry, struct knob *knob) {
   return knob->kind != KNOB_NONE && knob->number >= 0 && (number_max[knob->kind] ? end && !*end : !text[word]);
 }
 
-/* Reads "mode", the encoding of an endless encoder, from an entry of the file. Without it the knob's value is a
- * position. */
+/* Reads "mode", the encoding of an endless encoder, from an entry of the file of bindings. If the entry has no mode,
+ * the knob has ends, and its value is a position. */
 static bool read_mode(const cJSON *entry, const struct knob *knob, struct endless *endless) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "mode");
   const char *word = cJSON_GetStringValue(item);
@@ -469,8 +477,9 @@ static cJSON *write_binding(const struct knob_binding *binding) {
   return entry;
 }
 
-/* Removes the list of bindings from root, and returns it with only those entries that knobs_read cannot read (of newer
- * versions), to be written again. */
+/* Removes the list of bindings from root, the file of bindings as JSON. Returns a list of those entries that knobs_read
+ * cannot read, such as those of newer versions of the program; knobs_write writes these entries again. The caller owns
+ * the list. */
 static cJSON *kept_list(cJSON *root) {
   struct knob_binding ignored;
   cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(root, "bindings");

@@ -1,8 +1,27 @@
 #include "app/remote/midi_bytes.h"
 
-enum { STATUS_BIT = 0x80, PROGRAM = 0xc0, PRESSURE = 0xd0, SYSTEM = 0xf0, REAL_TIME = 0xf8 };
+#include <stddef.h>
+
+enum { STATUS_BIT = 0x80, PROGRAM = 0xc0, PRESSURE = 0xd0, SYSTEM = 0xf0, SONG = 0xf2, REAL_TIME = 0xf8 };
+
+/* Makes the message of a MIDI clock (tick, start, continue, stop) for a real-time byte. Returns false if the byte is
+ * another one. */
+static bool make_real_time(uint8_t byte, struct midi_message *message) {
+  static const struct {
+    uint8_t byte;
+    enum midi_kind kind;
+  } kinds[] = {{0xf8, MIDI_TICK}, {0xfa, MIDI_START}, {0xfb, MIDI_CONTINUE}, {0xfc, MIDI_STOP}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (kinds[i].byte == byte) {
+      *message = (struct midi_message){.kind = kinds[i].kind};
+      return true;
+    }
+  return false;
+}
 
 static struct midi_message make(uint8_t status, uint8_t first, uint8_t second) {
+  if (status == SONG)
+    return (struct midi_message){.kind = MIDI_SONG, .value = second << 7 | first};
   struct midi_message message = {(enum midi_kind)((status >> 4) - 8), (status & 15) + 1, first, second};
   if (message.kind == MIDI_NOTE_ON && !second)
     message.kind = MIDI_NOTE_OFF;
@@ -15,9 +34,9 @@ static struct midi_message make(uint8_t status, uint8_t first, uint8_t second) {
 
 bool midi_read(struct midi_reader *reader, uint8_t byte, struct midi_message *message) {
   if (byte >= REAL_TIME)
-    return false;
+    return make_real_time(byte, message);
   if (byte & STATUS_BIT) {
-    *reader = (struct midi_reader){.status = byte < SYSTEM ? byte : 0};
+    *reader = (struct midi_reader){.status = byte < SYSTEM || byte == SONG ? byte : 0};
     return false;
   }
   uint8_t kind = reader->status & 0xf0;
@@ -33,5 +52,7 @@ bool midi_read(struct midi_reader *reader, uint8_t byte, struct midi_message *me
     return false;
   }
   *message = make(reader->status, reader->first, byte);
+  if (reader->status == SONG) /* running status: only channel messages may follow without a status byte of their own */
+    reader->status = 0;
   return true;
 }

@@ -1,5 +1,6 @@
 /* Parses a stream of MIDI bytes, as a raw device or file delivers it, into messages. Real-time bytes, which may occur
- * inside another message, and system exclusive messages are skipped. */
+ * inside another message, are messages of their own if they belong to a MIDI clock. Other real-time bytes and system
+ * exclusive messages are skipped. */
 #ifndef APP_REMOTE_MIDI_BYTES_H
 #define APP_REMOTE_MIDI_BYTES_H
 
@@ -14,18 +15,27 @@ enum midi_kind {
   MIDI_PROGRAM,
   MIDI_PRESSURE, /* pressure on the whole channel */
   MIDI_BEND,
+  /* The messages of a MIDI clock, which have no channel. MIDI_SONG is the song position pointer; its value is the
+   * position in sixteenth notes. */
+  MIDI_TICK,
+  MIDI_START,
+  MIDI_CONTINUE,
+  MIDI_STOP,
+  MIDI_SONG,
 };
 
 struct midi_message {
   enum midi_kind kind;
-  int channel; /* 1 to 16 */
-  int number;  /* note, controller or program, 0 to 127; else 0 */
-  int value;   /* 0 to 127; for MIDI_BEND 0 to 16383, where 8192 is the centre */
+  int channel; /* 1 to 16; 0 for messages of a MIDI clock */
+  int number;  /* number of the note, controller or program, 0 to 127; 0 for other kinds of messages */
+  /* value in the message, 0 to 127; for MIDI_BEND 0 to 16383, where 8192 is the centre; for MIDI_SONG 0 to 16383 */
+  int value;
 };
 
-/* State of the parser. Initialise with zeros. */
+/* What the parser remembers from one byte to the next. Initialise with zeros. */
 struct midi_reader {
-  /* status: the last status byte; 0: data bytes are skipped. first: the first data byte, if has_first */
+  /* status: the last status byte, 0 if the following data bytes are to be skipped; first: the first data byte of a
+   * message, valid if has_first is true */
   uint8_t status, first;
   bool has_first;
 };

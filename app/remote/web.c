@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "app/platform/app_platform_network.h"
+#include "unet/base/text.h"
 
 enum {
   TICK_MS = 500, /* milliseconds between checks of the time limits of connections */
   PAUSE_NS = 10000000,
-  /* bytes that libmicrohttpd may use for each connection: the head of the request, its parsed form, and the answer's
-   * head */
+  /* bytes of memory that libmicrohttpd may use for each connection: for the head of the request, its parsed form, and
+   * the answer's head */
   CONNECTION_BYTES = 2 * WEB_HEAD_MAX,
 };
 
@@ -38,16 +39,16 @@ static void tell_all(struct web *web) {
       web_socket_tell(web, &web->visitors[i]);
 }
 
-/* --- visitors --- */
+/* --- visitors (connections): admitting them, and closing their connections --- */
 
-/* Shuts down a connection's socket. libmicrohttpd notices this and frees the connection. */
+/* Shuts down a connection's socket. libmicrohttpd notices that and frees the connection. */
 static void cut(struct web *web, struct visitor *visitor) {
   web_visitor_enter(web, visitor, WEB_CUT);
   platform_end_connection(visitor->descriptor);
 }
 
-/* Closes the connection that is longest in its stage, except for web sockets, to leave room for a new one. Browsers
- * connect again if they need to. */
+/* Closes the connection that has waited longest for its request or for the end of its answer, to leave room for a new
+ * connection. Web sockets are not closed. Browsers connect again if they need to. */
 static void make_room(struct web *web) {
   struct visitor *oldest = NULL;
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++) {
@@ -64,7 +65,8 @@ static void make_room(struct web *web) {
 
 static struct visitor *admit(struct web *web, struct MHD_Connection *connection) {
   struct visitor *visitor = web->visitors;
-  /* one is always free: libmicrohttpd accepts at most WEB_CONNECTIONS_MAX connections */
+  /* searches a free entry, of which there is always one: libmicrohttpd accepts at most WEB_CONNECTIONS_MAX
+   * connections */
   while (visitor->stage != WEB_FREE)
     visitor++;
   *visitor = (struct visitor){.descriptor =
@@ -89,9 +91,9 @@ static void come_or_go(void *opaque, struct MHD_Connection *connection, void **p
   web->freed = true;
 }
 
-/* libmicrohttpd calls this when the head of a request has arrived, and again when the whole request has. A wrong
- * request, or one with a body, is answered at the first call; libmicrohttpd then closes the connection. Other requests
- * are answered at the second call, and the connection stays open for the next one. */
+/* Answers a request. libmicrohttpd calls this function when the head of a request has arrived, and again when the whole
+ * request has arrived. A wrong request, or one with a body, is answered at the first call; libmicrohttpd then closes
+ * the connection. Other requests are answered at the second call, and the connection stays open for the next one. */
 static enum MHD_Result hear(void *opaque, struct MHD_Connection *connection, const char *path, const char *method,
                             const char *version, const char *body, size_t *body_size, void **context) {
   struct web *web = opaque;
@@ -129,15 +131,15 @@ static bool is_late(const struct web *web, const struct visitor *visitor) {
          (visitor->stage == WEB_ANSWERS && stage_ns > web->limits.answer * SECOND_NS);
 }
 
-/* Closes connections whose other end has been closed. If the close arrived together with a request, libmicrohttpd does
- * not notice it and would wait for a further request. */
+/* Closes connections whose other end has been closed. libmicrohttpd does not notice the close if it arrived together
+ * with a request, and would wait for a further request. */
 static void cut_ended(struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_AWAITS && platform_is_at_end(web->visitors[i].descriptor))
       cut(web, &web->visitors[i]);
 }
 
-/* --- the server --- */
+/* --- the server's thread, and opening and closing the server --- */
 
 enum { WISH_ALARM, WISH_DAEMON, WISH_VISITORS, WISHES = WISH_VISITORS + WEB_CONNECTIONS_MAX };
 
@@ -146,8 +148,8 @@ static int daemon_time_left_ms(const struct web *web) {
   return MHD_get_timeout(web->daemon, &left) && left < TICK_MS ? (int)left : TICK_MS;
 }
 
-/* Returns how long the thread may wait for sockets and the alarm, in milliseconds: 0 if something can be done at once;
- * negative: no limit. */
+/* Returns for how many milliseconds the server's thread may wait for sockets and the alarm: 0 if something can be done
+ * at once; negative: no limit. */
 static int time_left_ms(const struct web *web) {
   if (web->freed)
     return 0;
@@ -181,7 +183,8 @@ static void run_daemon(struct web *web, bool has_events) {
   bool nobody = !web->visitor_count;
   web->freed = false;
   MHD_run(web->daemon);
-  /* a connection waits, but no descriptor is left for it in this process */
+  /* a connection waits to be accepted, but this process has no free file descriptor for it; without a pause the loop
+   * would try again at once, without end */
   if (nobody && has_events && !web->visitor_count && !web->freed)
     platform_sleep_ns(PAUSE_NS);
 }
@@ -195,7 +198,8 @@ static void serve(struct web *web, const struct platform_wish wishes[WISHES]) {
       cut(web, visitor);
   }
   run_daemon(web, wishes[WISH_DAEMON].read);
-  /* 0 ms: the daemon may still have a request to read, which arrived before the end of the connection */
+  /* while libmicrohttpd still has work to do (time left 0 ms), no connection is closed: the work may be to read a
+   * request that arrived before the connection's other end was closed */
   if (daemon_time_left_ms(web))
     cut_ended(web);
 }
@@ -221,12 +225,12 @@ static int make_token(struct web *web, const struct web_key *key, struct error *
   }
   if (platform_random(bytes, sizeof bytes))
     return error_set(err, STATUS_FAILED, "--web: no random token can be made: %s", strerror(errno));
-  for (size_t i = 0; i < sizeof bytes; i++)
-    snprintf(web->token + 2 * i, 3, "%02x", bytes[i]);
+  text_hex(web->token, bytes, sizeof bytes);
   return 0;
 }
 
-/* Makes the URL for other machines (or this one, if only it can reach the page), with the token if one is needed. */
+/* Makes web->url, the URL by which other machines reach the page (or this machine, if only it can reach the page), with
+ * the token if one is needed. */
 static void make_url(struct web *web) {
   char host[64] = "";
   snprintf(host, sizeof host, "%s", web->address.host);
@@ -238,8 +242,8 @@ static void make_url(struct web *web) {
   snprintf(web->cookie, sizeof web->cookie, "reverie_%d", web->address.port);
 }
 
-/* Starts libmicrohttpd's daemon. It owns the listening descriptor from then on, unless it cannot start. Returns 0, or
- * -1 with err set. */
+/* Starts libmicrohttpd's daemon. The daemon owns the listening descriptor from then on, unless it cannot start. Returns
+ * 0, or -1 with err set. */
 static int start_daemon(struct web *web, int listener, struct error *err) {
   web->daemon =
       MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_UPGRADE, 0, NULL, NULL, hear, web, MHD_OPTION_LISTEN_SOCKET,
@@ -264,8 +268,8 @@ static int listen_at(struct web *web, const char *where, struct error *err) {
                    *web->address.host ? web->address.host : "*", web->address.port, why);
 }
 
-/* Closes all connections and stops the daemon: first the web sockets, as libmicrohttpd requires; the daemon closes the
- * others. */
+/* Closes all connections and stops libmicrohttpd's daemon: first the web sockets are closed, as libmicrohttpd requires;
+ * the daemon closes the other connections. */
 static void end_daemon(struct web *web) {
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)
     if (web->visitors[i].stage == WEB_SOCKET)

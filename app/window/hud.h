@@ -1,8 +1,9 @@
-/* The overlay (heads-up display). Over the picture it shows alerts in a bar at the top, figures in the top left corner,
- * a notice below them, the help in the middle, the list of parameters on the right, and the line that the user types at
- * the bottom. In the operator's window these panels are around the picture, together with a graph of frame times.
+/* The overlay (heads-up display). Over the picture it shows alerts in a bar at the top, measured values such as the
+ * frame rate in the top left corner, a notice below them, the help in the middle, the list of parameters on the right,
+ * and the line that the user types at the bottom. In the operator's window these panels are around the picture,
+ * together with a graph of frame times.
  *
- * Each panel is a texture (struct sheet, sheet.h), which is drawn anew only when its contents change: text at most ten
+ * Each panel is a texture (struct sheet, sheet.h), which is drawn again only when its contents change: text at most ten
  * times a second, the parameter list and the typed line at once because they react to the user. Only the main thread
  * calls these functions. */
 #ifndef APP_WINDOW_HUD_H
@@ -12,6 +13,8 @@
 #include <stdint.h>
 
 #include "app/control/alerts.h"
+#include "app/control/key_bindings.h"
+#include "app/control/meter.h"
 #include "app/control/panel.h"
 #include "app/flow/recent_times.h"
 #include "app/window/hud_place.h"
@@ -22,33 +25,45 @@ struct hud;
 /* Contents of the overlay. hud_update reads the strings and keeps no pointer to them. */
 struct hud_content {
   enum hud_layout layout;
-  /* Show figures; show the help. Over the picture, alerts and notices are shown only together with figures. */
+  /* figures: measured values such as the frame rate are shown; help: the help is shown. Over the picture, alerts and
+   * notices are shown only if figures is true. */
   bool figures, help;
-  int help_page;        /* page of the help, from 0 */
-  bool running;         /* the engine is open; if not, only `state` is shown as a figure */
-  double fps, frame_ms; /* pictures a second, and time of a frame, over the last seconds */
-  double budget_ms;     /* longest time that a frame should take; 0: no limit */
-  double source_fps;    /* frames a second of the source; 0: unknown */
+  int help_page; /* page of the help, from 0 */
+  /* true: the engine is open; false: it is not open, and the overlay shows only the text `state` in place of measured
+   * values */
+  bool running;
+  double fps, frame_ms; /* fps: pictures per second; frame_ms: time of a frame in ms; both over the last seconds */
+  double budget_ms;     /* longest time in ms that a frame should take; 0: no limit */
+  double source_fps;    /* frame rate of the source, in frames per second; 0: unknown */
   const char *hardware; /* name of the hardware that decodes the source; NULL: software decodes it */
-  /* time from capture to screen over the last seconds, median and 99th percentile; 0: unknown */
+  /* median and 99th percentile of the time in ms from capture to screen over the last seconds; 0: unknown */
   double latency_ms, latency_p99_ms;
-  /* since the start: frames that were dropped, and pictures that took longer than budget_ms */
+  /* dropped: number of frames dropped since the start; missed: number of pictures that took longer than budget_ms */
   long dropped, missed;
   struct hud_prompt {
     const char *words;
     float share;           /* weight of the prompt in the blend of prompts, 0 to 1 */
-  } prompts[SLOT_PRESETS]; /* the prompts in use */
+  } prompts[SLOT_PRESETS]; /* the prompts in use; prompt_count is their number */
   int prompt_count;
-  const char *model, *loading;     /* name of the model in use, and of one that is being loaded (NULL: none is) */
+  /* model: name of the model in use; loading: name of a model that is being loaded, NULL: none is */
+  const char *model, *loading;
   const struct parameters *values; /* current values of parameters; NULL: no values are shown */
-  /* Says how the time budget has reduced the size: "512x512, governed to 448x448"; NULL: it has not. */
+  /* text that says to which size the time budget has reduced pictures, such as "512x512, governed to 448x448"; NULL:
+   * the size was not reduced */
   const char *governed;
-  const char *outputs;         /* recordings and streams in words, such as "recording 0:12"; NULL: there are none */
+  /* The clock of beats. tempo: beats per minute; 0: there is none. beat: number of the beat in its bar, from 0.
+   * bar_beats: beats in a bar. */
+  double tempo;
+  int beat, bar_beats;
+  /* the sound's levels, and the values that sound and LFOs change; NULL: neither is shown */
+  const struct meter *meter;
+  const char *outputs;         /* text about recordings and streams, such as "recording 0:12"; NULL: there are none */
   const char *state;           /* what the user waits for, such as "loading the model"; NULL: nothing */
   const struct alerts *alerts; /* alerts to show; NULL: none */
-  int64_t now_ns;              /* current time, from which it is computed how long alerts have lasted */
-  const char *notice;          /* short message to the user; NULL: none */
-  const struct panel *panel;   /* state of the parameter list and of the typed line; NULL: neither is shown */
+  int64_t now_ns;              /* current time (platform_now_ns); alerts show how long they have lasted until then */
+  const struct key_bindings *bindings; /* keys that the user has bound, for the help; NULL: none */
+  const char *notice;                  /* the notice, a short message to the user; NULL: none */
+  const struct panel *panel;           /* state of the parameter list and of the typed line; NULL: neither is shown */
   /* times of recent frames for the graph in the operator's window; NULL: no graph */
   const struct recent_times *recent;
 };
@@ -59,17 +74,18 @@ bool hud_shows_list(const struct hud_content *content);
 /* Opens the overlay, hidden until hud_update. A current OpenGL context is needed here and for hud_update, hud_draw and
  * hud_close. The caller closes it with hud_close. Returns 0, or -1 with err. */
 int hud_open(struct hud **hud, struct error *err);
-void hud_close(struct hud **hud); /* stores NULL; accepts a pointer to NULL */
+void hud_close(struct hud **hud); /* frees the overlay; *hud becomes NULL; does nothing if it is NULL */
 
-/* Stores the positions of all panels in a drawable of this size in pixels. */
+/* Stores the positions of all panels in a drawable (area of a window) of this size in pixels. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
 /* Stores where the rows of the parameter list are, so that clicks can be assigned to them. */
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);
 
-/* Takes new content for a drawable of this size in pixels. Returns true if the overlay has to be drawn again. */
+/* Takes new content for a drawable (area of a window) of this size in pixels. Returns true if the overlay has to be
+ * drawn again. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
-/* Stores the position of the typed line's text cursor in pixels of the drawable, as of the last hud_update. Input
- * methods show their candidates there. */
+/* Stores the position of the text cursor in the line that the user types, in pixels of the drawable, as of the last
+ * hud_update. Input methods show their suggestions there. */
 void hud_get_cursor(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_area *cursor);
 /* Returns the number of pages of the help, as of the last hud_update; 0: the help is not shown. */
 int hud_help_pages(const struct hud *hud);

@@ -9,7 +9,7 @@
 #include "app/window/cells.h"
 #include "unet/base/text.h"
 
-/* Appends to a buffer of HUD_TEXT_MAX bytes. */
+/* Buffer of HUD_TEXT_MAX bytes to which text is appended. */
 struct writer {
   char *text;
   size_t used;
@@ -43,7 +43,8 @@ static void put_foreign(struct writer *writer, enum tone tone, const char *words
   put(writer, tone, "%s", text_clean(clean));
 }
 
-/* Appends a rate, with one digit after the point from 1 on, two below 1, and three below 0.1. */
+/* Appends a rate in frames per second: with one digit after the decimal point if it is at least 1, with two if it is
+ * below 1, and with three if it is below 0.1. */
 static void put_fps(struct writer *writer, double fps) {
   if (fps > 0)
     put(writer, TONE_PLAIN, fps < 0.0995 ? "%5.3f" : fps < 0.995 ? "%4.2f" : "%4.1f", fps);
@@ -64,6 +65,52 @@ static void put_values(struct writer *writer, const struct parameters *values) {
   }
 }
 
+/* Appends the tempo and the place of the present beat in its bar, such as "tempo 128.0  beat . . 3 .". */
+static void put_beat(struct writer *writer, const struct hud_content *content) {
+  if (content->tempo <= 0)
+    return;
+  put(writer, TONE_DIM, "tempo ");
+  put(writer, TONE_PLAIN, "%.1f", content->tempo);
+  put(writer, TONE_DIM, "  beat");
+  for (int i = 0; i < content->bar_beats; i++)
+    if (i == content->beat)
+      put(writer, TONE_TITLE, " %d", i + 1);
+    else
+      put(writer, TONE_DIM, " .");
+  end_line(writer);
+}
+
+/* Appends the sound's levels: a bar for the whole sound and for each frequency band, such as "sound level ####....",
+ * and the word "onset". */
+static void put_sound(struct writer *writer, const struct meter *meter) {
+  enum { BAR = 8 };
+  static const char *const words[SOUND_BANDS] = {"level", "bass", "mid", "treble"}, full[] = "########",
+                           empty[] = "........";
+  put(writer, TONE_DIM, "sound");
+  for (int i = 0; i < SOUND_BANDS; i++) {
+    int length = (int)(BAR * meter->values[i] + 0.5);
+    put(writer, TONE_DIM, "  %s ", words[i]);
+    put(writer, TONE_PLAIN, "%.*s", length, full);
+    put(writer, TONE_DIM, "%.*s", BAR - length, empty);
+  }
+  put(writer, meter->values[SOUND_ONSET] > 0 ? TONE_TITLE : TONE_DIM, "  onset");
+  end_line(writer);
+}
+
+/* Appends the parameters that sound and LFOs change: the value that is set, and the offset, such as "strength 0.50
+ * +0.12". */
+static void put_moved(struct writer *writer, const struct meter *meter) {
+  char name[PARAMETER_NAME_MAX];
+  for (int i = 0; i < meter->count; i++) {
+    const struct meter_row *row = &meter->row[i];
+    put(writer, TONE_DIM, "%s%s ", i ? "  " : "", parameter_name(row->id, row->index, name));
+    put(writer, TONE_PLAIN, "%.2f", row->base);
+    put(writer, TONE_TITLE, " %+.2f", row->now - row->base);
+  }
+  if (meter->count)
+    end_line(writer);
+}
+
 static void put_model(struct writer *writer, const struct hud_content *content) {
   put(writer, TONE_DIM, "model ");
   put_foreign(writer, TONE_PLAIN, content->model);
@@ -74,7 +121,7 @@ static void put_model(struct writer *writer, const struct hud_content *content) 
   end_line(writer);
 }
 
-/* Appends the line of figures about the source, the latency and the time budget. */
+/* Appends the line with the source's frame rate, the latency and the time budget. */
 static void put_way(struct writer *writer, const struct hud_content *content) {
   if (content->source_fps > 0) {
     put(writer, TONE_DIM, "source ");
@@ -122,6 +169,11 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   end_line(writer);
   put_way(writer, content);
   put_budget_and_outputs(writer, content);
+  put_beat(writer, content);
+  if (content->meter && content->meter->heard)
+    put_sound(writer, content->meter);
+  if (content->meter)
+    put_moved(writer, content->meter);
   for (int i = 0; i < content->prompt_count; i++) {
     if (content->prompt_count > 1)
       put(writer, TONE_PLAIN, "%3.0f%% ", 100 * (double)content->prompts[i].share);
@@ -136,8 +188,8 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   end_line(writer);
 }
 
-/* Returns true if figures, alerts and notices are shown: always in the operator's window, elsewhere if the user wants
- * figures. */
+/* Returns true if measured values, alerts and notices are shown: always in the operator's window, over the picture only
+ * if the user has switched the overlay on. */
 static bool shows_words(const struct hud_content *content) {
   return content->figures || content->layout == HUD_OPERATOR;
 }
@@ -153,7 +205,8 @@ void hud_figures_text(char *text, const struct hud_content *content) {
     put_figures(&writer, content);
 }
 
-/* Ways to write an alert, in order of length: with duration and reason, with duration, with its name alone. */
+/* The forms in which an alert is written, the longest first: ALERT_FULL with duration and reason, ALERT_SHORT with
+ * duration, ALERT_BARE with its words alone. */
 enum alert_style { ALERT_FULL, ALERT_SHORT, ALERT_BARE, ALERT_STYLES };
 
 /* Writes an alert with its duration and reason, such as "source lost 0:12: nothing came for 2 s", or shorter as style
@@ -240,15 +293,15 @@ static bool is_mark(char c) {
   return c > 0 && c < TONES;
 }
 
-/* Returns true if one figure ends and the next begins at `at`: there are two spaces next to a colour mark. Spaces that
- * only pad a number do not count. */
+/* Returns true if in a line of measured values one value ends and the next begins at `at`: there are two spaces next to
+ * a colour mark. Spaces that only pad a number do not count. */
 static bool is_gap(const char *at) {
   return is_mark(at[0]) ? at[-1] != ' ' && at[1] == ' ' && at[2] == ' '
                         : at[-1] == ' ' && at[0] == ' ' && is_mark(at[1]);
 }
 
-/* Returns where to break a line of figures: at the last gap between two figures before which the text fits into the
- * columns; otherwise before the number that would be cut; otherwise at the first gap. NULL: the whole line fits, or
+/* Returns where to break a line of measured values: at the last gap between two values before which the text fits into
+ * the columns; otherwise before the number that would be cut; otherwise at the first gap. NULL: the whole line fits, or
  * there is no such position. */
 static char *find_gap(char *line, int columns) {
   size_t length = strcspn(line, "\n");
@@ -273,7 +326,8 @@ static char *find_gap(char *line, int columns) {
 void hud_text_fold_figures(char *text, int columns) {
   for (char *line = text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
     char *gap = find_gap(line, columns);
-    /* the first line may be a sentence about what the user waits for, which is broken at a space */
+    /* A line without a gap may be a sentence about what the user waits for (it comes first), which is broken at a
+     * space */
     if (!gap && line == text)
       gap = find_break(line + 1, columns);
     if (!gap)
@@ -284,6 +338,25 @@ void hud_text_fold_figures(char *text, int columns) {
   }
 }
 
+/* Returns true if the user has bound all keys that the command has otherwise. */
+static bool is_rebound(const struct command_entry *entry, const struct key_bindings *bindings) {
+  int held = entry->special == KEY_CONTROL ? KEY_CONTROL : 0;
+  for (const char *key = entry->keys; *key; key++)
+    if (!key_bindings_find(bindings, held + *key))
+      return false;
+  return held || entry->special == KEY_NONE || key_bindings_find(bindings, entry->special);
+}
+
+static void put_bindings(struct writer *writer, const struct key_bindings *bindings) {
+  char name[KEY_NAME_MAX], words[KEY_VALUE_MAX + PARAMETER_NAME_MAX + 8];
+  for (int i = 0; bindings && i < bindings->count; i++) {
+    put(writer, TONE_TITLE, "%-12s", key_name(bindings->entry[i].key, name));
+    put_foreign(writer, TONE_PLAIN, key_binding_describe(&bindings->entry[i], words, sizeof words));
+    put(writer, TONE_DIM, " (keys.conf)");
+    end_line(writer);
+  }
+}
+
 void hud_help_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
@@ -291,8 +364,9 @@ void hud_help_text(char *text, const struct hud_content *content) {
     return;
   int count;
   const struct command_entry *entries = commands_table(&count);
+  put_bindings(&writer, content->bindings);
   for (int i = 0; i < count; i++) {
-    if (!entries[i].label)
+    if (!entries[i].label || is_rebound(&entries[i], content->bindings))
       continue;
     put(&writer, TONE_TITLE, "%-12s", entries[i].label);
     put(&writer, TONE_PLAIN, "%s", entries[i].help);
@@ -313,7 +387,8 @@ void hud_text_measure(const char *text, int *lines, int *columns) {
   }
 }
 
-/* Puts as many columns of text side by side as fit into the width; the last line is for the page number. */
+/* Puts as many columns of text side by side as fit into the width. The last line of each page is left for its
+ * number. */
 int hud_text_page(char *text, int page, int width, int lines) {
   int count, columns;
   hud_text_measure(text, &count, &columns);
@@ -354,8 +429,8 @@ static void put_row(struct writer *writer, const struct hud_content *content, in
   end_line(writer);
 }
 
-/* Appends the parameter list's heading. If the user filters the list, the heading names the filter, which explains why
- * the list is short. */
+/* Appends the parameter list's heading. If the user filters the list, the heading shows the filter text, which explains
+ * why few parameters are listed. */
 static void put_head(struct writer *writer, const struct panel *panel) {
   const char *filter = panel->list.filter;
   enum tone tone = panel->lists ? TONE_TITLE : TONE_DIM;

@@ -1,0 +1,77 @@
+/* A clock of beats: a tempo, and the beat at one moment, from which the beat at every other moment follows. It is set
+ * by taps of a key, a MIDI clock, the beat of the sound input or the user. Structs here are plain values, and the
+ * functions read no clock: times are passed to them, in nanoseconds of platform_now_ns. */
+#ifndef APP_CONTROL_BEATS_H
+#define APP_CONTROL_BEATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The range of a tempo, in beats per minute. The tempo may also be 0: then there is none, and the beat does not
+ * advance. */
+#define TEMPO_LEAST 20.0
+#define TEMPO_MOST 400.0
+
+/* The choices of the parameter tempo-from: what sets the clock, besides taps and the user. */
+enum tempo_from { TEMPO_FROM_HAND, TEMPO_FROM_MIDI, TEMPO_FROM_SOUND };
+
+/* A clock of beats. Initialise with zeros: there is no tempo. */
+struct beats {
+  double tempo; /* beats per minute; 0: there is no tempo */
+  /* The beat at time at_ns, with its fraction: 4.5 is half a beat after beat 4 began. Beat 0 is the first one, and the
+   * first of a bar. */
+  double beat;
+  int64_t at_ns;
+  /* true: the beat does not advance although there is a tempo, for example after a MIDI clock's stop message */
+  bool stopped;
+};
+
+/* Returns the beat, with its fraction, at the time now_ns, which may lie before at_ns; below 0 before the first
+ * beat. */
+double beats_at(const struct beats *beats, int64_t now_ns);
+/* Returns true if the beat advances: there is a tempo, and the clock is not stopped. */
+bool beats_run(const struct beats *beats);
+/* Returns the fraction of the present bar that has passed at the time now_ns, from 0 up to but not including 1. a_bar:
+ * beats in a bar, at least 1. */
+double beats_bar_phase(const struct beats *beats, int a_bar, int64_t now_ns);
+/* Returns when the next beat begins, after now_ns, whose number is a multiple of `step` (at least 1); INT64_MAX if the
+ * beat does not advance. */
+int64_t beats_next_ns(const struct beats *beats, int step, int64_t now_ns);
+
+/* Sets the tempo from now_ns on (0: none). A tempo above 0 and outside the range becomes TEMPO_LEAST or TEMPO_MOST. The
+ * beat continues without a jump. */
+void beats_set_tempo(struct beats *beats, double tempo, int64_t now_ns);
+/* Sets the beat, with its fraction, at the time now_ns. */
+void beats_set_beat(struct beats *beats, double beat, int64_t now_ns);
+/* Moves the beat, by as little as possible, so that at now_ns the fraction `phase` (0 to 1) of the bar has passed.
+ * a_bar: beats in a bar. */
+void beats_set_bar_phase(struct beats *beats, int a_bar, double phase, int64_t now_ns);
+
+/* Computes the straight line through the times of `count` beats, or ticks of a clock, that follow each other, by least
+ * squares. Returns the seconds between two of them, and stores in *last when, on that line, the last one came, in
+ * seconds after at_ns[count - 1]. count is at least 2. */
+double beats_fit(const int64_t *at_ns, int count, double *last);
+
+enum { TAPS_MAX = 8 };
+/* The last taps of a key by which the user tells the tempo. Initialise with zeros. */
+struct taps {
+  int64_t at_ns[TAPS_MAX]; /* times of the taps, oldest first */
+  int count;
+};
+/* Takes a tap, which says that a beat begins at now_ns. From the second tap on, the tempo follows from the last
+ * TAPS_MAX taps. A tap that comes much earlier or later than the taps before it let expect begins a new series. Returns
+ * true if *beats was set. */
+bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns);
+
+enum { ONSETS_MAX = 48 };
+/* Onsets (beginnings) of sound, from which the tempo is found. Initialise with zeros. */
+struct onsets {
+  int64_t at_ns[ONSETS_MAX]; /* times of the last onsets, oldest first */
+  int count;
+};
+/* Takes an onset of sound at now_ns, and looks for a beat in the onsets of the last 8 seconds. The tempo is assumed to
+ * be from 80 to 160 beats per minute; otherwise half or twice of the true tempo would fit as well. Returns true if the
+ * onsets have a steady beat and *beats was set; beats are then counted on from the number in *beats. */
+bool onsets_take(struct onsets *onsets, struct beats *beats, int64_t now_ns);
+
+#endif

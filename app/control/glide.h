@@ -1,0 +1,40 @@
+/* A glide sets parameter values together, such as those of a preset: at a given time, or gradually within some seconds
+ * from then on. Numbers that act from frame to frame then change evenly from the old to the new value, prompts are
+ * blended, the noise moves from one seed to the other, and all other values change at half of the time. A value
+ * that somebody else sets meanwhile is not changed any more. The functions read no clock. */
+#ifndef APP_CONTROL_GLIDE_H
+#define APP_CONTROL_GLIDE_H
+
+#include "app/control/settings.h"
+
+/* State of a glide. GLIDE_NONE: there is none; GLIDE_WAITS: its time has not come; GLIDE_GOES: values are changing;
+ * GLIDE_SETTLES: all values have changed, but a prompt whose text was stored in another prompt's slot meanwhile fades
+ * back to its own slot. */
+enum glide_state { GLIDE_NONE, GLIDE_WAITS, GLIDE_GOES, GLIDE_SETTLES };
+
+/* A glide. Initialise with zeros: there is none. The struct is large, because it holds texts; the functions allocate
+ * nothing. */
+struct glide {
+  enum glide_state state;
+  int64_t begin_ns, length_ns, settled_ns;
+  /* the new values, which are marked; the mark of a value is removed when somebody else sets it */
+  struct parameters to;
+  struct parameters from; /* the values when the glide began */
+  /* the values as glide_follow set them last; a difference from them shows that somebody else has set a value */
+  struct settings last;
+  float shares[SLOT_PRESETS]; /* weight of each prompt in the picture at the glide's end; they add up to 1 */
+  /* place[i]: number (from 1) of the prompt whose slot contains the new text of prompt i + 1 while the glide goes on:
+   * its own; or, if the old text of prompt i + 1 is shown at the beginning, that of a prompt which is not shown */
+  int place[SLOT_PRESETS];
+  bool was_shown[SLOT_PRESETS]; /* was_shown[i]: true: prompt i + 1 had a weight above 0 at the beginning */
+  bool halfway;                 /* true: the values that change at half of the time have changed */
+};
+
+/* Starts a glide: glide_follow sets the marked values of `changes` at time begin_ns (platform_now_ns) or, with seconds
+ * above 0, gradually within so many seconds from then on. An earlier glide ends where it is; the texts of prompts that
+ * it has not set yet are added to `changes`. */
+void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns, double seconds);
+/* Sets the values of time now_ns in settings. Returns true while there is a glide that has not ended. */
+bool glide_follow(struct glide *glide, struct settings *settings, int64_t now_ns);
+
+#endif
