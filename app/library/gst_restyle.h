@@ -1,0 +1,91 @@
+/* Declares what the files of the GStreamer element reverierestyle share: gst_restyle.c is the element itself,
+ * gst_caps.c negotiates formats and sizes, and gst_properties.c turns the library's parameters into the element's
+ * properties. */
+#ifndef APP_LIBRARY_GST_RESTYLE_H
+#define APP_LIBRARY_GST_RESTYLE_H
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+#include "app/library/reverie.h"
+
+/* A property of the element that sets a parameter of the library, or one instance of a parameter. */
+struct restyle_row {
+  GParamSpec *spec;
+  char *parameter; /* the parameter's name, such as "lora[1].weight" */
+  /* type of the parameter (enum reverie_type), and when a new value takes effect (enum reverie_when) */
+  int type, when;
+};
+
+typedef struct {
+  GstBaseTransformClass parent_class;
+  /* one for each property that sets a parameter; the property with id i is described by rows[i - 1] */
+  struct restyle_row *rows;
+  int count; /* number of entries of `rows` */
+} ReverieRestyleClass;
+
+typedef struct {
+  GstBaseTransform parent;
+
+  /* The fields from `engine` to `frame_duration` are protected by `lock`. Only the streaming thread opens and closes
+   * the engine; so it may read the pointer `engine` without the lock. */
+  GMutex lock;
+  struct reverie *engine; /* the open engine; NULL: no engine is open */
+  /* values that the application has set, one for each row; a GValue of type 0: the application has not set it */
+  GValue *given;
+  char *device;  /* as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N"; NULL: auto */
+  int threads;   /* number of threads with which a CPU makes pictures; 0: one for each core */
+  int in_flight; /* once this many frames are in flight, the picture of the oldest frame is collected; at least 1 */
+  gboolean smooth;
+  int frames_behind;           /* by how many frames a stream batch delays a picture, as in struct reverie_info */
+  GstClockTime frame_duration; /* duration of a frame of the input in ns; 0: unknown */
+
+  /* Only the streaming thread uses the following fields. */
+  int format;           /* format of the open engine's pictures, an enum reverie_format */
+  GstVideoInfo in, out; /* the negotiated caps of the input and the output */
+  gboolean failed;      /* TRUE: the model could not be opened, and is not tried again until the element stops */
+  GQueue waiting;       /* for each frame whose picture has not come yet, a buffer with its times and metadata */
+  /* TRUE: the next frame does not continue the frame before it, because of a discontinuity or a flush */
+  gboolean restart;
+} ReverieRestyle;
+
+/* --- gst_restyle.c: the element's type, its engine and its frames --- */
+
+GType reverie_restyle_get_type(void);
+
+/* Posts an error or a warning of the library as a message on the pipeline's bus. */
+void restyle_post(ReverieRestyle *restyle, GstMessageType type, const struct reverie_error *error);
+/* Opens the engine with the model, for pictures of this format (enum reverie_format); does nothing if it is already
+ * open for the format. An engine that is open for another format is drained and closed first. Called by the streaming
+ * thread. Returns FALSE after an error, which was posted when it occurred, by this call or an earlier one. */
+gboolean restyle_open(ReverieRestyle *restyle, int format);
+/* Stores the frame duration, from which latency is computed, and makes the pipeline ask for the latency anew. */
+void restyle_set_rate(ReverieRestyle *restyle, const GstVideoInfo *in);
+/* Makes and sends the pictures of all frames that were submitted; stops at the first error, which it returns. Called by
+ * the streaming thread. */
+GstFlowReturn restyle_drain(ReverieRestyle *restyle);
+
+/* --- gst_caps.c: negotiation of formats and sizes --- */
+
+/* Sets the class's pad templates and its functions that negotiate caps. */
+void restyle_init_caps(ReverieRestyleClass *class);
+/* Returns the enum reverie_format for a format of GStreamer; 0: the library does not have the format. */
+int restyle_format(GstVideoFormat format);
+
+/* --- gst_properties.c: the element's properties --- */
+
+/* Installs all properties of the element's class, and makes the class's list of rows. */
+void restyle_init_properties(ReverieRestyleClass *class);
+/* Sets the row's parameter of the engine to the value that the application has given. Does nothing if the application
+ * has given none, or if the parameter is the size, which gst_caps.c reads. Called with restyle->lock held. Returns 0,
+ * or a status of the library with error. */
+int restyle_apply(ReverieRestyle *restyle, struct reverie *engine, int row, struct reverie_error *error);
+/* Returns the value of the property "size" that the application has given, which the caller frees; NULL: it has given
+ * none. */
+char *restyle_given_size(ReverieRestyle *restyle);
+/* Frees the list of values that the application has given. */
+void restyle_free_given(ReverieRestyle *restyle);
+
+#define RESTYLE_CLASS(object) ((ReverieRestyleClass *)G_OBJECT_GET_CLASS(object))
+
+#endif

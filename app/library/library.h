@@ -1,0 +1,132 @@
+/* Declares what the files of the library share, above all struct reverie: an engine and the values of its
+ * parameters. */
+#ifndef APP_LIBRARY_LIBRARY_H
+#define APP_LIBRARY_LIBRARY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "app/control/settings.h"
+#include "app/library/reverie.h"
+#include "unet/engine.h"
+
+enum { LIBRARY_HANDLES = 4, LIBRARY_SLOTS = SLOT_NEGATIVE + 1 };
+
+/* A handle: the engine made ready (prepared) for one size, step count and so on. prepared NULL: this element of
+ * reverie.handles is unused. */
+struct library_handle {
+  struct prepared *prepared;
+  struct engine_shape wish; /* the size, step count and so on that were asked for; 0 where the model decides */
+  int in_flight;            /* number of frames that were submitted with this handle and not collected yet */
+  /* value of the counter reverie.uses when the handle was used last; the lowest one belongs to the handle unused for
+   * longest */
+  uint64_t used;
+};
+
+struct reverie {
+  /* The fields from `say` to `info` are set by reverie_create and reverie_open, then only read. */
+  void (*say)(void *opaque, int level, const char *line);
+  void *say_opaque;
+  struct log log;
+  struct device_options device; /* options of the device, whose strings are owned */
+  /* folder in which a GPU's tuning results are stored; owned; NULL: the folder that the program reverie uses */
+  char *cache_dir;
+  enum pixel_format format;
+  unsigned flags;
+  struct engine *engine; /* the open engine; NULL: it is not open yet */
+  struct engine_info info;
+
+  /* The fields from `asked` to `given` are protected by `lock`. */
+  pthread_mutex_t lock;
+  struct settings asked; /* values that the caller has set; the next frame uses them */
+  struct library_handle handles[LIBRARY_HANDLES];
+  uint64_t uses;
+  /* chunks: number of chunks in each prompt slot's text, which a text encoder reads one by one (engine_count_chunks).
+   * They are valid while parameters.texts, the number of the texts' version, equals `counted`. */
+  uint64_t counted;
+  int chunks[LIBRARY_SLOTS];
+  bool given[LIBRARY_SLOTS]; /* true: the prompt slot has a text */
+
+  /* mutex that is locked while a handle is prepared or released; a thread that needs both locks this one before
+   * `lock` */
+  pthread_mutex_t preparing;
+
+  /* The following fields are used only by the thread that submits frames. */
+  struct settings used; /* the parameters' values with which the last frame was submitted */
+  unsigned stale;       /* bit i is 1: the engine does not have the text of prompt slot i yet */
+  unsigned encoded;     /* bit i is 1: a text was given to the engine for prompt slot i at least once */
+  struct library_handle *flying[REVERIE_IN_FLIGHT_MOST]; /* the handles of the frames in flight, oldest first */
+  /* the handle with which the last frame was submitted; NULL: no frame was submitted yet */
+  struct library_handle *current;
+  /* value of current->prepared when the last frame was submitted. If current->prepared has another value now, the
+   * handle was released, and the frames of the stream batch were dropped with it */
+  struct prepared *drained;
+  /* description of the handle (size, step count and so on) with which the last frame was submitted */
+  struct prepared_info shown;
+};
+
+/* Copies an error to the struct of the calling program, and returns its status. from NULL: success, REVERIE_OK. to may
+ * be NULL. */
+int library_tell(struct reverie_error *to, const struct error *from);
+/* Writes a message about a wrong argument to *to, and returns REVERIE_USAGE. to may be NULL. */
+PRINTF_LIKE(2, 3) int library_refuse(struct reverie_error *to, const char *format, ...);
+
+/* Copies a struct of the calling program, which may be of another version, to the library's struct of this type, which
+ * has `size` bytes. Fields that the program's struct lacks become 0. */
+static inline void library_read(void *to, const void *from, size_t size) {
+  size_t given;
+  memcpy(&given, from, sizeof given);
+  memset(to, 0, size);
+  memcpy(to, from, given < size ? given : size);
+}
+
+/* Copies a struct of the library, of `size` bytes, to the calling program's struct, which may be of another version and
+ * keeps its size field. Fields that the program's struct lacks are not written. */
+static inline void library_write(void *to, const void *from, size_t size) {
+  size_t room;
+  memcpy(&room, to, sizeof room);
+  if (room > sizeof room)
+    memcpy((char *)to + sizeof room, (const char *)from + sizeof room, (room < size ? room : size) - sizeof room);
+}
+
+/* Sizes in bytes of two structs in the library's first version. A program's struct must have at least this size,
+ * because all fields of the first version are needed. */
+enum {
+  LIBRARY_FRAME_LEAST = offsetof(struct reverie_frame, control) + sizeof(void *),
+  LIBRARY_PICTURE_LEAST = offsetof(struct reverie_picture, hold) + sizeof(void *),
+  /* All other structs may lack any of their fields. But a size that has room for no field at all means that the program
+   * has forgotten to set the size. */
+  LIBRARY_LEAST = sizeof(size_t) + 1
+};
+/* Checks the first field of a struct, which must be the struct's size and at least `least`, one of the sizes above.
+ * name: the struct's name in messages. Returns 0, or -1 with err. */
+int library_check_size(const void *given, size_t least, const char *name, struct error *err);
+
+/* Returns the text that the values give to a prompt slot of the engine (a numbered place for one encoded prompt); for
+ * the first prompt, if none is set, the default prompt. NULL: the slot has no text. */
+const char *library_text(const struct parameters *values, int slot);
+
+/* Computes the shape (size, step count and so on) for which the engine must be prepared to use these values. Called
+ * with reverie->lock held. Returns 0, or -1 with err. */
+int library_shape(struct reverie *reverie, const struct parameters *values, struct engine_shape *shape,
+                  struct error *err);
+/* Stores in *handle the handle that is prepared for this shape (size, step count and so on); if there is none, it is
+ * prepared first. claim: true: its number of frames in flight is increased, so that it is not released. Returns 0, or
+ * -1 with err. */
+int library_handle_find(struct reverie *reverie, const struct engine_shape *shape, bool claim,
+                        struct library_handle **handle, struct error *err);
+
+/* Copies the calling program's struct of a frame, which may be of another version, to the library's. Returns 0, or -1
+ * with err if the struct's field `size` is too small. */
+int library_take_frame(struct reverie_frame *frame, const struct reverie_frame *given, struct error *err);
+/* Converts a frame of the library's interface to a frame of the engine. needs: true: the pixels will be read, so
+ * format, size and planes are checked; false: they will not be read, and nothing is checked. Returns 0, or -1 with
+ * err. */
+int library_frame(struct frame *frame, const struct reverie_frame *from, bool needs, struct error *err);
+/* library_format_read converts a pixel format of the library's interface (enum reverie_format) to the engine's, and
+ * returns false if there is none; library_format_tell does the inverse. */
+bool library_format_read(int format, enum pixel_format *pixels);
+int library_format_tell(enum pixel_format pixels);
+
+#endif
