@@ -1,5 +1,5 @@
-/* The program reverie: runs the command that the command line names, and returns its exit status. Sets up what all
- * commands need: the log lines of FFmpeg, and OpenMP's way of waiting. */
+/* The program reverie: runs the command that the command line names, and returns its exit status. For all commands it
+ * sets which log lines of FFmpeg are printed, and how OpenMP's threads wait. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,17 @@
 #include "app/options/options.h"
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
+#include "app/platform/paths.h"
 #include "app/run/setup.h"
 #include "app/window/curtain.h"
 #include "unet/base/address.h"
 #include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
-/* FFmpeg's callback for log lines. Prints a line without control characters and without passwords: FFmpeg quotes names,
- * tags and addresses as it finds them. */
+enum { CONFIG_BYTES_MAX = 1 << 20 };
+
+/* FFmpeg's callback for log lines. Prints the line without control characters and passwords, because FFmpeg puts names,
+ * tags and addresses into lines unchanged. */
 static void print_ffmpeg(void *object, int level, const char *format, va_list args) {
   char line[4096];
   int prefix = 1;
@@ -28,8 +32,8 @@ static void print_ffmpeg(void *object, int level, const char *format, va_list ar
   fprintf(stderr, "%s\n", text_clean(address_conceal(line, sizeof line)));
 }
 
-/* Sets which lines FFmpeg logs: none without -v. They only help to find a cause, because the program's own messages say
- * what users need to know. */
+/* Sets which lines FFmpeg logs: none unless -v was given. The program's own messages say what users need to know, and
+ * FFmpeg's lines only help to find a cause. */
 static void limit_ffmpeg_log(int verbose) {
   av_log_set_callback(print_ffmpeg);
   av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);
@@ -47,7 +51,7 @@ static void limit_openmp_spinning(char **argv) {
   if (told && !getenv("GOMP_SPINCOUNT"))
     told = !platform_set_variable("GOMP_SPINCOUNT", "1000");
   if (told)
-    platform_become(path, argv); /* does not return; if it fails, the program goes on and is only slower */
+    platform_become(path, argv); /* platform_become does not return; if it fails, the program goes on, only slower */
 }
 
 static int run(const struct options *options, struct error *err) {
@@ -58,6 +62,8 @@ static int run(const struct options *options, struct error *err) {
     return command_live(options, err);
   case COMMAND_RENDER:
     return command_render(options, err);
+  case COMMAND_JOIN:
+    return command_join(options, err);
   case COMMAND_BENCH:
     return command_bench(options, err);
   case COMMAND_INFO:
@@ -75,7 +81,7 @@ static int act(const struct options *options, const struct options_request *requ
     options_help(stdout, options->command);
     break;
   case ACTION_VERSION:
-    puts("reverie " REVERIE_VERSION);
+    command_version(options);
     break;
   case ACTION_GENERATE:
     if (options_generate(stdout, request->generate, err))
@@ -89,11 +95,50 @@ static int act(const struct options *options, const struct options_request *requ
     command_devices(options);
     break;
   default:
-    if (options->command != COMMAND_FETCH)
+    if (options->command != COMMAND_FETCH && options->command != COMMAND_JOIN)
       limit_openmp_spinning(argv);
     return run(options, err);
   }
   return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
+}
+
+/* Returns true if limit_openmp_spinning will start the program once more. Only the program that is started last tells
+ * what is wrong with reverie.conf. */
+static bool starts_again(void) {
+  char path[PATHS_MAX];
+  return !getenv("OMP_WAIT_POLICY") && platform_program_path(path, sizeof path);
+}
+
+static void complain(void *opaque, int line, const char *why) {
+  (void)opaque;
+  if (!starts_again())
+    fprintf(stderr, "reverie: reverie.conf:%d: %s\n", line, why);
+}
+
+/* Reads reverie.conf, from which live has options that the command line does not give. Returns its text, which lives as
+ * long as the program; NULL: there is none, or the command does not read it. */
+static char *read_config(const struct options *options, const struct options_request *request) {
+  char path[PATHS_MAX], *text = NULL;
+  size_t length = 0;
+  struct error err;
+  bool wanted = request->action == ACTION_RUN && options->command == COMMAND_LIVE && !options->no_config;
+  if (wanted && paths_config_file(path, "reverie.conf") && text_read(path, CONFIG_BYTES_MAX, &text, &length, &err) &&
+      !starts_again())
+    fprintf(stderr, "reverie: %s\n", err.message);
+  int wrong = text ? text_make_lines(text, length) : 0;
+  if (wrong)
+    complain(NULL, wrong, TEXT_ZERO_BYTE);
+  return text;
+}
+
+/* Parses the command line, and for live reverie.conf. Returns 0, or -1 with err. */
+static int parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
+  if (options_parse(options, request, argc, argv, err))
+    return -1;
+  const struct options_config config = {read_config(options, request), complain, NULL};
+  if (!config.text || !options_parse_with(options, request, argc, argv, &config, err))
+    return 0;
+  return error_prefix(err, "reverie.conf: "); /* the command line alone was right */
 }
 
 int main(int argc, char **argv) {
@@ -103,7 +148,7 @@ int main(int argc, char **argv) {
   const char *curtain = getenv(CURTAIN_VARIABLE);
   if (curtain)
     return curtain_main(curtain);
-  if (!options_parse(&options, &request, argc, argv, &err) && !act(&options, &request, argv, &err))
+  if (!parse(&options, &request, argc, argv, &err) && !act(&options, &request, argv, &err))
     return STATUS_OK;
   fprintf(stderr, "reverie: %s\n", err.message);
   return err.status;

@@ -1,4 +1,5 @@
-/* The command bench: measures speed and its variation on a pattern that is the same on every machine. */
+/* The command bench: measures how fast frames are made and how much their times vary, on a drawn pattern that is the
+ * same on every machine. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,9 @@
 #include "app/run/pipeline.h"
 #include "app/run/setup.h"
 
-/* Runs the measurements that the options ask for: steadiness, the window, a profile, a sweep, or by default frame
- * rates. */
+/* Runs the measurements that the options ask for: how steady pictures are (--steadiness), the window (--live), the
+ * network's ops (--profile), several sizes or batches (--sweep), or by default frame rates. Returns 0, or -1 with
+ * err. */
 static int measure(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   if (options->steadiness)
@@ -26,7 +28,7 @@ static int measure(struct bench *bench, struct error *err) {
     return 0;
   if (bench_compute(bench, err))
     return -1;
-  /* several frames in one run are finished together, so that none of them has a latency of its own */
+  /* with several frames in one run no latency is measured: all of them are finished at the same time */
   if (bench->batch == 1 && bench_latency(bench, err))
     return -1;
   return bench_pipeline(bench, err);
@@ -66,7 +68,7 @@ static int run(struct bench *bench, struct error *err) {
                               .info = bench->options->steadiness ? &square : NULL,
                               .longest = bench->options->steadiness ? STEADINESS_SIDE : 0,
                               .output = PIXEL_RGBA,
-                              .pictures = PIPELINE_HOLDS,
+                              .pictures = pipeline_holds(1),
                               .log = &bench->log};
   struct engine_info info;
   struct prepared_info prepared;
@@ -79,8 +81,7 @@ static int run(struct bench *bench, struct error *err) {
   bench->batch = prepared.shape.batch;
   setup_controls(&bench->controls, bench->options, &info, &prepared);
   bool failed = measure(bench, err) || (bench->options->trace && bench_trace(bench, err));
-  /* An interrupted source gives no more frames, which is reported as the interruption, not as an error of the
-   * source. */
+  /* A source that was interrupted (Ctrl-C) gives no more frames, which is reported as the interruption that it is. */
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
   return failed ? -1 : write_report(bench, err);

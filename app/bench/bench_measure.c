@@ -12,7 +12,7 @@
 #include "app/run/setup.h"
 #include "unet/base/platform.h"
 
-/* Without --frames, each measurement lasts about so many seconds; the constants below limit its number of frames. */
+/* seconds that each measurement takes if --frames is not given; the constants below limit its number of frames */
 static const double row_seconds = 5;
 static const double profile_seconds = 15, paced_seconds = 2;
 enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5, TRACED_MAX = 200, SPANS_A_FRAME = 8 };
@@ -42,7 +42,8 @@ static int open_inputs(struct bench *bench, struct inputs *inputs, struct error 
   return -1;
 }
 
-/* Fills the requests of one run of bench->batch frames. All of them have the same input frame and control frame. */
+/* Fills in bench->batch requests, one for each frame of one run of the engine. All have the same input frame and
+ * control frame. */
 static void fill_requests(const struct bench *bench, const struct frame *frame, const struct frame *control,
                           struct engine_request requests[BATCH_MAX]) {
   for (int i = 0; i < bench->batch; i++)
@@ -126,8 +127,8 @@ void bench_add_row(struct bench *bench, const char *name, const char *meaning, c
   stats_summarise(stats, &row->times);
 }
 
-/* Stores in the report how many launches, waits, copied bytes and so on the device has counted since `before`, divided
- * by the number of frames. */
+/* Stores in the report how many launches, waits, allocations and copied bytes the device has counted since `before`,
+ * divided by `frames`, the number of frames made since. */
 static void count_calls(struct bench *bench, const struct engine_info *before, long frames) {
   struct engine_info after;
   engine_get_info(bench->engine, &after);
@@ -222,7 +223,7 @@ int bench_latency(struct bench *bench, struct error *err) {
   return status;
 }
 
-/* The data that the pipeline passes to bench's callbacks. */
+/* Data for the functions of bench that the pipeline (source, engine and sink on threads of their own) calls. */
 struct bench_run {
   const struct bench *bench;
   struct inputs inputs;
@@ -233,16 +234,18 @@ static int open_null(void *opaque, struct sink **sink, struct error *err) {
   return sink_open(sink, "null:", &(struct sink_options){0}, err);
 }
 
-static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
+static int controls_at(void *opaque, struct engine *engine, double seconds, struct controls *controls,
+                       struct error *err) {
   const struct bench_run *run = opaque;
-  (void)seconds, (void)err;
+  (void)engine, (void)seconds, (void)err;
   *controls = run->bench->controls;
   return 0;
 }
 
-static int before(void *opaque, struct engine_request *request, double seconds, struct error *err) {
+static int before(void *opaque, struct engine *engine, struct engine_request *request, double seconds,
+                  struct error *err) {
   const struct bench_run *run = opaque;
-  (void)seconds, (void)err;
+  (void)engine, (void)seconds, (void)err;
   request->control_frame = control_source_at(run->inputs.control, request->frame);
   return 0;
 }
@@ -252,10 +255,10 @@ static int run_pipeline(struct bench *bench, long frames, struct trace *trace, s
   struct bench_run run = {.bench = bench};
   if (open_inputs(bench, &run.inputs, err))
     return -1;
+  const struct engines engines = {.count = 1, .of = {{bench->engine, bench->prepared}}};
   const struct pipeline pipeline = {
       .source = run.inputs.source,
-      .engine = bench->engine,
-      .prepared = bench->prepared,
+      .engines = &engines,
       .frames = frames,
       .open_sink = open_null,
       .controls_at = controls_at,

@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/lfo.h"
 #include "app/control/settings.h"
 #include "app/options/seconds.h"
+
+/* Greatest number of a picture or frame. */
+enum { NUMBER_MAX = 2147483646 };
 
 int usage_error(struct error *err, const char *format, ...) {
   char text[400];
@@ -40,6 +44,30 @@ static int parse_real(const struct option *option, const char *text, double *val
   return 0;
 }
 
+/* Returns the exact rate of film or television that a decimal number is rounded from, such as 30000/1001 for 29.97, or
+ * the number itself. */
+static double exact_rate(double rate) {
+  double whole = round(rate * 1.001);
+  bool film = fabs(rate * 1.001 - whole) < 0.005 && fabs(rate - round(rate)) > 0.005;
+  return film ? whole * 1000 / 1001 : rate;
+}
+
+/* Reads a rate in frames a second: a number, or a fraction of two whole numbers, which is taken as it is. */
+static int parse_rate(const struct option *option, const char *text, double *value, struct error *err) {
+  char *end = NULL;
+  long num = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0, den = 0;
+  bool fraction = end && *end == '/' && isdigit((unsigned char)end[1]);
+  if (fraction)
+    den = strtol(end + 1, &end, 10);
+  fraction = fraction && !*end && den > 0;
+  double rate = fraction ? (double)num / (double)den : strtod(text, &end);
+  if (end == text || *end || isspace((unsigned char)*text) || !(rate >= option->min && rate <= option->max))
+    return usage_error(err, "--%s %.40s: a number from %g to %g is needed, or a fraction, as in 24000/1001",
+                       option->name, text, option->min, option->max);
+  *value = fraction ? rate : exact_rate(rate);
+  return 0;
+}
+
 static int parse_budget(const struct option *option, const char *text, double *value, struct error *err) {
   if (strcmp(text, "display"))
     return parse_real(option, text, value, err);
@@ -61,6 +89,57 @@ static int parse_size(const struct option *option, const char *text, int size[2]
     return 0;
   return usage_error(err, "--%s %.40s: WIDTHxHEIGHT is needed, each from %.0f to %.0f, as in 512x288", option->name,
                      text, option->min, option->max);
+}
+
+/* Reads the number of a picture or frame. *end: the first character after it. Returns false if text does not begin with
+ * a digit, or the number is greater than NUMBER_MAX. */
+static bool read_number(const char *text, long *number, char **end) {
+  errno = 0;
+  *number = isdigit((unsigned char)*text) ? strtol(text, end, 10) : -1;
+  return *number >= 0 && !errno && *number <= NUMBER_MAX;
+}
+
+/* Reads a range written as "A", "A-" or "A-B"; if `step` is true, ":STEP" may follow. Returns false for other text. */
+static bool read_range(const char *text, bool step, struct option_range *range) {
+  char *end;
+  *range = (struct option_range){.given = true, .step = 1};
+  if (!read_number(text, &range->first, &end))
+    return false;
+  range->last = *end == '-' ? -1 : range->first;
+  if (*end == '-' && isdigit((unsigned char)*++end) && !read_number(end, &range->last, &end))
+    return false;
+  if (step && *end == ':' && (!read_number(end + 1, &range->step, &end) || !range->step))
+    return false;
+  return !*end && (range->last < 0 || range->last >= range->first);
+}
+
+static int parse_range(const struct option *option, const char *text, struct option_range *range, struct error *err) {
+  if (read_range(text, true, range))
+    return 0;
+  return usage_error(err, "--%s %.40s: numbers of pictures or frames are needed, as in 101-200, 101-, 7 or 1-99:2",
+                     option->name, text);
+}
+
+static int parse_shard(const struct option *option, const char *text, struct option_shard *shard, struct error *err) {
+  char *end = NULL;
+  *shard = (struct option_shard){0};
+  if (strchr(text, '-') && read_range(text, false, &shard->range) && shard->range.last >= 0)
+    return 0;
+  shard->range = (struct option_range){0};
+  if (read_number(text, &shard->index, &end) && *end == '/' && read_number(end + 1, &shard->count, &end) && !*end &&
+      shard->index >= 1 && shard->index <= shard->count)
+    return 0;
+  return usage_error(err,
+                     "--%s %.40s: the number of a part and that of all are needed, as in 1/4 to 4/4, or numbers "
+                     "of pictures or frames, as in 101-150",
+                     option->name, text);
+}
+
+static int parse_output_size(const struct option *option, const char *text, int size[2], struct error *err) {
+  if (strcmp(text, "source"))
+    return parse_size(option, text, size, err);
+  size[0] = size[1] = OUTPUT_SIZE_SOURCE;
+  return 0;
 }
 
 static int parse_bytes(const struct option *option, const char *text, size_t *bytes, struct error *err) {
@@ -94,7 +173,8 @@ static int parse_choice(const struct option *option, const char *text, unsigned 
   return usage_error(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
 }
 
-/* Parses text as the parameter's value. A message begins with the parameter's name, which is also the option's name. */
+/* Parses text as the parameter's value. An error's message begins with the parameter's name, which is also the option's
+ * name. */
 static int set_parameter(const struct option *option, struct options *options, int index, const char *text,
                          struct error *err) {
   struct error why;
@@ -135,8 +215,8 @@ static const char *find_weight(const char *text, double *weight) {
   return *end ? NULL : colon;
 }
 
-/* Sets the next unused instance of a text parameter from "FILE" or "FILE:WEIGHT", and the parameter weight_of of the
- * same instance. *count: number of instances set so far. */
+/* Sets the next unused instance of a text parameter from "FILE" or "FILE:WEIGHT", and the weight of the same instance
+ * (the parameter weight_of). *count: number of instances set so far. */
 static int add_weighted(const struct option *option, struct options *options, int *count, enum parameter weight_of,
                         const char *text, struct error *err) {
   double weight = 1;
@@ -156,8 +236,8 @@ static int add_weighted(const struct option *option, struct options *options, in
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
-/* Sets control[index] to the kind of map that the first `length` characters of text name. "@source" behind it means
- * that the map is made of the second source. */
+/* Sets control[index] to the kind of map that the first `length` characters of text name. "@source" after the kind
+ * means that the map is made from the second source. */
 static int set_kind(const struct option *option, struct options *options, int index, const char *text, size_t length,
                     struct error *err) {
   static const char source[] = "@source";
@@ -193,8 +273,8 @@ static int set_control_model(const struct option *option, struct options *option
   return 0;
 }
 
-/* Adds a control from KIND, KIND:MODEL or KIND:MODEL:WEIGHT. Since MODEL may contain colons, only a number behind the
- * last colon is the weight. */
+/* Adds a control (map and network) from KIND, KIND:MODEL or KIND:MODEL:WEIGHT. Since MODEL may contain colons, only a
+ * number after the last colon is the weight. */
 static int add_control(const struct option *option, struct options *options, const char *text, struct error *err) {
   size_t word = strcspn(text, ":");
   int number = options->control_count + 1;
@@ -256,6 +336,13 @@ static int parse_control_values(struct options *options, const char *text, struc
   return 0;
 }
 
+static int add_lfo(struct options *options, const char *text, struct error *err) {
+  if (options->lfo_count == LFOS_MAX)
+    return usage_error(err, "--lfo: at most %d can be given", LFOS_MAX);
+  struct error why;
+  return lfo_read(&options->values, ++options->lfo_count, text, &why) ? usage_error(err, "%s", why.message) : 0;
+}
+
 static int set_all(const struct option *option, struct options *options, const char *text, struct error *err) {
   for (int i = 1; i <= parameter_instances(option->parameter); i++) {
     struct error why;
@@ -265,7 +352,7 @@ static int set_all(const struct option *option, struct options *options, const c
   return 0;
 }
 
-/* Adds a prompt to the blend from "N" or "N:WEIGHT", the first `length` characters of text. */
+/* Sets the weight of one prompt in the blend from "N" or "N:WEIGHT", the first `length` characters of text. */
 static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
                      struct error *err) {
   char part[40], *end = part;
@@ -294,8 +381,8 @@ static int parse_blend(const struct option *option, struct options *options, con
   return 0;
 }
 
-/* Checks the value of --generate and stores it as text. Completion scripts use "models" to ask for the names of
- * models. */
+/* Checks the value of --generate and stores it as text. Completion scripts of shells use the value "models" to ask for
+ * the names of models. */
 static int request_generate(const struct option *option, struct options_request *request, const char *text,
                             struct error *err) {
   unsigned choice;
@@ -304,14 +391,22 @@ static int request_generate(const struct option *option, struct options_request 
   return parse_choice(option, text, &choice, err);
 }
 
+/* Stores in *on whether a switch is turned on. text: what follows =; NULL: nothing does, which means yes. */
+static int parse_switch(const struct option *option, const char *text, bool *on, struct error *err) {
+  *on = !text || !strcmp(text, "yes");
+  if (*on || !strcmp(text, "no"))
+    return 0;
+  return usage_error(err, "--%s=%.40s: yes or no is needed, or no value, which means yes", option->name, text);
+}
+
 int option_apply(const struct option *option, struct options *options, struct options_request *request,
                  const char *text, struct error *err) {
   void *field = (char *)options + option->offset;
   long long whole = 0;
+  bool on;
   switch (option->kind) {
   case OPTION_FLAG:
-    *(bool *)field = true;
-    return 0;
+    return parse_switch(option, text, field, err);
   case OPTION_TEXT:
     if (refuse_empty(option, text, err))
       return -1;
@@ -336,13 +431,17 @@ int option_apply(const struct option *option, struct options *options, struct op
     return parse_control_values(options, text, err);
   case OPTION_STYLE:
     return add_weighted(option, options, &options->style_count, PARAMETER_STYLE_WEIGHT, text, err);
+  case OPTION_LFO:
+    return add_lfo(options, text, err);
   case OPTION_LAYERS:
     return set_all(option, options, text, err);
   case OPTION_BLEND:
     return parse_blend(option, options, text, err);
   case OPTION_ON:
   case OPTION_OFF:
-    return parameters_set_number(&options->values, option->parameter, 0, option->kind == OPTION_ON, err);
+    if (parse_switch(option, text, &on, err))
+      return -1;
+    return parameters_set_number(&options->values, option->parameter, 0, on == (option->kind == OPTION_ON), err);
   case OPTION_INT:
     if (parse_whole(option, text, &whole, err))
       return -1;
@@ -357,10 +456,18 @@ int option_apply(const struct option *option, struct options *options, struct op
     return parse_real(option, text, field, err);
   case OPTION_BUDGET:
     return parse_budget(option, text, field, err);
+  case OPTION_RATE:
+    return parse_rate(option, text, field, err);
   case OPTION_SECONDS:
     return parse_seconds(option, text, field, err);
+  case OPTION_RANGE:
+    return parse_range(option, text, field, err);
+  case OPTION_SHARD:
+    return parse_shard(option, text, field, err);
   case OPTION_SIZE:
     return parse_size(option, text, field, err);
+  case OPTION_OUTPUT_SIZE:
+    return parse_output_size(option, text, field, err);
   case OPTION_BYTES:
     return parse_bytes(option, text, field, err);
   case OPTION_CHOICE:

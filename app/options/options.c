@@ -7,7 +7,7 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/address.h"
 
-/* Names of options in similar programs, for the message about an unknown option. */
+/* Names that options have in similar programs, for the message about an unknown option. */
 static const struct {
   const char *theirs, *ours;
 } other_names[] = {
@@ -56,7 +56,8 @@ static bool looks_like_source(const char *name) {
   return strpbrk(name, "./:") || !strcmp(name, "-") || platform_is_file(name);
 }
 
-/* Quotes a file's name for the shell where necessary. A name that is long or contains a quote becomes "FILE". */
+/* Stores the name of a file in `word`, quoted for the shell where necessary. Returns `word`; or "FILE" if the name does
+ * not fit or contains a quote. */
 static const char *quote(const char *name, char *word, size_t size) {
   bool plain = !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")];
   if (strchr(name, '\'') || strlen(name) + 3 > size)
@@ -79,7 +80,8 @@ static int unknown_command(const char *typed, struct error *err) {
     if (spelling_distance(name, command_table[i].name) <= 2)
       return usage_error(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
   return usage_error(
-      err, "unknown command '%.60s': the commands are live, render, bench, info and fetch (see reverie --help)", name);
+      err, "unknown command '%.60s': the commands are live, render, join, bench, info and fetch (see reverie --help)",
+      name);
 }
 
 static const struct option *find_long(const char *name, size_t length) {
@@ -105,14 +107,15 @@ struct parser {
   struct options_request *request;
   int argc, next;
   char **argv;
-  /* the text given with each option of the table, "" for an option that takes none; NULL: the option was not given */
+  /* for each option of the table: the text given with it; "": it was given and takes no text; NULL: it was not given */
   const char *given[OPTIONS_MAX];
   const char *positional[1 + FILES_MAX];
   int positionals;
 };
 
-/* True if the option names one thing, such as a file, so that two different values are an error. If another option is
- * repeated, the last value is used, so that options in a shell alias can be overridden. */
+/* True if it is an error to give the option twice with different values on one command line, because it names a single
+ * thing, such as a file. If another option is repeated, the last value is used, so that options in a shell alias can be
+ * overridden. */
 static bool names_one(const struct option *option) {
   if (option->kind == OPTION_PARAMETER)
     return option->value != VALUE_WORD;
@@ -124,7 +127,7 @@ static bool names_one(const struct option *option) {
  * true for it. */
 static int note_given(struct parser *parser, const struct option *option, const char *text, struct error *err) {
   const char **given = &parser->given[option - option_table];
-  bool hidden = !strcmp(option->name, "input-options"); /* the value may contain a password, and is not printed */
+  bool hidden = !strcmp(option->name, "input-options"); /* the value may contain a password, so it is not printed */
   if (*given && names_one(option) && strcmp(*given, text))
     return hidden ? usage_error(err, "--%s: it can be given once", option->name)
                   : usage_error(err, "--%s %.200s: it can be given once, and is %.200s already", option->name,
@@ -145,7 +148,7 @@ static int parse_value(struct parser *parser, const struct option *option, const
                          option_choices(option) ? option_choices(option) : option->metavar);
     text = parser->argv[parser->next++];
   }
-  if (!takes_value(option) && attached)
+  if (!takes_value(option) && attached && !option_is_switch(option))
     return usage_error(err, "--%s takes no value", option->name);
   if (note_given(parser, option, takes_value(option) ? text : "", err))
     return -1;
@@ -175,7 +178,7 @@ static int parse_long(struct parser *parser, const char *argument, struct error 
   return unknown_option(word, argument, err);
 }
 
-/* Parses letters: "-yq" is the same as "-y -q", and "-s0.5" the same as "-s 0.5". */
+/* Parses options that are single letters: "-yq" is the same as "-y -q", and "-s0.5" the same as "-s 0.5". */
 static int parse_letters(struct parser *parser, const char *argument, struct error *err) {
   for (const char *letter = argument + 1; *letter; letter++) {
     const struct option *option = find_letter(*letter);
@@ -252,7 +255,7 @@ static int check_choices(const struct options *options, const struct command_tex
   return 0;
 }
 
-/* Checks that --control-source is given exactly if a control reads it. */
+/* Checks that --control-source is given if a control reads it (not required by info), and only then. */
 static int check_control_source(const struct options *options, enum command command, struct error *err) {
   int seeing = 0;
   for (int i = 0; i < options->control_count; i++)
@@ -275,8 +278,8 @@ static int check_blend(const struct options *options, const struct command_text 
   return 0;
 }
 
-/* Returns the largest number of arguments, not counting options, that the command takes. If the options given reduce
- * that number, *why is set to the reason for the message. */
+/* Returns how many arguments besides options the command takes at most. If the options given reduce that number, *why
+ * is set to the reason for the message. */
 static int most_arguments(const struct options *options, const struct command_text *command, const char **why) {
   if (command->command != COMMAND_BENCH || options->steadiness)
     return command->arguments_max;
@@ -295,11 +298,14 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   for (int i = 0; i < parser->positionals; i++)
     if (!*parser->positional[i])
       return usage_error(err, "%s: an empty argument names nothing", command->name);
-  parser->options->input = parser->positional[0];
-  parser->options->output = parser->positional[1];
-  bool several = command->command == COMMAND_FETCH || command->command == COMMAND_LIVE || parser->options->steadiness;
+  bool joins = command->command == COMMAND_JOIN, renders = command->command == COMMAND_RENDER;
+  if (!joins)
+    parser->options->input = parser->positional[0];
+  parser->options->output = parser->positional[joins ? 0 : renders ? parser->positionals - 1 : 1];
+  bool several = joins || renders || command->command == COMMAND_FETCH || command->command == COMMAND_LIVE ||
+                 parser->options->steadiness;
   if (several && parser->positionals) {
-    parser->options->file_count = parser->positionals - 1;
+    parser->options->file_count = parser->positionals - (renders ? 2 : 1);
     memcpy(parser->options->files, parser->positional + 1, sizeof parser->options->files);
   }
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
@@ -311,10 +317,114 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   return check_blend(parser->options, command, err);
 }
 
-int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
+void options_init(struct options *options) {
   *options = (struct options){
       .quality = -1, .warmup = -1, .read_timeout = 2, .device = {.name = "auto", .precision = PRECISION_AUTO}};
   parameters_init(&options->values);
+}
+
+/* --- reading options from reverie.conf --- */
+
+/* True for options that ask for something else than to run the command, which only the command line can ask for. */
+static bool is_request(const struct option *option) {
+  return option->kind == OPTION_HELP || option->kind == OPTION_VERSION || option->kind == OPTION_GENERATE ||
+         option->kind == OPTION_LIST_DEVICES;
+}
+
+/* Removes spaces at both ends of the text, in place. */
+static char *trim(char *text) {
+  text += strspn(text, " \t\r");
+  size_t length = strlen(text);
+  while (length && strchr(" \t\r", text[length - 1]))
+    text[--length] = 0;
+  return text;
+}
+
+static void cut_comment(char *line) {
+  bool quoted = false;
+  for (char *at = line; *at; at++) {
+    quoted ^= *at == '"';
+    if (*at == '#' && !quoted && (at == line || at[-1] == ' ' || at[-1] == '\t')) {
+      *at = 0;
+      return;
+    }
+  }
+}
+
+/* Removes the quotes around a value, in place. Returns NULL if the text begins with a quote but does not end with
+ * one. */
+static char *unquote(char *text) {
+  size_t length = strlen(text);
+  if (*text != '"')
+    return text;
+  if (length < 2 || text[length - 1] != '"')
+    return NULL;
+  text[length - 1] = 0;
+  return text + 1;
+}
+
+/* Applies one line of reverie.conf. by_hand: for each option of the table, true if the command line gives it. */
+static int parse_line(struct parser *parser, char *line, const bool by_hand[], struct error *err) {
+  char *equals = strchr(line, '='), *value = equals ? unquote(trim(equals + 1)) : NULL;
+  if (equals)
+    *equals = 0;
+  const char *name = trim(line);
+  const struct option *option = find_long(name, strlen(name));
+  if (!option || !(option->commands & 1u << COMMAND_LIVE) || option_is_hidden(option))
+    return usage_error(err, "live has no option %.60s", name);
+  if (is_request(option) || !strcmp(name, "no-config"))
+    return usage_error(err, "%s is for the command line alone", name);
+  if (equals && !value)
+    return usage_error(err, "%s: a quote is missing", name);
+  if (by_hand[option - option_table])
+    return 0;
+  if (takes_value(option) && !value && !option->optional)
+    return usage_error(err, "%s needs a value, as in %s=...", name, name);
+  return parse_value(parser, option, value, err);
+}
+
+static bool sets_loudness(const struct option *option) {
+  return option->kind == OPTION_VERBOSE || option->kind == OPTION_QUIET;
+}
+
+/* Stores for each option of the table whether the command line gives it. Of -v and -q one that is given stands for
+ * both, because they set the same. */
+static void list_by_hand(const struct parser *parser, bool by_hand[]) {
+  bool loudness = false;
+  for (int i = 0; i < option_count; i++)
+    loudness |= parser->given[i] && sets_loudness(&option_table[i]);
+  for (int i = 0; i < option_count; i++)
+    by_hand[i] = parser->given[i] || (loudness && sets_loudness(&option_table[i]));
+}
+
+static void parse_config(struct parser *parser, const struct options_config *config) {
+  bool by_hand[OPTIONS_MAX];
+  char *line = config->text;
+  list_by_hand(parser, by_hand);
+  for (int number = 1; *line; number++) {
+    char *end = line + strcspn(line, "\n"), *next = *end ? end + 1 : end;
+    struct options options_before = *parser->options;
+    struct parser before = *parser;
+    struct error err;
+    *end = 0;
+    cut_comment(line);
+    char *words = trim(line);
+    if (*words && parse_line(parser, words, by_hand, &err)) {
+      *parser = before;
+      *parser->options = options_before;
+      config->complain(config->opaque, number, err.message);
+    }
+    line = next;
+  }
+}
+
+int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
+  return options_parse_with(options, request, argc, argv, NULL, err);
+}
+
+int options_parse_with(struct options *options, struct options_request *request, int argc, char **argv,
+                       const struct options_config *config, struct error *err) {
+  options_init(options);
   *request = (struct options_request){ACTION_RUN, NULL};
   struct parser parser = {.options = options, .request = request, .argc = argc, .next = 1, .argv = argv};
   if (parse_all(&parser, err))
@@ -322,7 +432,9 @@ int options_parse(struct options *options, struct options_request *request, int 
   if (request->action != ACTION_RUN)
     return 0;
   if (options->command == COMMAND_NONE)
-    return usage_error(err, "a command is needed: live, render, bench, info or fetch (see reverie --help)");
+    return usage_error(err, "a command is needed: live, render, join, bench, info or fetch (see reverie --help)");
+  if (config && options->command == COMMAND_LIVE && !options->no_config)
+    parse_config(&parser, config);
   const struct command_text *command = &command_table[options->command - COMMAND_LIVE];
   if (check_belongs(&parser, command, err))
     return -1;

@@ -6,10 +6,11 @@
 enum {
   LIVE = 1 << COMMAND_LIVE,
   RENDER = 1 << COMMAND_RENDER,
+  JOIN = 1 << COMMAND_JOIN,
   BENCH = 1 << COMMAND_BENCH,
   INFO = 1 << COMMAND_INFO,
   ENGINE = LIVE | RENDER | BENCH,
-  ALL = ENGINE | INFO | 1 << COMMAND_FETCH | 1 << COMMAND_NONE,
+  ALL = ENGINE | JOIN | INFO | 1 << COMMAND_FETCH | 1 << COMMAND_NONE,
 };
 
 #define AT(field) .offset = offsetof(struct options, field)
@@ -82,6 +83,7 @@ const struct option option_table[] = {
     {"canvas", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_CANVAS},
     {"noise", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_NOISE},
     {"feedback", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_FEEDBACK},
+    {"detail", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_DETAIL},
     {"size", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "WxH", .parameter = PARAMETER_SIZE},
     {"fit", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_FIT},
     {"sampler", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SAMPLER},
@@ -91,7 +93,8 @@ const struct option option_table[] = {
     {"text-to-image", 0, OPTION_ON, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_TEXT_TO_IMAGE},
 
     {"device", 'd', OPTION_TEXT, GROUP_DEVICE, ENGINE | INFO, "NAME", AT(device.name),
-     .help = "auto, cpu, cpu:plain (the slow definition), cuda or cuda:N (default: auto)"},
+     .help = "auto, cpu, cpu:plain (the slow definition), cuda or cuda:N; render takes several: cuda:0,1 or cuda:all "
+             "(default: auto)"},
     {"threads", 't', OPTION_INT, GROUP_DEVICE, ENGINE | INFO, "N", AT(device.threads), .min = 1, .max = 1024,
      .help = "CPU threads (default: one a core)"},
     {"precision", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE | INFO, NULL, "f32|bf16|auto", AT(device.precision),
@@ -111,7 +114,7 @@ const struct option option_table[] = {
 
     {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
      .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},
-    {"input-options", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "K=V:K=V", AT(input_options),
+    {"input-options", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER | JOIN, "K=V:K=V", AT(input_options),
      .help = "options for it, such as rtsp_transport=udp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
              "in a "
              "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
@@ -120,6 +123,13 @@ const struct option option_table[] = {
          "what decodes the input: auto (also: yes) takes the GPU's decoder where pictures are computed on an NVIDIA "
          "GPU that decodes the codec, and software elsewhere; no leaves all to software; with nvdec (also: cuda) it is "
          "an error if the GPU cannot (default: auto)"},
+    {"deinterlace", 0, OPTION_CHOICE, GROUP_INPUT, LIVE | RENDER, NULL, "auto|yes|no", AT(deinterlace),
+     .help =
+         "make whole pictures of interlaced video, so that what moves has no combs; auto: in render alone, since it "
+         "shows each picture one later (default: auto)"},
+    {"tone-map", 0, OPTION_CHOICE, GROUP_INPUT, LIVE | RENDER, NULL, "auto|yes|no", AT(tone_map),
+     .help = "map HDR video (PQ, HLG) to SDR, whose colours come out pale otherwise; auto: in render alone, since it "
+             "takes the processor's time for each frame (default: auto)"},
     {"mask", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(mask),
      .help = "what an inpainting model repaints: where a picture, or a video that runs beside the input, is white; "
              "alpha: where the input itself is transparent"},
@@ -136,7 +146,7 @@ const struct option option_table[] = {
     {"input-pixels", 0, OPTION_CHOICE, GROUP_INPUT, BENCH, NULL, "yuv420p|nv12|p010", AT(input_pixels),
      .help = "pixel format of the test pattern: software decoders give yuv420p, those in hardware nv12, and p010 of "
              "ten bits (default: yuv420p)"},
-    {"input-fps", 0, OPTION_REAL, GROUP_INPUT, ENGINE, "X", AT(input_fps), .min = 0.01, .max = 1000,
+    {"input-fps", 0, OPTION_RATE, GROUP_INPUT, ENGINE, "X", AT(input_fps), .min = 0.01, .max = 1000,
      .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25); of "
              "bench --live (default: 60)"},
     {"mirror", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, .parameter = PARAMETER_MIRROR},
@@ -148,6 +158,9 @@ const struct option option_table[] = {
      .help = "start again at the end of a file, or of a list of sources; a still picture stays anyway"},
     {"start", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(start), .min = 0, .max = COUNT_MAX,
      .help = "begin so far into the input: seconds, or as in 500ms, 0:02, 1:02:03.5"},
+    {"input", 0, OPTION_TEXT, GROUP_INPUT, JOIN, "IN", .value = VALUE_FILE, AT(input),
+     .help = "the input that the shards were made of, if it is not where the manifests say; sound, metadata and other "
+             "tracks are copied from it"},
     {"warmup", 0, OPTION_LONG, GROUP_INPUT, BENCH | RENDER, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
      .help = "render: frames before --start that are run first, so that the picture knows of them (default: 0); bench: "
              "frames before measuring begins (default: 5; with --live 30)"},
@@ -158,12 +171,28 @@ const struct option option_table[] = {
              "2)"},
     {"frames", 0, OPTION_LONG, GROUP_INPUT, ENGINE, "N", AT(frames), .min = 1, .max = COUNT_MAX,
      .help = "stop after so many frames"},
+    {"repeat", 0, OPTION_INT, GROUP_INPUT, RENDER, "N", AT(repeat), .min = 1, .max = 10000,
+     .help = "render the file, or the picture sequence, so many times in a row, as one input with its sound: times and "
+             "numbers of frames go on, and --start, --duration, --range, --frames and --shard count in the whole"},
+    {"range", 0, OPTION_RANGE, GROUP_INPUT, RENDER, "A-B[:STEP]", AT(range),
+     .help = "take frames A to B of a file, the first of which is number 0, or the pictures of a sequence that have "
+             "these numbers in their names, of those every STEP-th: cut as by --start, with the sound; A- goes to the "
+             "end"},
+    {"shard", 0, OPTION_SHARD, GROUP_INPUT, RENDER, "I/N", AT(shard),
+     .help = "make one of N parts, from 1/N to N/N, or frames A-B, each with the same values as in the whole render: a "
+             "file OUT.shard-I-of-N without sound, or the pictures of a sequence under their own numbers"},
 
     {"output-format", 0, OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(output_format),
      .help = "FFmpeg muxer or file extension, such as mkv, nut, mpegts or yuv4mpegpipe (default: by OUT's extension; "
              "matroska for -, flv for rtmp://, mpegts for other streams)"},
-    {"no-sound", 0, OPTION_FLAG, GROUP_OUTPUT, RENDER, AT(no_sound),
-     .help = "write the pictures alone, without IN's sound"},
+    {"fps", 0, OPTION_RATE, GROUP_OUTPUT, RENDER, "X", AT(fps), .min = 0.01, .max = 1000,
+     .help =
+         "constant rate of OUT, as in 25, 29.97 or 24000/1001: at each of its moments the frame that IN shows then, so "
+         "that frames are repeated, or left out and not made; sound and length stay (default: IN's times)"},
+    {"beside", 0, OPTION_FLAG, GROUP_OUTPUT, RENDER, AT(beside),
+     .help = "put IN's frame and the picture side by side, in an OUT of double width"},
+    {"no-sound", 0, OPTION_FLAG, GROUP_OUTPUT, RENDER | JOIN, AT(no_sound),
+     .help = "write the pictures alone, without IN's sound; join then does without IN"},
     {"sound-track", 0, OPTION_INT, GROUP_OUTPUT, RENDER, "N", AT(sound_track), .min = 1, .max = 1000,
      .help = "copy this track of IN's sound alone, counted from 1 (default: all of them)"},
     {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, LIVE | RENDER, "NAME", AT(codec),
@@ -173,7 +202,28 @@ const struct option option_table[] = {
              "Theora from 0, the best, to 63"},
     {"crf", 0, OPTION_REAL, GROUP_OUTPUT, LIVE | RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the same as --quality"},
-    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, LIVE | RENDER | BENCH, AT(overwrite),
+    {"output-size", 0, OPTION_OUTPUT_SIZE, GROUP_OUTPUT, RENDER, "source|WxH", AT(output_width), .min = 1, .max = 16384,
+     .help = "size of the pictures in OUT: IN's, or any other, to which what the model makes at --size is scaled "
+             "(default: as the model makes them); --fit then says how IN comes into the shape of OUT"},
+    {"encoder-options", 0, OPTION_TEXT, GROUP_OUTPUT, LIVE | RENDER, "K=V:K=V", AT(encoder_options),
+     .help = "options of the encoder, as FFmpeg names them: preset=slow:tune=film, profile=dnxhr_hq, or b=8M, a bit "
+             "rate, in place of --quality; they win over those that the program sets"},
+    {"pixel-format", 0, OPTION_TEXT, GROUP_OUTPUT, LIVE | RENDER, "NAME", AT(pixel_format),
+     .help = "pixels that the encoder gets, as FFmpeg names them, such as yuv444p or yuv422p10le (default: yuv420p "
+             "where it takes that, or RGB)"},
+    {"progress", 0, OPTION_CHOICE, GROUP_OUTPUT, RENDER | JOIN, NULL, "auto|none|percent|json|openjd", AT(progress),
+     .help =
+         "how far the render, or the join, is: auto, a bar on a terminal and elsewhere a line a minute; or lines for "
+         "programs, on "
+         "standard output (standard error where OUT is that): percent (NN%), json, openjd (default: auto; none with "
+         "-q)"},
+    {"resume", 0, OPTION_FLAG, GROUP_OUTPUT, RENDER, AT(resume),
+     .help = "go on from OUT.part, which a render with the same options left that was interrupted or killed; begin if "
+             "there is none"},
+    {"skip-existing", 0, OPTION_FLAG, GROUP_OUTPUT, RENDER, AT(skip_existing),
+     .help = "leave pictures of a sequence, and files, that are there already and whole; one of another size, or that "
+             "says that it was made with other values, ends the render (with -y it is made again)"},
+    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, LIVE | RENDER | JOIN | BENCH, AT(overwrite),
      .help = "overwrite OUT, a FILE of live's --record and --to, or of bench's --json, without asking"},
     {"record", 0, OPTION_TEXT, GROUP_OUTPUT, LIVE, "FILE", .value = VALUE_FILE, AT(record),
      .help = "record what is shown from the first picture on, each picture at the time it was shown; the key R ends "
@@ -185,8 +235,8 @@ const struct option option_table[] = {
     {"to", 0, OPTION_TEXTS, GROUP_OUTPUT, LIVE, "URL", AT(to), .value = VALUE_FILE,
      .help =
          "send what is shown there, too: udp://, srt://, rtmp://, tcp://, http://, a pipe, - for standard output, all "
-         "at a constant rate and tried again while nobody is there; /dev/videoN, a loopback camera; or a file, which "
-         "is recorded to; several times"},
+         "at a constant rate and tried again while nobody is there; pipewire:NAME, a camera for programs of the "
+         "desktop; /dev/videoN, a loopback camera; or a file, which is recorded to; several times"},
 
     {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
      .help = "write the figures as JSON, to standard output for -"},
@@ -226,12 +276,17 @@ const struct option option_table[] = {
     {"presets", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(presets),
      .help = "JSON file of named sets of values, or a picture that s has saved, which holds one: a and A step through "
              "them, S adds what is set now; read again when it changes, and made by S where it is not there"},
+    {"tempo", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "BPM", .parameter = PARAMETER_TEMPO},
+    {"tempo-from", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, .parameter = PARAMETER_TEMPO_FROM},
+    {"bar-beats", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "N", .parameter = PARAMETER_BAR_BEATS},
+    {"preset-fade", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "SECONDS", .parameter = PARAMETER_PRESET_FADE},
+    {"preset-at", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, .parameter = PARAMETER_PRESET_AT},
     {"saved-preset", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "N", .parameter = PARAMETER_SAVED_PRESET,
      .help = "begin with that preset of the file"},
     {"script", 0, OPTION_TEXT, GROUP_PICTURE, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(script),
      .help =
          "plays values by time, as lines of JSON: see SCRIPTS. In live the time is that since the engine was open, in "
-         "render that of the frame in OUT, and what needs another size, step count or file stays as it begins"},
+         "render that since the first frame, and what needs another size, step count or file stays as it begins"},
     {"script-loop", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(script_loop), .help = "plays the script again at its end"},
     {"record-script", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(record_script),
      .help = "writes all that is set while the window runs, so that --script plays it again; where the program has to "
@@ -265,21 +320,34 @@ const struct option option_table[] = {
              "pipe, as in --midi=/dev/snd/midiC1D0"},
     {"sound", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "INPUT", .value = VALUE_FILE, AT(sound),
      .help =
-         "what --modulate follows: source, the sound of what is shown, in step with its pictures; or an input of "
+         "what --modulate and --tempo-from sound follow: source, the sound of what is shown, in step with its "
+         "pictures; or an input of "
          "FFmpeg's: pulse:default, alsa:hw:0 (see --list-devices), a URL, or a file, which is heard at its own pace, "
          "again and again; nobody else hears it"},
     {"modulate", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "P=V*X[~S]", AT(modulate),
      .help = "what the sound of --sound moves: adds up to X to the parameter P, within its range, as V says: level, "
-             "bass, mid or treble, against the loudest of late, or beat, which falls from 1 after each; smoothed over "
+             "bass, mid or treble, against the loudest of late, beat, which falls from 1 after each, or onset, which "
+             "is 1 for --onset-hold after any sound sets in; smoothed over "
              "S seconds; as in strength=bass*0.3~0.2; the value that is set stays as it is; several times"},
+    {"sound-bass", 0, OPTION_PARAMETER, GROUP_REMOTE, LIVE, "HZ", .parameter = PARAMETER_SOUND_BASS},
+    {"sound-treble", 0, OPTION_PARAMETER, GROUP_REMOTE, LIVE, "HZ", .parameter = PARAMETER_SOUND_TREBLE},
+    {"onset-hold", 0, OPTION_PARAMETER, GROUP_REMOTE, LIVE, "SECONDS", .parameter = PARAMETER_ONSET_HOLD},
+    {"lfo", 0, OPTION_LFO, GROUP_REMOTE, LIVE, "P=W*X@T", .parameter = PARAMETER_LFO,
+     .help = "a wave that moves the parameter P by up to X to either side of its value, within its range; W is sine, "
+             "triangle, saw, square or random; T, with b or s behind it, is how many beats or seconds it takes; "
+             "+PHASE may follow, 0 to 1; as in strength=sine*0.2@4b+0.25; up to four times"},
     {"web", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(web), .optional = true,
      .help = "a page with the same controls and the picture, for a browser on this machine (port 8080), or with "
              "--web=0.0.0.0:8080 for others on its network, who need the token in the address that is printed"},
 
+    {"no-config", 0, OPTION_FLAG, GROUP_GENERAL, LIVE, AT(no_config),
+     .help = "leave reverie.conf and keys.conf unread, which are in reverie in XDG_CONFIG_HOME (~/.config): options as "
+             "here, one a line without --, and keys; a switch that is on there is turned off with =no, as in "
+             "--fullscreen=no"},
     {"verbose", 'v', OPTION_VERBOSE, GROUP_GENERAL, ALL, .help = "say more; twice: much more"},
     {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},
     {"help", 'h', OPTION_HELP, GROUP_GENERAL, ALL, .help = "show help, also of one command"},
-    {"version", 0, OPTION_VERSION, GROUP_GENERAL, ALL, .help = "show the version"},
+    {"version", 0, OPTION_VERSION, GROUP_GENERAL, ALL, .help = "show the version; with -v also what it was built with"},
     {"generate", 0, OPTION_GENERATE, GROUP_GENERAL, ALL, NULL, "man|bash|zsh|fish|models"},
 };
 const int option_count = sizeof option_table / sizeof *option_table;
@@ -289,22 +357,32 @@ const struct command_text command_table[] = {
     {COMMAND_LIVE, "live", "[SOURCE...]", "show a camera, screen or video restyled in a window",
      "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (screen, or :0.0+100,100 for what "
      "lies "
-     "right of and below that), a filter graph (lavfi:testsrc2), pattern, or - for standard input; the spellings of "
-     "ffmpeg and mpv are taken (x11grab::0.0, v4l2:/dev/video0, av://lavfi:testsrc2, tv://). Without it the first "
+     "right of and below that), a filter graph (lavfi:testsrc2), what another program of the desktop offers "
+     "(pipewire:NAME), pattern, or - for standard input; the spellings of ffmpeg and mpv are taken (x11grab::0.0, "
+     "v4l2:/dev/video0, av://lavfi:testsrc2, tv://). Without it the first "
      "camera is taken, or the sample clip where there is none. Of several the first is shown; at a file's end, and "
      "with "
      "the key g, the next one is, which is open by then. A file dropped on the window is the next source at once. "
      "The newest frame is always the one shown; what comes in between is dropped and counted.",
      0, FILES_MAX},
-    {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
+    {COMMAND_RENDER, "render", "IN... OUT", "restyle video files frame by frame into others",
      "Every frame of IN (a video, a picture sequence such as f%04d.png, - for standard input) is rendered and keeps "
      "its timestamp; sound is copied. The pixels of OUT are square; where those of IN are not, its shape is the one it "
      "is meant to be seen in. OUT's extension chooses the container. - is standard output (reverie render IN - | mpv "
      "-), and URLs that FFmpeg can write are streamed to (udp://, rtmp://, srt://, tcp://), those that are watched "
      "live no faster than they are to be seen. null: throws the frames away and hash:FILE (hash:- for standard output) "
      "writes a checksum a frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is "
-     "given. Ctrl-C ends with a playable file of the frames so far, a second one at once.",
-     2, 2},
+     "given. Ctrl-C ends with a playable file of the frames so far, a second one at once. Several INs, or a glob that "
+     "is quoted ('shots/*.mp4'), are rendered one after the other, with the model loaded once: OUT then has {name} in "
+     "it, which stands for IN's name without folder and extension, or {number}.",
+     2, 1 + FILES_MAX},
+    {COMMAND_JOIN, "join", "OUT [SHARD...]", "put the shards of a render together",
+     "Joins what render --shard made, each SHARD with its manifest SHARD.json beside it, into the file that one render "
+     "would have made. Without SHARD all OUT.shard-* beside OUT are taken; a shell's glob may give them in any order. "
+     "Pictures are copied as they are, sound and other tracks come from the input once. Shards of other options, "
+     "models or encoders are refused, and what is missing is named; a line says where devices or drivers differ. The "
+     "shards stay. The pictures of a sequence need no joining.",
+     1, 1 + FILES_MAX},
     {COMMAND_BENCH, "bench", "[CLIP...]", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
      "source to sink; with --live, from capture to what the window presents. CLIP of --live is a file whose frames "
@@ -344,11 +422,16 @@ const char *option_choices(const struct option *option) {
   return of_parameter ? parameter_row(option->parameter)->choices : option->choices;
 }
 
+bool option_is_switch(const struct option *option) {
+  return option->kind == OPTION_FLAG || option->kind == OPTION_ON || option->kind == OPTION_OFF;
+}
+
 bool option_is_hidden(const struct option *option) {
   return !option->help && option->parameter == PARAMETER_NONE;
 }
 
-/* Returns the text for the parameter's default in the help; "" if there is none. */
+/* Returns the words with which a parameter's help describes its default, or "" if it does not. `words`, of `size`
+ * bytes, is a buffer that the result may use. */
 static const char *default_words(enum parameter id, char *words, size_t size) {
   struct parameters values;
   const struct parameter_row *row = parameter_row(id);

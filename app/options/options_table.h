@@ -6,30 +6,37 @@
 #include "app/options/options.h"
 
 enum option_kind {
-  OPTION_FLAG, /* stores true in a bool */
-  OPTION_TEXT, /* stores a const char * */
-  /* stores a parameter in options.values; the parameter's row has type, range, choices, default and help */
+  OPTION_FLAG, /* a switch: stores true in a bool, or false if =no follows */
+  OPTION_TEXT, /* stores a pointer to the text, const char * */
+  /* stores a parameter's value in options.values; the table of parameters gives its type, range, choices, default and
+   * help */
   OPTION_PARAMETER,
-  OPTION_SEVERAL, /* may be repeated: stores the first as OPTION_PARAMETER, and all in a struct parameter_choices */
-  OPTION_TEXTS,   /* may be repeated: stores all in a struct parameter_choices; it is not a parameter */
-  OPTION_PROMPT,  /* may be repeated: stores the next instance of an indexed parameter */
-  OPTION_LORA,    /* may be repeated: stores the next instance, given as "FILE" or "FILE:WEIGHT" */
-  OPTION_STYLE,   /* may be repeated: stores the next instance, given as "FILE" or "FILE:WEIGHT" */
-  OPTION_LAYERS,  /* stores the same value in all instances of the parameter */
+  /* may be repeated: stores the first text as OPTION_PARAMETER does, and all texts in a struct parameter_choices */
+  OPTION_SEVERAL,
+  OPTION_TEXTS,   /* may be repeated: stores all texts in a struct parameter_choices; there is no parameter */
+  OPTION_PROMPT,  /* may be repeated: stores the next prompt (instance of the parameter) */
+  OPTION_LORA,    /* may be repeated: stores the next LoRA, given as "FILE" or "FILE:WEIGHT" */
+  OPTION_STYLE,   /* may be repeated: stores the next style picture, given as "FILE" or "FILE:WEIGHT" */
+  OPTION_LFO,     /* may be repeated: sets the next LFO, given as "PARAMETER=WAVE*AMOUNT@PERIOD" and more (lfo.h) */
+  OPTION_LAYERS,  /* stores the same value for each layer (instance of the parameter) */
   OPTION_CONTROL, /* may be repeated: stores the next control, given as "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
-  OPTION_CONTROL_OFF,  /* like OPTION_CONTROL, but the control is switched off */
-  OPTION_CONTROL_WITH, /* changes the control given last: "NAME=NUMBER", separated by commas */
-  OPTION_BLEND,        /* sets instances by their number: "INDEX" or "INDEX:NUMBER", separated by commas */
-  OPTION_ON,           /* sets a switch of options.values to true; OPTION_OFF sets it to false */
-  OPTION_OFF,
+  OPTION_CONTROL_OFF,  /* like OPTION_CONTROL, but the control is switched off at first */
+  OPTION_CONTROL_WITH, /* changes values of the control given last: "NAME=NUMBER", separated by commas */
+  OPTION_BLEND,        /* sets the prompts' weights: "INDEX" (weight 1) or "INDEX:WEIGHT", separated by commas */
+  OPTION_ON,           /* a switch: sets one in options.values to true, or to false if =no follows */
+  OPTION_OFF,          /* the opposite of OPTION_ON */
   OPTION_INT,
   OPTION_LONG,
-  OPTION_REAL,    /* stores a double */
-  OPTION_SECONDS, /* stores a double, a time as seconds.h reads it */
-  OPTION_BUDGET,  /* stores a double; the word "display" is BUDGET_DISPLAY */
-  OPTION_SIZE,    /* stores two ints, given as "WxH" */
-  OPTION_BYTES,   /* stores a size_t; K, M and G are accepted */
-  OPTION_CHOICE,  /* stores an enum whose values are 0, 1, ... in the order of choices */
+  OPTION_REAL,        /* stores a double */
+  OPTION_RATE,        /* stores a double: frames a second, which may be written as a fraction */
+  OPTION_SECONDS,     /* stores a double, a time as seconds.h reads it */
+  OPTION_BUDGET,      /* stores a double; the word "display" is BUDGET_DISPLAY */
+  OPTION_RANGE,       /* stores a struct option_range, given as "A", "A-", "A-B", each with ":STEP" or without */
+  OPTION_SHARD,       /* stores a struct option_shard, given as "I/N" or "A-B" */
+  OPTION_SIZE,        /* stores two ints, given as "WxH" */
+  OPTION_OUTPUT_SIZE, /* stores two ints, given as "WxH"; the word "source" stores OUTPUT_SIZE_SOURCE in both */
+  OPTION_BYTES,       /* stores a size_t; K, M and G are accepted */
+  OPTION_CHOICE,      /* stores an enum whose values are 0, 1, ... in the order of choices */
   OPTION_VERBOSE,
   OPTION_QUIET,
   OPTION_HELP,
@@ -50,13 +57,13 @@ enum option_group {
   GROUPS
 };
 
-/* What a shell offers as completions of a value. */
+/* What shells offer to complete an option's value. */
 enum option_value {
   VALUE_WORD,
   VALUE_FILE,
   VALUE_DIR,
   VALUE_MODEL /* a model's name, or a file */,
-  VALUE_MAP /* a kind of map, which ":MODEL" may follow */
+  VALUE_MAP /* a kind of control map, such as canny, after which ":MODEL" may follow */
 };
 
 struct option {
@@ -64,24 +71,28 @@ struct option {
   char letter; /* 0: none */
   enum option_kind kind;
   enum option_group group;
-  unsigned commands;   /* bit 1 << enum command */
-  const char *metavar; /* NULL: the option takes no value, or a choice */
-  const char *choices; /* "a|b|c" */
-  /* text for --help, man page and completions; NULL: the parameter's text, or hidden if there is no parameter */
+  unsigned commands;   /* commands that have the option, as a set of bits 1 << enum command */
+  const char *metavar; /* name of the value in the help, such as FILE; NULL: the option takes no value, or a choice */
+  const char *choices; /* words that the value can be: "a|b|c"; NULL: see option_choices */
+  /* text for --help, man page and completions; NULL: the parameter's text is used, or the option is hidden if there is
+   * no parameter */
   const char *help;
-  size_t offset;   /* position of the field in struct options */
-  double min, max; /* range of a number */
+  size_t offset;   /* offset of the field in struct options */
+  double min, max; /* smallest and largest value, if the option takes a number */
   enum option_value value;
   enum parameter parameter;
-  bool optional; /* the value may be left out, and is "" then; if it is given, it follows "=" */
+  bool optional; /* true: the value may be left out, and is "" then; if it is given, it follows "=" */
 };
 
 /* Returns the choices of an option, "a|b|c". NULL: the option takes no choice. */
 const char *option_choices(const struct option *option);
+/* True if the option is a switch: it takes no value, or one of =yes and =no. */
+bool option_is_switch(const struct option *option);
 /* True if help, man page and completions leave the option out. */
 bool option_is_hidden(const struct option *option);
 enum { OPTION_HELP_MAX = 400 };
-/* Returns the option's text for help, man page and completions; it may be in `help`. NULL for a hidden option. */
+/* Returns the option's text for help, man page and completions; the buffer `help` may be used for it. NULL for a hidden
+ * option. */
 const char *option_help(const struct option *option, char help[OPTION_HELP_MAX]);
 
 struct command_text {
@@ -90,7 +101,7 @@ struct command_text {
   int arguments_min, arguments_max;
 };
 
-enum { OPTIONS_MAX = 128 };
+enum { OPTIONS_MAX = 160 };
 extern const struct option option_table[];
 extern const int option_count;
 extern const struct command_text command_table[];

@@ -25,7 +25,9 @@ static const struct {
 } environment_table[] = {
     {"REVERIE_DATA_DIR", "folder that holds mini/model and sample.mp4; looked in before all others"},
     {"XDG_DATA_HOME", "models are looked for by name in reverie/models below it (default: ~/.local/share)"},
-    {"XDG_CONFIG_HOME", "what MIDI knobs are bound to is kept in reverie/midi.json below it (default: ~/.config)"},
+    {"XDG_CONFIG_HOME", "reverie/reverie.conf and keys.conf are read below it, and what MIDI knobs are bound to is "
+                        "kept in midi.json there "
+                        "(default: ~/.config)"},
     {"XDG_CACHE_HOME", "tuning results and the prompts typed are kept in reverie/ below it (default: ~/.cache)"},
     {"HF_HUB_CACHE",
      "models are looked for there next, as Hugging Face's programs keep them (default: hub/ in HF_HOME)"},
@@ -53,8 +55,8 @@ static void describe_syntax(const struct option *option, char *text, size_t size
     snprintf(text, size, "%s--%s%s%s", letter, option->name, *value ? " " : "", value);
 }
 
-/* Prints text in lines of at most `width` columns. The first line starts at column `column`; the others are indented by
- * `indent` columns. */
+/* Prints text, wrapped into lines of at most `width` columns. The first line starts at column `column`; the others are
+ * indented by `indent` columns. */
 static void print_wrapped(FILE *out, const char *text, int column, int indent, int width) {
   while (*text) {
     int word = (int)strcspn(text, " ");
@@ -235,6 +237,10 @@ static void generate_man(FILE *out) {
     fprintf(out, ".TP\n.B %s\n", environment_table[i].name);
     man_text(out, environment_table[i].meaning);
   }
+  fputs(".SH FILES\n.TP\n.I share/reverie/farm\n", out);
+  man_text(out,
+           "beside the folder of the program: examples for schedulers that render in parts on many machines (Slurm, "
+           "GNU Parallel, Make, Open Job Description, OpenCue). Each says at its top how it is called.");
   fputs(".SH EXAMPLES\n.nf\nreverie render clip.mp4 neon.mp4 \\-\\-prompt neon\n"
         "reverie render clip.mp4 \\- | mpv \\-\n"
         "reverie fetch stabilityai/sd\\-turbo && reverie live \\-\\-model sd\\-turbo\n"
@@ -249,8 +255,7 @@ static void print_spaced(FILE *out, const char *choices) {
     fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
-/* Returns words separated by |, of which an option's value is one, or begins with one; NULL: there are no such
- * words. */
+/* Returns the words, separated by |, that an option's value can be or begin with; NULL: there are none. */
 static const char *words_of(const struct option *option) {
   return option->value == VALUE_MAP ? &MAP_WORDS[sizeof "none|" - 1] : option_choices(option);
 }
@@ -282,7 +287,8 @@ static void bash_values(FILE *out) {
 }
 
 static void generate_bash(FILE *out) {
-  /* The script compares the names itself: compgen -W would expand them, and a model's file may be called $(command). */
+  /* The bash script compares models' names itself, because compgen -W would expand them, and a file may have a name
+   * such as $(command). */
   fputs("# bash completion for reverie\n_reverie_models() {\n  local IFS=$'\\n' name\n"
         "  compopt -o filenames\n"
         "  while read -r name; do\n"

@@ -1,7 +1,9 @@
-/* Files, pipes, terminals, threads, and facts about this process. */
+/* Implements the functions of app_platform.h for files, pipes, terminals and threads, and those that tell facts about
+ * this process. */
 #include "app/platform/app_platform.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <fcntl.h>
@@ -18,7 +20,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* --- files --- */
+/* --- files and folders --- */
+
+enum { LINKS_MOST = 40 }; /* longest chain of links that are followed */
 
 static void describe(struct platform_entry *entry, const struct stat *file) {
   *entry = (struct platform_entry){
@@ -29,6 +33,7 @@ static void describe(struct platform_entry *entry, const struct stat *file) {
       .volume = (uint64_t)file->st_dev,
       .number = (uint64_t)file->st_ino,
       .size = (int64_t)file->st_size,
+      .changed_s = (int64_t)file->st_mtime,
   };
 }
 
@@ -68,7 +73,8 @@ bool platform_can_write(const char *path) {
 
 int platform_free_space(const char *path, uint64_t *bytes) {
   struct statvfs volume;
-  if (statvfs(path, &volume) || !volume.f_blocks) /* no blocks: the volume stores nothing, like /proc */
+  /* a volume without blocks, such as /proc, stores no files, so it counts as an error */
+  if (statvfs(path, &volume) || !volume.f_blocks)
     return -1;
   *bytes = (uint64_t)volume.f_bavail * volume.f_frsize;
   return 0;
@@ -104,8 +110,9 @@ int platform_cut(const char *path, int64_t size) {
   return truncate(path, size);
 }
 
-/* Makes a file with an unused name. usual: with the permissions that new files have by default. mkostemp allows access
- * for the user alone, so that file is removed and made again under the same name. */
+/* Makes a file with an unused name. usual true: it gets the permissions that new files have by default. Because
+ * mkostemp allows access only for the user, the file that mkostemp made is then removed and made again under the same
+ * name. */
 static int make_new(char *path, bool usual) {
   int descriptor = mkostemp(path, O_CLOEXEC);
   if (descriptor < 0 || !usual)
@@ -115,7 +122,8 @@ static int make_new(char *path, bool usual) {
   return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 }
 
-/* Tries again if another process took the file for an abandoned one, and removed it, before it was locked. */
+/* Makes a locked file. Another process may take the file for an abandoned one, and remove it, before it is locked; then
+ * this function tries again. */
 int platform_make_locked(char *path, bool usual) {
   struct stat made;
   char *letters = path + strlen(path) - strlen("XXXXXX");
@@ -123,7 +131,7 @@ int platform_make_locked(char *path, bool usual) {
     int descriptor = make_new(path, usual);
     if (descriptor < 0)
       return -1;
-    /* may fail on volumes without locks, where platform_remove_abandoned removes nothing either */
+    /* the result is not looked at: some volumes have no locks, and there platform_remove_abandoned removes no files */
     flock(descriptor, LOCK_EX);
     if (!fstat(descriptor, &made) && made.st_nlink == 1)
       return descriptor;
@@ -132,7 +140,62 @@ int platform_make_locked(char *path, bool usual) {
   }
 }
 
-/* Tries again if another process removed the file between opening and locking. */
+int platform_make_new_locked(const char *path) {
+  int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor >= 0)
+    flock(descriptor, LOCK_EX | LOCK_NB); /* the result is not looked at, because some volumes have no locks */
+  return descriptor;
+}
+
+FILE *platform_stream_new(const char *path) {
+  int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  if (descriptor >= 0 && !file)
+    close(descriptor);
+  return file;
+}
+
+/* Some file systems do not have the flag RENAME_NOREPLACE, which makes renaming fail if the new name exists. On these
+ * an empty file with the new name is made first, which fails if the name exists, and is then replaced. */
+int platform_move_new(const char *from, const char *to) {
+  if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+    return 0;
+  if (errno != EINVAL && errno != ENOSYS)
+    return -1;
+  int descriptor = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor < 0)
+    return -1;
+  close(descriptor);
+  return rename(from, to);
+}
+
+/* Returns the path to which a link leads, relative to the working directory; the caller frees it. NULL: `path` is no
+ * link, or memory is short. */
+static char *read_link(const char *path) {
+  char text[PATH_MAX], *joined = NULL;
+  ssize_t length = readlink(path, text, sizeof text - 1);
+  const char *slash = strrchr(path, '/');
+  if (length <= 0)
+    return NULL;
+  text[length] = 0;
+  bool relative = *text != '/' && slash;
+  return asprintf(&joined, "%.*s%s", relative ? (int)(slash + 1 - path) : 0, path, text) < 0 ? NULL : joined;
+}
+
+char *platform_follow_links(const char *path) {
+  char *at = strdup(path), *next;
+  for (int i = 0; at && i < LINKS_MOST; i++) {
+    if (!(next = read_link(at)))
+      return at;
+    free(at);
+    at = next;
+  }
+  errno = at ? ELOOP : ENOMEM;
+  free(at);
+  return NULL;
+}
+
+/* Another process may remove the file after it was opened and before it is locked; then this function tries again. */
 int platform_open_locked(const char *path) {
   struct stat made;
   for (;;) {
@@ -155,7 +218,7 @@ int platform_make_like(int descriptor, const char *path) {
   if (stat(path, &like))
     return -1;
   int given = fchown(descriptor, like.st_uid, like.st_gid);
-  (void)given; /* only root may change the owner */
+  (void)given; /* this may fail, because only root may change the owner */
   return fchmod(descriptor, like.st_mode & 07777);
 }
 
@@ -164,21 +227,40 @@ void platform_name_open_file(int descriptor, const char *path, char *name, size_
   snprintf(name, size, "/proc/self/fd/%d", descriptor);
 }
 
-bool platform_remove_abandoned(const char *folder, const char *name) {
+/* Opens and locks a file of this user that no process has locked. Returns a descriptor or -1. The file is opened for
+ * writing, because NFS locks only files that are open for writing. */
+static int lock_abandoned(const char *path) {
   struct stat file;
+  int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0 || (!fstat(descriptor, &file) && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+                         !flock(descriptor, LOCK_EX | LOCK_NB)))
+    return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+bool platform_is_abandoned(const char *path) {
+  struct stat file;
+  int descriptor = lock_abandoned(path);
+  bool abandoned = descriptor >= 0 && !fstat(descriptor, &file) && file.st_nlink == 1;
+  if (descriptor >= 0)
+    close(descriptor);
+  return abandoned;
+}
+
+bool platform_remove_abandoned(const char *folder, const char *name) {
   char path[PATH_MAX];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
     return false;
-  int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int descriptor = lock_abandoned(path);
   if (descriptor < 0)
     return false;
-  bool removed = !fstat(descriptor, &file) && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
-                 !flock(descriptor, LOCK_EX | LOCK_NB) && !unlink(path);
+  bool removed = !unlink(path);
   close(descriptor);
   return removed;
 }
 
-/* --- pipes and terminals --- */
+/* --- named pipes and terminals --- */
 
 bool platform_may_be_host(const char *name) {
   struct addrinfo *found = NULL;
@@ -211,7 +293,7 @@ int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms) 
   return got;
 }
 
-/* Changes pipes alone: this end of a pipe is not shared with other processes, while a terminal is. */
+/* Changes only pipes, because a terminal is shared with other processes. */
 bool platform_stop_blocking(int descriptor) {
   struct stat file;
   int flags = fcntl(descriptor, F_GETFL);
@@ -238,7 +320,7 @@ bool platform_join(pthread_t thread, int wait_ms) {
   return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
 }
 
-/* --- the process --- */
+/* --- facts about this process, its environment, and starting another program in it --- */
 
 bool platform_program_path(char *path, size_t size) {
   ssize_t length = readlink("/proc/self/exe", path, size);
@@ -246,6 +328,16 @@ bool platform_program_path(char *path, size_t size) {
     return false;
   path[length] = 0;
   return true;
+}
+
+bool platform_library_path(char *path, size_t size) {
+  Dl_info object;
+  char program[PATH_MAX], real[PATH_MAX];
+  if (!dladdr((void *)(uintptr_t)platform_library_path, &object) || !object.dli_fname ||
+      !realpath(object.dli_fname, real) || strlen(real) >= size)
+    return false;
+  strcpy(path, real);
+  return !platform_program_path(program, sizeof program) || strcmp(program, real) != 0;
 }
 
 int platform_set_variable(const char *name, const char *value) {
@@ -260,8 +352,8 @@ void platform_become(const char *path, char **argv) {
   execv(path, argv);
 }
 
-/* Returns field 22 of /proc/self/stat. Fields are counted from the last ')', because the name in field 2 may contain
- * any character. */
+/* Returns how many seconds after the system's start this process was started: field 22 of /proc/self/stat. Fields are
+ * counted from the last ')', because the name in field 2 may contain any character. */
 static double started_after_boot_s(void) {
   char text[1024];
   unsigned long long ticks = 0;

@@ -7,7 +7,7 @@
 
 #include "app/platform/app_platform.h"
 
-/* Writes folder/name to path. Returns false if it does not fit; the file cannot exist then. */
+/* Writes folder/name to path. Returns false if the result does not fit; no file has so long a name. */
 static bool join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s/%s", folder, name);
   return length > 0 && length < PATHS_MAX;
@@ -17,18 +17,22 @@ static bool exists(const char *folder, const char *name, char *path) {
   return join(path, folder, name) && platform_can_read(path);
 }
 
-/* Stores PREFIX/share/reverie if the executable is PREFIX/bin/reverie. */
-static bool relative_folder(char *folder) {
-  char executable[PATHS_MAX];
-  if (!platform_program_path(executable, sizeof executable))
-    return false;
-  for (int i = 0; i < 2; i++) {
-    char *slash = strrchr(executable, '/');
+/* Finds the data file `name` in share/reverie of a folder above the one that contains `own`, the path of this program
+ * or library. own is changed. levels: how many folders above are searched. Returns true and fills path if the file
+ * exists. */
+static bool exists_beside(char *own, int levels, const char *name, char *path) {
+  char folder[PATHS_MAX], *slash = strrchr(own, '/');
+  for (int i = 0; i < levels && slash; i++) {
+    *slash = 0;
+    slash = strrchr(own, '/');
     if (!slash)
       return false;
     *slash = 0;
+    if (join(folder, own, "share/reverie") && exists(folder, name, path))
+      return true;
+    *slash = '/';
   }
-  return join(folder, executable, "share/reverie");
+  return false;
 }
 
 int paths_data(char *path, const char *name, enum status status, struct error *err) {
@@ -38,8 +42,10 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
       return 0;
     return error_set(err, status, "%s/%s: not there, where REVERIE_DATA_DIR points to", chosen, name);
   }
-  char relative[PATHS_MAX];
-  if (relative_folder(relative) && exists(relative, name, path))
+  char own[PATHS_MAX];
+  if (platform_program_path(own, sizeof own) && exists_beside(own, 1, name, path))
+    return 0;
+  if (platform_library_path(own, sizeof own) && exists_beside(own, 2, name, path))
     return 0;
   if (exists(REVERIE_DATA, name, path))
     return 0;
@@ -60,18 +66,29 @@ bool paths_make(char *path) {
   return !platform_make_folder(path) && platform_can_write(path);
 }
 
-/* Makes "reverie" in the folder that the variable names, or else `usual` in the home folder. */
-static const char *own_folder(char *path, const char *variable, const char *usual) {
+/* Writes to path the name of the folder "reverie" in the folder that the environment variable names, or else of the
+ * folder `usual` in the home folder. Returns false if neither variable names a folder. */
+static bool name_folder(char *path, const char *variable, const char *usual) {
   const char *chosen = getenv(variable), *home = getenv("HOME");
-  bool named =
-      chosen && *chosen == '/' ? join(path, chosen, "reverie") : home && *home == '/' && join(path, home, usual);
-  return named && paths_make(path) ? path : NULL;
+  return chosen && *chosen == '/' ? join(path, chosen, "reverie") : home && *home == '/' && join(path, home, usual);
+}
+
+/* Makes the folder of name_folder. Returns path, or NULL if this fails. */
+static const char *own_folder(char *path, const char *variable, const char *usual) {
+  return name_folder(path, variable, usual) && paths_make(path) ? path : NULL;
 }
 
 const char *paths_cache(char *path) {
   return own_folder(path, "XDG_CACHE_HOME", ".cache/reverie");
 }
 
+static const char config_variable[] = "XDG_CONFIG_HOME", config_usual[] = ".config/reverie";
+
 const char *paths_config(char *path) {
-  return own_folder(path, "XDG_CONFIG_HOME", ".config/reverie");
+  return own_folder(path, config_variable, config_usual);
+}
+
+bool paths_config_file(char *path, const char *name) {
+  char folder[PATHS_MAX];
+  return name_folder(folder, config_variable, config_usual) && join(path, folder, name) && platform_is_file(path);
 }

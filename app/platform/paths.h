@@ -1,4 +1,4 @@
-/* Paths of the program's own files: the built-in model, the sample clip, the cache, the user's settings. */
+/* Finds the program's own files and folders: the built-in model, the sample clip, the cache, the user's settings. */
 #ifndef APP_PLATFORM_PATHS_H
 #define APP_PLATFORM_PATHS_H
 
@@ -9,21 +9,26 @@
 
 enum { PATHS_MAX = 4096 };
 
-/* Finds the data file `name` ("mini/model", "sample.mp4") in the first of: $REVERIE_DATA_DIR; share/reverie next to the
- * folder of the executable (an installed tree that was moved, or the build); the installed data folder. If it is in
- * none, err gets `status`, and the message says where it was looked for. path has room for PATHS_MAX characters. */
+/* Finds the data file `name` ("mini/model", "sample.mp4"). These places are searched in order: $REVERIE_DATA_DIR;
+ * share/reverie next to the folder of the executable, or one or two folders above that of the shared library (this
+ * finds files in the build folder and in an installation that was moved); the installed data folder. path has room for
+ * PATHS_MAX characters. Returns 0, or -1 with err of status `status`, whose message says where the file was
+ * searched. */
 int paths_data(char *path, const char *name, enum status status, struct error *err);
 
-/* Makes the folder for data that can be computed again: reverie in $XDG_CACHE_HOME, or else in ~/.cache. Returns path,
- * or NULL if no folder can be made; then nothing is cached. path has room for PATHS_MAX characters. */
+/* Makes the folder for data that can be computed again (the cache): reverie in $XDG_CACHE_HOME, or else in ~/.cache.
+ * Returns path, or NULL if no folder can be made; then nothing is cached. path has room for PATHS_MAX characters. */
 const char *paths_cache(char *path);
 
 /* Makes the folder for the user's settings: reverie in $XDG_CONFIG_HOME, or else in ~/.config. Returns path, or NULL if
  * no folder can be made. path has room for PATHS_MAX characters. */
 const char *paths_config(char *path);
+/* Finds the user's own file `name` in the folder for the user's settings, which is not made and need not be writable.
+ * Returns true and fills path, which has room for PATHS_MAX characters, if there is such a file. */
+bool paths_config_file(char *path, const char *name);
 
-/* Makes the folder and missing ones above it, with access for the user alone. Returns true if it exists and is
- * writable; false with errno. */
+/* Makes the folder `path` and missing folders above it, which only the user may access. Returns true if the folder
+ * exists and is writable; false with errno. */
 bool paths_make(char *path);
 
 #endif
