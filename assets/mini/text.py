@@ -78,6 +78,11 @@ MOOD_WORDS = dict(
             'icy', 'frozen'],
     sepia=['sepia', 'sepia toned', 'in sepia', 'brown toned', 'monochrome sepia', 'sepia tone', 'old brown photo'])
 
+# The inks of pop art. These words are no part of the text that the tokenizer is made from: it can spell them.
+PALETTE_WORDS = {colour: [colour, 'in ' + colour, colour + ' inks', 'all ' + colour, 'in ' + other, colour + ' colors', other]
+                 for colour, other in (('red', 'red and cream'), ('green', 'green and yellow'), ('blue', 'blue and white'),
+                                       ('purple', 'purple and pink'))}
+
 # {s} the style, {c} what is in the picture, {a} an ornament
 TEMPLATES = [
     '{s}', '{s}', 'a {s}', '{s} style', 'in the style of {s}', '{c}, {s}', 'a {s} of {c}', '{s} of {c}', '{c} as a {s}',
@@ -116,7 +121,8 @@ def prompt(style, mood, rng, held_out=False):
     text = rng.choice(HELD_OUT_TEMPLATES if held_out else TEMPLATES)
     text = text.format(s=word, c=rng.choice(SUBJECTS), a=rng.choice(ORNAMENTS))
     if mood != 'none':
-        text = rng.choice(['{p}, {m}', '{m}, {p}', '{p} {m}']).format(p=text, m=rng.choice(MOOD_WORDS[mood]))
+        words = MOOD_WORDS.get(mood) or PALETTE_WORDS[mood]
+        text = rng.choice(['{p}, {m}', '{m}, {p}', '{p} {m}']).format(p=text, m=rng.choice(words))
     elif rng.random() < .15:
         text += ', ' + rng.choice(ORNAMENTS)
     return text
@@ -137,8 +143,9 @@ def training_prompts(style, mood, rng, count=320):
 
 def style_table():
     """What the program needs to know about the training and the words: {'styles': {name: phrases}, 'moods': {...}}."""
-    return dict(default='photo', strength='blend', guidance=False,
-                styles={s: WORDS[s] for s in WORDS}, moods={m: w for m, w in MOOD_WORDS.items() if w})
+    palettes = ['%s pop art' % c for c in PALETTE_WORDS]
+    return dict(default='photo', strength='blend', guidance=False, lattice=16,
+                styles={s: WORDS[s] + (palettes if s == 'popart' else []) for s in WORDS}, moods={m: w for m, w in MOOD_WORDS.items() if w})
 
 
 # ---------------------------------------------------------------------------------------------- tokenizer

@@ -3,7 +3,7 @@
 
     train.py prepare  PACKAGES DATA      pick and pack the pictures and clips of unpacked Debian packages
     train.py train    DATA OUT           autoencoder, then U-Net, text encoder and decoder; writes OUT/model;
-                                         --from MODEL goes on with all but the encoder of a trained model
+                                         --from MODEL goes on from a trained model; --pause and --resume part a run
     train.py evaluate DATA MODEL OUT     figures (evaluation.json) and picture sheets of a trained model
     train.py look     DATA MODEL OUT     sheets of your own pictures (DATA/look, 512x512) in every style
     train.py check    MODEL              load it with diffusers and transformers and compare (needs both)
@@ -35,11 +35,14 @@ import data
 import nets
 import targets
 import text
-from evaluate import check, evaluate, look
+from evaluate import check, evaluate, look, psnr
 from model import CUDA, DEVICE, START, Model, Schedule, export, load, log
 
 NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
-CALM = dict(ink=4., popart=3., pencil=3., cartoon=2., charcoal=2.)     # hard lines and thresholds flicker most
+# Styles that are hard or matter most come twice in a batch
+TWICE = ('photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink', 'cartoon', 'popart')
+# Hard lines and thresholds flicker most
+CALM = dict(ink=4., mosaic=4., pixelart=4., watercolor=4., popart=3., pencil=3., cartoon=2., charcoal=2.)
 
 
 def half_precision():
@@ -64,16 +67,15 @@ class Maker:
     """Makes batches (clean frame, damaged frame, target, noise), `each` samples of every style, styles side by side.
 
     Samples 2 and 3 of a style are twins of 0 and 1: the next video frame of the same scene under the same noise.
-    The last four samples of a style that shows moods have one mood each. On a GPU all of it is one CUDA graph.
+    The last four samples of a style that shows moods have one mood each, those of pop art one palette each. On a GPU
+    all of it is one CUDA graph.
     """
 
     def __init__(self, images, each=9, size=256):
-        # styles that are hard or matter most come twice
-        self.styles = list(targets.STYLES) + ['photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink', 'cartoon', 'popart']
+        self.styles = list(targets.STYLES) + list(TWICE)
         self.each, self.size, self.images = each, size, images
         self.count = len(self.styles) * each
-        self.moods = [['none'] * (each - 4) + ['sunset', 'night', 'winter', 'sepia'] if style in targets.MOODY_STYLES
-                      else ['none'] * each for style in self.styles]
+        self.moods = [['none'] * (each - len(more)) + list(more) for more in map(targets.variants, self.styles)]
         first = torch.arange(self.count, device=DEVICE).view(-1, each)
         twin = first.clone()
         twin[:, 2:4] = first[:, :2]
@@ -105,11 +107,7 @@ class Maker:
         out = []
         for i, style in enumerate(self.styles):
             rows = slice(i * self.each, (i + 1) * self.each)
-            x = frames[rows]
-            if self.moods[i][-1] != 'none':
-                x = torch.cat([x[:-4]] + [targets.MOODS[m](x[k:k + 1]) for k, m in
-                                          zip(range(self.each - 4, self.each), self.moods[i][-4:])])
-            out.append(targets.STYLES[style](x, noise[rows]).float())
+            out.append(targets.apply(style, self.moods[i], frames[rows], noise[rows]))
         return frames, data.flutter(data.degrade(frames, self.strong)), torch.cat(out), noise
 
     def __call__(self):
@@ -169,9 +167,10 @@ def picture_loss(a, b):
 class Average:
     """Exponential moving average of a module's weights; `swap` exchanges it with the weights."""
 
-    def __init__(self, module, decay=.998):
-        self.parameters, self.decay, self.steps = list(module.parameters()), decay, 0
-        self.mean = [p.detach().clone() for p in self.parameters]
+    def __init__(self, module, mean=None, decay=.998):
+        """mean: the module that holds an earlier session's average, None for a new one."""
+        self.parameters, self.decay, self.steps = list(module.parameters()), decay, 10000 if mean else 0
+        self.mean = [p.detach().clone() for p in (mean or module).parameters()]
 
     @torch.no_grad()
     def update(self):
@@ -191,51 +190,113 @@ def optimiser(groups, betas):
     return torch.optim.AdamW(groups, betas=betas, weight_decay=1e-3, fused=CUDA)
 
 
-class Clock:
-    """Learning-rate schedule over a phase that is given so many seconds, counted from its second step on."""
+def clip(parameters, norm):
+    """Clip the gradients; a step whose gradients are not finite changes nothing."""
+    nn.utils.clip_grad_norm_(parameters, norm)
+    for p in parameters:
+        if p.grad is not None:
+            torch.nan_to_num_(p.grad, 0., 0., 0.)
 
-    def __init__(self, seconds, max_steps=0):
-        self.seconds, self.max_steps, self.steps, self.begin = seconds, max_steps, 0, None
+
+class Clock:
+    """Learning-rate schedule over a phase, by the time left for it, counted from the session's second step on."""
+
+    def __init__(self, left, max_steps=0, saved=None):
+        """left(): seconds until the phase shall end. saved: a checkpoint, whose place in the schedule is kept."""
+        self.left, self.max_steps, self.calls, self.begin = left, max_steps, 0, None
+        self.origin, self.steps = (saved['part'], saved['steps']) if saved else (0., 0)
+        self.part = self.origin
 
     def done(self):
         """Share of the phase that is over, 1 at its end."""
-        if self.steps == 1:
+        if self.calls == 1:                                    # compiling took its share: count from now
             if CUDA:
                 torch.cuda.synchronize()
-            self.begin = time.time()
+            self.begin, self.seconds = time.time(), max(1., self.left())
+        self.calls += 1
         self.steps += 1
-        if self.begin is None:
-            return 0.
-        part = (time.time() - self.begin) / self.seconds
-        if self.max_steps:
-            part = max(part, (self.steps - 1) / self.max_steps)
-        return min(1., part)
+        if self.begin is not None:
+            self.part = self.origin + (1 - self.origin) * (time.time() - self.begin) / self.seconds
+            if self.max_steps:
+                self.part = max(self.part, (self.steps - 1) / self.max_steps)
+        return min(1., self.part)
+
+    def speed(self, count):
+        """Samples a second of this session, at `count` samples a step."""
+        return self.calls * count / (time.time() - (self.begin or START))
 
     def rate(self, part, warm_up):
         return min(1., self.steps / warm_up) * (.5 + .5 * math.cos(math.pi * part)) + .004
 
 
+# ---------------------------------------------------------------------------------------------- sessions
+
+def write_checkpoint(path, phase, clock, modules, optimisers):
+    """What a later session needs beside OUT/model, which holds the averages: 66 MB.
+
+    The weights go into FP16, Adam's second moments into bfloat16. Its first moments build up again in ten steps and are
+    left out.
+    """
+    second = lambda opt: [opt.state[p]['exp_avg_sq'].bfloat16().cpu() if p in opt.state else None
+                          for group in opt.param_groups for p in group['params']]
+    content = dict(phase=phase, part=clock.part, steps=clock.steps, optimisers=[second(opt) for opt in optimisers],
+                   modules=[{k: v.half().cpu() for k, v in module.state_dict().items()} for module in modules])
+    torch.save(content, path + '.new')
+    os.replace(path + '.new', path)
+
+
+def read_checkpoint(saved, modules, optimisers):
+    """Fill modules and optimisers from a checkpoint."""
+    for module, weights in zip(modules, saved['modules']):
+        module.load_state_dict({k: v.float() for k, v in weights.items()})
+    for opt, moments in zip(optimisers, saved['optimisers']):
+        parameters = [p for group in opt.param_groups for p in group['params']]
+        for p, second in zip(parameters, moments):
+            if second is not None:
+                opt.state[p] = dict(step=torch.tensor(float(saved['steps']), device=p.device if CUDA else 'cpu'),
+                                    exp_avg=torch.zeros_like(p), exp_avg_sq=torch.empty_like(p).copy_(second))
+
+
+def paused(clock, args):
+    """True when the session's time is up; two steps are always made."""
+    return args.pause and clock.calls > 3 and time.time() - START > args.pause
+
+
 # ---------------------------------------------------------------------------------------------- phase 1: autoencoder
 
-def train_autoencoder(maker, args, seconds):
-    """Half photos, half targets; unit-variance latents. Returns the autoencoder with averaged weights."""
+def new_autoencoder(maker):
+    """An untrained autoencoder whose latents have unit variance."""
     torch.manual_seed(10)
     ae = nets.Autoencoder()
     ae.start()
     ae = on_device(ae)
     frames, _, made, _ = maker()
     ae.scale_latents(torch.cat([frames[::8], made[::8]]))
+    return ae
+
+
+def train_autoencoder(maker, ae, args, saved, mean, checkpoint):
+    """Half photos, half targets; unit-variance latents. In place, averaged in the end. Returns False when paused."""
+    torch.manual_seed(11 + (saved['steps'] if saved else 0))
     encoder, decoder = compiled(ae.encoder, args.compile), compiled(ae.decoder, args.compile)
-    opt, average = optimiser(ae.parameters(), (.9, .99)), Average(ae)
-    clock, sums, seen, batch = Clock(seconds, args.max_steps), torch.zeros(2, device=DEVICE), 0, args.batch
+    opt = optimiser(ae.parameters(), (.9, .99))
+    if saved:
+        read_checkpoint(saved, [ae], [opt])
+    average, highest = Average(ae, mean), 8e-4 if args.start else 1.6e-3
+    left = args.autoencoder_seconds * (1 - saved['part'] if saved else 1)
+    clock, batch = Clock(lambda: left, args.max_steps, saved), args.batch
+    sums, seen = torch.zeros(2, device=DEVICE), 0
     while (part := clock.done()) < 1:
+        if paused(clock, args):
+            checkpoint('autoencoder', clock, [ae], [opt], [average])
+            return False
         for group in opt.param_groups:
-            group['lr'] = 1.6e-3 * clock.rate(part, 100)
-        if clock.steps % 3 == 1:                                           # every made batch serves three steps
+            group['lr'] = highest * clock.rate(part, 100)
+        if clock.calls % 3 == 1:                                           # every made batch serves three steps
             frames, _, made, _ = maker()
             pictures = torch.cat([frames, made])
             order = torch.cat([torch.randperm(maker.count, device=DEVICE), maker.count + torch.randperm(maker.count, device=DEVICE)])
-        place = (clock.steps - 1) % 3 * (batch // 2)
+        place = (clock.calls - 1) % 3 * (batch // 2)
         pick = torch.cat([order[place:place + batch // 2], order[maker.count + place:maker.count + place + batch - batch // 2]])
         y = packed(pictures[pick])
         with half_precision():
@@ -251,19 +312,28 @@ def train_autoencoder(maker, args, seconds):
         loss = rebuilt + .1 * unit
         opt.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(ae.parameters(), 1.)
+        clip(list(ae.parameters()), 1.)
         opt.step()
         average.update()
         sums += torch.stack([rebuilt.detach(), unit.detach()])
         seen += 1
-        if clock.steps in (1, 2) or clock.steps % args.log_every == 0:
+        if clock.calls in (1, 2) or clock.steps % args.log_every == 0:
             log('autoencoder step %d (%.0f%%) picture %.4f latent %.3f, %.0f images/s' % (
-                clock.steps, 100 * part, *(sums / seen).tolist(), clock.steps * batch / (time.time() - (clock.begin or START))))
+                clock.steps, 100 * part, *(sums / seen).tolist(), clock.speed(batch)))
             sums.zero_()
             seen = 0
     average.swap()
     log('autoencoder done,', clock.steps, 'steps')
-    return ae
+    return True
+
+
+@torch.no_grad()
+def log_limits(maker, ae):
+    """The autoencoder's own limit for each style in dB; mosaic and pixel art need 24 before the U-Net is trained."""
+    _, _, made, _ = maker()
+    rebuilt = torch.cat([ae.decoder(ae.encoder(x * 2 - 1)).add(1).div(2) for x in made.split(maker.each)])
+    figures = psnr(rebuilt, made).view(-1, maker.each).mean(1).tolist()
+    log('through the autoencoder, dB:', {style: round(figure, 1) for style, figure in zip(maker.styles, figures)})
 
 
 # ---------------------------------------------------------------------------------------------- phase 2: U-Net
@@ -279,37 +349,40 @@ def next_timesteps(t, twin):
     return torch.where(again, NODES[0], lower), again
 
 
-def train_unet(maker, ae, decoder, unet, writer, tokenizer, args, until, save):
-    """U-Net, text encoder and decoder together, in place, until `until` seconds after the program's start.
+def train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint):
+    """U-Net, text encoder and decoder together, in place, averaged in the end. Returns False when it was paused.
 
     Every made batch is used three times: first from pure noise, then from where the model's own answer leads
     (about a third of the samples start again), so that the later steps of a run learn to mend, not to copy.
     """
-    torch.manual_seed(20)
-    unet, writer = on_device(unet), writer.to(DEVICE)
+    torch.manual_seed(20 + (saved['steps'] if saved else 0))
     prompts, schedule = Prompts(tokenizer, maker), Schedule()
     ae.encoder.requires_grad_(False)
-    run_unet = compiled(unet, args.compile)
+    run_unet, decoder = compiled(unet, args.compile), compiled(ae.decoder, args.compile)
     main_parameters = list(unet.parameters()) + list(writer.parameters())
     opt = optimiser([dict(params=main_parameters, scale=1.), dict(params=list(ae.decoder.parameters()), scale=.4)], (.9, .98))
-    averages = [Average(m) for m in (unet, writer, ae.decoder)]
-    critic = on_device(nets.Critic()) if args.critic else None
-    critic_opt = torch.optim.AdamW(critic.parameters(), lr=3e-4, betas=(.5, .9)) if critic else None
+    critic = on_device(nets.Critic())
+    critic_opt = torch.optim.AdamW(critic.parameters(), lr=3e-4, betas=(.5, .9))
+    modules, optimisers = [unet, writer, ae, critic], [opt, critic_opt]
+    if saved:
+        read_checkpoint(saved, modules, optimisers)
+    averages = [Average(*both) for both in zip((unet, writer, ae.decoder), mean or (None,) * 3)]
     uses, slots = 3, [dict(left=0) for _ in range(6)]
-    clock, sums, seen, saved = Clock(until - (time.time() - START), args.max_steps), torch.zeros(4, device=DEVICE), 0, time.time()
+    clock = Clock(lambda: args.until - (time.time() - START), args.max_steps, saved)
+    sums, seen, written = torch.zeros(4, device=DEVICE), 0, time.time()
     rebuilt_count = args.batch // 6
     pair_count = args.batch // 4
     single_count = args.batch - rebuilt_count - 2 * pair_count
-    while True:
-        if clock.steps == 1:                                              # compiling took its share: count from now
-            clock.seconds = until - (time.time() - START)
-        part = clock.done()
-        if part >= 1:
-            break
+    while (part := clock.done()) < 1:
+        if paused(clock, args) or (args.save_every and time.time() - written > args.save_every):
+            checkpoint('unet', clock, modules, optimisers, averages)
+            written = time.time()
+            if paused(clock, args):
+                return False
         for group in opt.param_groups:
             ready = min(1., part / .08) if group['scale'] < 1 else 1.     # the decoder joins in gently
             group['lr'] = args.rate * group['scale'] * ready * clock.rate(part, 200)
-        slot = slots[clock.steps % len(slots)]
+        slot = slots[clock.calls % len(slots)]
         if slot['left'] == 0:
             frames, damaged, made, noise = (x.clone() for x in maker())
             with torch.no_grad(), half_precision():
@@ -342,19 +415,19 @@ def train_unet(maker, ae, decoder, unet, writer, tokenizer, args, until, save):
         steady = (change.abs().mean((1, 2, 3)) * maker.calm[drawn]).mean()
         loss = .5 * latent + picture + .4 * picture_loss(rebuilt, slot['target'][true]) + args.steady * steady
         critic_part = (part - .6) / .1
-        if critic and critic_part > 0:
+        if args.critic and critic_part > 0:
             critic.requires_grad_(False)
             with half_precision():
                 verdict = critic(slot['frames'][chosen], made)
             loss = loss - args.critic * min(1., critic_part) * verdict.float().mean()
         opt.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(main_parameters, 1.)
-        nn.utils.clip_grad_norm_(list(ae.decoder.parameters()), .5)
+        clip(main_parameters, 1.)
+        clip(list(ae.decoder.parameters()), .5)
         opt.step()
         for average in averages:
             average.update()
-        if critic and critic_part > -.3:
+        if args.critic and critic_part > -.3:
             critic.requires_grad_(True)
             with half_precision():
                 real, fake = critic(slot['frames'][chosen], wanted), critic(slot['frames'][chosen], made.detach())
@@ -373,27 +446,21 @@ def train_unet(maker, ae, decoder, unet, writer, tokenizer, args, until, save):
             sums += torch.stack([latent.detach(), picture.detach(), steady.detach(),
                                  (error.detach().square().mean((1, 2, 3)) * first).sum() / first.sum().clamp_min(1)])
             seen += 1
-        if clock.steps in (1, 2) or clock.steps % args.log_every == 0:
+        if clock.calls in (1, 2) or clock.steps % args.log_every == 0:
             log('unet step %d (%.0f%%) latent %.4f picture %.4f steady %.4f first-step mse %.4f, %.0f samples/s' % (
-                clock.steps, 100 * part, *(sums / seen).tolist(), clock.steps * maker.count / (time.time() - (clock.begin or START))))
+                clock.steps, 100 * part, *(sums / seen).tolist(), clock.speed(maker.count)))
             sums.zero_()
             seen = 0
-        if args.save_every and time.time() - saved > args.save_every:
-            for average in averages:
-                average.swap()
-            save(unet, ae, writer)
-            for average in averages:
-                average.swap()
-            saved = time.time()
     for average in averages:
         average.swap()
     log('unet done,', clock.steps, 'steps')
+    return True
 
 
 # ---------------------------------------------------------------------------------------------- commands
 
 def train(root, out, args):
-    """All of the training; writes OUT/model. With --from only phase 2, from that model's weights."""
+    """The training; writes OUT/model, and OUT/checkpoint.pt where it was paused. Returns False then."""
     os.makedirs(out, exist_ok=True)
     random.seed(0)
     torch.manual_seed(0)
@@ -410,21 +477,41 @@ def train(root, out, args):
             maker()
         torch.cuda.synchronize()
         log('a batch of %d takes %.1f ms to make' % (maker.count, (time.time() - begin) * 200))
-    unet, writer = nets.UNet(), nets.TextEncoder(len(tokenizer.ids))
-    if args.start:
-        model = Model(args.start)
+    folder, place = os.path.join(out, 'model'), os.path.join(out, 'checkpoint.pt')
+    saved, mean, start = None, None, args.start
+    if args.resume:
+        saved, mean, start = torch.load(place, map_location='cpu'), Model(folder), folder
+        log('goes on in phase %s at %.0f%%, step %d' % (saved['phase'], 100 * saved['part'], saved['steps']))
+    if start:
+        model = Model(start)
         assert model.tokenizer.ids == tokenizer.ids, 'that model was trained with other words'
-        ae, unet, writer = on_device(model.ae), model.unet, model.writer
-    elif args.autoencoder:
-        ae = on_device(load(nets.Autoencoder(), args.autoencoder, 'vae/diffusion_pytorch_model'))
+        ae, unet, writer = (on_device(m.train()) for m in (model.ae, model.unet, model.writer))
     else:
-        ae = train_autoencoder(maker, args, args.autoencoder_seconds)
-    save = lambda unet, ae, writer: export(os.path.join(out, 'model'), unet, ae, writer)
-    save(unet, ae, writer)
-    train_unet(maker, ae, compiled(ae.decoder, args.compile), unet, writer, tokenizer, args, args.until, save)
-    save(unet, ae, writer)
+        ae, unet = new_autoencoder(maker), on_device(nets.UNet())
+        writer = on_device(nets.TextEncoder(len(tokenizer.ids)))
+
+    def checkpoint(phase, clock, modules, optimisers, averages):
+        """OUT/model with the averages in place of the weights, and OUT/checkpoint.pt with the rest."""
+        write_checkpoint(place, phase, clock, modules, optimisers)
+        for average in averages:
+            average.swap()
+        export(folder, unet, ae, writer)
+        for average in averages:
+            average.swap()
+        log('saved at step', clock.steps)
+
+    if args.autoencoder_seconds and (saved is None or saved['phase'] == 'autoencoder'):
+        if not train_autoencoder(maker, ae, args, saved, mean and mean.ae, checkpoint):
+            return False
+        log_limits(maker, ae)
+        saved = mean = None
+    mean = mean and (mean.unet, mean.writer, mean.ae.decoder)
+    if not train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint):
+        return False
+    export(folder, unet, ae, writer)
     open(os.path.join(out, 'TRAINED'), 'w').close()
     log('exported')
+    return True
 
 
 def selftest(out, args):
@@ -443,12 +530,18 @@ def selftest(out, args):
     for i in range(3):
         cloud.convert('RGB').resize((256, 256)).save(os.path.join(root, 'clips/a/%d.webp' % i))
     open(os.path.join(root, 'SOURCES.tsv'), 'w').write('\n'.join(rows) + '\n')
-    args.max_steps, args.each, args.size, args.log_every = 6, 8, 128, 2
-    args.autoencoder_seconds, args.until, args.batch, args.save_every = 60, time.time() - START + 600, 16, 0
-    train(root, os.path.join(out, 'first'), args)
-    args.start, args.until = os.path.join(out, 'first/model'), time.time() - START + 600
-    train(root, os.path.join(out, 'run'), args)
-    result = evaluate(root, os.path.join(out, 'run/model'), os.path.join(out, 'run/evaluation'), steps=(1, 2), with_clips=False)
+    args.max_steps, args.each, args.size, args.log_every, args.batch, args.save_every = 5, 8, 96, 2, 16, 0
+    args.autoencoder_seconds, args.until = 600, time.time() - START + 3600
+    run, more = os.path.join(out, 'run'), os.path.join(out, 'more')
+    args.pause = .001
+    assert not train(root, run, args)                                      # stops in the first phase
+    args.resume, args.pause = True, 0
+    assert train(root, run, args)
+    args.resume, args.start, args.autoencoder_seconds, args.pause = False, os.path.join(out, 'run/model'), 0, .001
+    assert not train(root, more, args)                                     # stops in the second
+    args.resume, args.pause = True, 0
+    assert train(root, more, args)
+    result = evaluate(root, more + '/model', more + '/evaluation', steps=(1, 2), with_clips=False)
     assert all(math.isfinite(v) for v in result['mean'].values())
     print('selftest passed')
 
@@ -457,9 +550,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('command', choices=('prepare', 'train', 'evaluate', 'look', 'check', 'selftest'))
     parser.add_argument('paths', nargs='*')
-    parser.add_argument('--autoencoder-seconds', type=float, default=370)
-    parser.add_argument('--autoencoder', help='take it from this exported folder instead of training it')
-    parser.add_argument('--from', dest='start', help='go on from this exported folder: all but the encoder is trained further')
+    parser.add_argument('--autoencoder-seconds', type=float, help='length of the first phase: 370, with --from 0')
+    parser.add_argument('--from', dest='start', help='go on from the weights of this exported folder')
+    parser.add_argument('--pause', type=float, default=0,
+                        help='stop so many seconds after the start and leave OUT/checkpoint.pt for --resume')
+    parser.add_argument('--resume', action='store_true',
+                        help='go on from OUT/checkpoint.pt and OUT/model at the same place of the schedule')
     parser.add_argument('--rate', type=float, default=9e-4, help='highest learning rate of the U-Net')
     parser.add_argument('--steady', type=float, default=.25, help='weight of what differs between two frames of a scene')
     parser.add_argument('--until', type=float, default=1340, help='end the training so many seconds after the start')
@@ -473,6 +569,8 @@ def main():
     parser.add_argument('--log-every', type=int, default=200)
     parser.add_argument('--save-every', type=float, default=180)
     args = parser.parse_args()
+    if args.autoencoder_seconds is None:
+        args.autoencoder_seconds = 0 if args.start else 370
     if args.command == 'prepare':
         rows = data.prepare(*args.paths)
         print(len(rows), 'pictures')
