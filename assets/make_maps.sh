@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes maps.jpg, PICTURE.md's picture of maps: a portrait, four maps of it, and what mini makes of it (which reads none).
+# Makes maps.webp, PICTURE.md's picture of maps: a portrait, four maps of it, and what mini makes of it (which reads none).
 # usage: assets/make_maps.sh build/app/reverie astronaut.png
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,4 +20,4 @@ for map in canny lineart softedge color; do
 done
 render --prompt 'ink drawing'
 ffmpeg -nostdin -v error -y -i "$work/cell%d.png" -vf 'scale=256:256:flags=area,tile=6x1:margin=3:padding=6:color=white' \
-  -frames:v 1 -q:v 4 "$here/maps.jpg"
+  -frames:v 1 -c:v libwebp -quality 84 -compression_level 6 "$here/maps.webp"

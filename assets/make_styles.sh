@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes styles.jpg, the README's picture: a portrait and a frame of the sample clip, each before and in five styles.
+# Makes styles.webp, the README's picture: a portrait and a frame of the sample clip, each before and in five styles.
 # usage: assets/make_styles.sh build/app/reverie astronaut.png
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,4 +29,4 @@ row 'oil painting' 'ink drawing' 'pencil sketch' 'pop art' 'mosaic'
 picture -ss 2 -i "$here/sample.mp4" -vf 'crop=360:360,scale=512:512:flags=lanczos'
 row 'watercolor' 'charcoal' 'neon' 'cartoon' 'blueprint'
 ffmpeg -nostdin -v error -y -i "$work/cell%d.png" -vf 'scale=280:280:flags=area,tile=6x2:margin=3:padding=6:color=white' \
-  -frames:v 1 -q:v 3 "$here/styles.jpg"
+  -frames:v 1 -c:v libwebp -quality 84 -compression_level 6 "$here/styles.webp"
