@@ -18,6 +18,7 @@
 #              HWDEC_CLIPS a folder with the clips of test_hwdec_cuda, where the ffmpeg here cannot make them
 #              COMMIT what FIDELITY.md says was measured (default: git's word)
 #              FIDELITY which of its files to measure, without .json: tests/peers/measured has them (default: all)
+# Several GPUs of one machine are measured by tests/gpu/several_gpus.py FOLDER MODEL....
 # "generic": a Hopper GPU does as an Ampere or Ada one does, as it gets code for compute capability 8.0 alone, which its
 # driver compiles. "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
 # "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "rows" are what frames take in several
@@ -126,6 +127,7 @@ if wanted models; then
   step controls "$programs/tests/test_controls" tests/data/goldens cuda
   step beside "$programs/tests/test_beside" tests/data/goldens cuda
   step batch "$programs/tests/test_batch" tests/data/goldens cuda
+  step places "$programs/tests/test_places" tests/data/goldens cuda
   step depth "$programs/tests/test_depth" tests/data/goldens cuda
   step depth-files "$programs/tests/test_depth_files" tests/data/goldens cuda
   step gpus "$programs/tests/gpu/test_gpus"

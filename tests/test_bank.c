@@ -311,6 +311,40 @@ static void layers_are_chosen(void **state) {
   rig_close(&rig);
 }
 
+/* Frames for which there is no room, and layers that the model does not have, are left out with one line. Where frames
+ * are paced the program makes room itself. */
+static void what_is_left_out_is_told(void **state) {
+  (void)state;
+  for (int paced = 0; paced < 2; paced++) {
+    struct rig rig = {.controls = CONTROLS_DEFAULTS};
+    struct warnings warnings = {0};
+    const struct log log = {remember_warning, &warnings};
+    const struct variant v = {"turbo", 1, GUIDANCE_NONE, 1};
+    golden_open(&rig.golden, args[1], v.golden);
+    struct engine_params params = default_params(&rig.golden, args[2]);
+    struct engine_shape shape = shape_of_variant(&rig, &v);
+    params.paced = paced;
+    params.device.log = &log;
+    must(rig_engine(&rig, &params, &shape), &rig.err);
+    shape.bank_layers = ~0u;
+    for (int i = 0; i < 2; i++) {
+      struct prepared *prepared = NULL;
+      warnings.count = 0;
+      must(engine_prepare(rig.engine, &shape, &prepared, &rig.err), &rig.err);
+      engine_release(rig.engine, &prepared);
+      assert_int_equal(warnings.count, i == 0);
+    }
+    must(engine_set_prompt(rig.engine, 1, "an oil painting", &rig.err), &rig.err);
+    warnings.count = 0;
+    for (int i = 0; i < 2; i++)
+      free(make(&rig, rig.prepared, i, 3, false));
+    assert_int_equal(warnings.count, !paced);
+    if (!paced)
+      assert_non_null(strstr(warnings.last, "--bank 3: there is room for 1 frame"));
+    rig_close(&rig);
+  }
+}
+
 static void what_a_bank_excludes_is_refused(void **state) {
   (void)state;
   struct rig rig;
@@ -331,10 +365,9 @@ static void what_a_bank_excludes_is_refused(void **state) {
 
 int main(int argc, char **argv) {
   args = argv;
-  if (argc != 3)
-    return 1;
-  if (!golden_has_device(argv[1], "turbo", argv[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_empty_bank_gives_the_plain_picture),
       cmocka_unit_test(a_cut_empties_the_bank),
@@ -344,6 +377,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(changes_cost_nothing),
       cmocka_unit_test(memory_is_told_and_counted),
       cmocka_unit_test(layers_are_chosen),
+      cmocka_unit_test(what_is_left_out_is_told),
       cmocka_unit_test(what_a_bank_excludes_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,10 +126,9 @@ static void pictures_are_those_of_diffusers(void **state) {
 
 int main(int argc, char **argv) {
   args = argv;
-  if (argc != 3)
-    return 1;
-  if (!golden_has_device(argv[1], "turbo", argv[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_are_those_of_diffusers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

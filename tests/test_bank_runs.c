@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "tests/rigs/cmocka_all.h"
+#include "tests/rigs/device_there.h"
 #include "unet/devices.h"
 
-enum { N = 2, SIDE = 8, TOKENS = SIDE * SIDE, HEADS = 2, DIM = 32, C = HEADS * DIM, ROOM = 3, SKIPPED = 77 };
+enum { N = 2, SIDE = 8, TOKENS = SIDE * SIDE, HEADS = 2, DIM = 32, C = HEADS * DIM, ROOM = 3 };
 enum { FUSED = N * TOKENS * 3 * C, COUNT = N * TOKENS * C };
 
 static struct device_options options = {.precision = PRECISION_F32};
@@ -199,17 +200,11 @@ static bool parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_bank_is_attended_to)};
-  struct resources none = {0};
-  struct device *device;
-  struct error err = {0};
   if (!parse(argc, argv)) {
     fprintf(stderr, "usage: test_bank_runs DEVICE [bf16] [launches]\n");
     return 2;
   }
-  if (device_open(&device, &none, &options, &err) < 0) {
-    printf("skipped: %s\n", err.message);
-    return SKIPPED;
-  }
-  device_close(&device);
+  if (!device_is_there(&options))
+    return DEVICE_MISSING;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,13 +320,10 @@ static void what_cannot_be_combined_is_refused(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_batch GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "turbo", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pictures_are_those_of_frames_alone), cmocka_unit_test(runs_are_in_flight_to_the_last_picture),
       cmocka_unit_test(too_many_frames_are_refused), cmocka_unit_test(what_cannot_be_combined_is_refused)};

@@ -7,10 +7,11 @@
 
 #include "tests/rigs/fixture.h"
 #include "tests/rigs/rig.h"
+#include "unet/engine/engine_impl.h"
 
 static char **args; /* the program's */
 
-enum { SIDE = 64 };
+enum { SIDE = 64, BLACK = -1 };
 
 static struct engine_shape shape_with(const struct rig *rig, int steps, bool carried, bool feedback) {
   struct engine_shape shape = default_shape(&rig->golden);
@@ -32,8 +33,10 @@ static void open_rig(struct rig *rig, int steps, bool carried, bool feedback) {
   rig->controls.strength = 0.6f;
 }
 
-/* A scene without repetition, seen by a camera that has moved by `shift` pixels to the left. */
+/* A scene without repetition, seen by a camera that has moved by `shift` pixels to the left; BLACK: no scene. */
 static uint8_t scene(int y, int x, int shift) {
+  if (shift == BLACK)
+    return 0;
   double u = x + shift;
   return (uint8_t)(128 + 40 * sin(u / 5 + y / 9.0) + 30 * cos(u / 13 - y / 4.0) + 25 * sin(u * u / 900 + y / 3.0) +
                    20 * cos(y * y / 700.0 - u / 7));
@@ -124,6 +127,31 @@ static void noise_moves_between_seeds(void **state) {
   rig_close(&rig);
 }
 
+/* A new seed costs a frame the noise that it uses: that of the start and the second table, and no noise of steps in
+ * which a sampler that could add some does not. */
+static void a_new_seed_makes_no_noise_in_vain(void **state) {
+  (void)state;
+  struct rig rig;
+  struct prepared *prepared = NULL;
+  open_rig(&rig, 4, true, false);
+  struct engine_shape shape = shape_with(&rig, 4, true, false);
+  shape.sampler = SAMPLER_DDIM;
+  must(engine_prepare(rig.engine, &shape, &prepared, &rig.err), &rig.err);
+  size_t sample = tensor_elements(prepared->noise.start);
+  assert_true(prepared->shape.noise_samples > 0);
+  for (uint64_t seed = 1; seed <= 2; seed++) {
+    rig.controls.seed = seed;
+    rig.controls.eta = 0;
+    free(make(&rig, prepared, 0, false));
+    assert_int_equal(prepared->made.elements, sample);
+    assert_int_equal(prepared->second.elements, sample);
+  }
+  rig.controls.eta = 1;
+  free(make(&rig, prepared, 0, false));
+  assert_true(prepared->made.elements > sample);
+  rig_close(&rig);
+}
+
 static void the_last_picture_is_fed_back(void **state) {
   (void)state;
   struct rig rig;
@@ -140,6 +168,10 @@ static void the_last_picture_is_fed_back(void **state) {
   rig.controls.feedback = 0;
   EQUAL(8, false);
   rig.controls.feedback = 1;
+  EQUAL(0, false);
+  OTHER(0, false);
+  /* Neither a black picture nor the one after it has a last picture that belongs to it. */
+  free(make(&rig, rig.prepared, BLACK, false));
   EQUAL(0, false);
   OTHER(0, false);
   free_plain(plain);
@@ -188,14 +220,13 @@ static void frames_without_a_last_one_are_refused(void **state) {
 
 int main(int argc, char **argv) {
   args = argv;
-  if (argc != 3)
-    return 1;
-  if (!golden_has_device(argv[1], "turbo", argv[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(noise_moves_with_the_picture),          cmocka_unit_test(noise_moves_between_seeds),
-      cmocka_unit_test(the_last_picture_is_fed_back),          cmocka_unit_test(runs_repeat),
-      cmocka_unit_test(frames_without_a_last_one_are_refused),
+      cmocka_unit_test(noise_moves_with_the_picture),      cmocka_unit_test(noise_moves_between_seeds),
+      cmocka_unit_test(the_last_picture_is_fed_back),      cmocka_unit_test(runs_repeat),
+      cmocka_unit_test(a_new_seed_makes_no_noise_in_vain), cmocka_unit_test(frames_without_a_last_one_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,32 @@ static void test_second_text_encoder(void **state) {
   fixture_remove(folder);
 }
 
+/* A file whose outermost value is no object is refused with one line, wherever it is. */
+static void test_roots(void **state) {
+  (void)state;
+  static const char *const names[] = {
+      "model_index.json",         "scheduler/scheduler_config.json", "unet/config.json",     "vae/config.json",
+      "text_encoder/config.json", "text_encoder_2/config.json",      "tokenizer/vocab.json", "styles.json"};
+  static const char *const roots[] = {"[{\"unet\": [1, 2]}]", "[[\"a\", \"b\"]]", "[]", "1", "\"word\"", "null", ""};
+  char *folder = make_sdxl();
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *path = fixture_path(folder, names[i]), *good = fixture_read(path, NULL);
+    for (size_t k = 0; k < sizeof roots / sizeof *roots; k++) {
+      struct checkpoint *checkpoint;
+      struct error err = {0};
+      fixture_text(folder, names[i], roots[k]);
+      if (!checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err))
+        fail_msg("accepted: %s in %s", roots[k], names[i]);
+      check_message(&err, names[i], "", "");
+    }
+    if (good)
+      fixture_text(folder, names[i], good);
+    free(good);
+    free(path);
+  }
+  fixture_remove(folder);
+}
+
 /* Parts that make no pictures are no reason to refuse. */
 #define MODEL_INDEX(more)                                                                                              \
   "{\"_class_name\": \"StableDiffusionPipeline\", \"unet\": [\"diffusers\", \"UNet2DConditionModel\"],"                \
@@ -436,6 +462,7 @@ int main(void) {
       cmocka_unit_test(test_open),
       cmocka_unit_test(test_open_refusals),
       cmocka_unit_test(test_second_text_encoder),
+      cmocka_unit_test(test_roots),
       cmocka_unit_test(test_other_vae),
       cmocka_unit_test(test_other_folders),
       cmocka_unit_test(test_image_condition),

@@ -84,7 +84,7 @@ static void expect_line(AVStream *video, int profile, int compatible, enum AVCol
   video->codecpar->color_trc = transfer;
   if (profile)
     memcpy(av_stream_new_side_data(video, AV_PKT_DATA_DOVI_CONF, sizeof dolby), &dolby, sizeof dolby);
-  left_out_tell_video(video, "film", &log);
+  left_out_tell_video(video, "film", false, "", &log);
   assert_int_equal(lines, wanted ? 1 : 0);
   if (wanted && !strstr(said, wanted))
     fail_msg("%s", said);
@@ -95,6 +95,7 @@ static void test_dolby_vision(void **state) {
   (void)state;
   AVFormatContext *film = avformat_alloc_context();
   AVStream *video = avformat_new_stream(film, NULL);
+  const struct log log = {.line = hear};
   expect_line(video, 0, 0, AVCOL_TRC_BT709, NULL);
   expect_line(video, 0, 0, AVCOL_TRC_SMPTE2084, "HDR video is taken without tone mapping");
   expect_line(video, 5, 0, AVCOL_TRC_UNSPECIFIED, "Dolby Vision profile 5");
@@ -103,6 +104,10 @@ static void test_dolby_vision(void **state) {
   expect_line(video, 8, 1, AVCOL_TRC_SMPTE2084, "HDR video");
   expect_line(video, 8, 4, AVCOL_TRC_ARIB_STD_B67, "HDR video");
   expect_line(video, 8, 2, AVCOL_TRC_BT709, NULL);
+  lines = 0;
+  video->codecpar->color_trc = AVCOL_TRC_SMPTE2084;
+  left_out_tell_video(video, "film", true, "", &log);
+  assert_true(lines == 1 && strstr(said, "HDR video is mapped to SDR"));
   avformat_free_context(film);
 }
 

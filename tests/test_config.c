@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/rigs/config_case.h"
+#include "unet/checkpoint/ip_adapter.h"
 
 static struct unet_config good_unet(const char *text) {
   struct unet_config unet;
@@ -442,12 +443,61 @@ static void test_clip_fields(void **state) {
   }
 }
 
+enum { READERS = 9 };
+
+/* Reads the text with one of the readers of config files. */
+static int read_with(int reader, const char *text, const char *path, struct error *err) {
+  union {
+    struct unet_config unet;
+    struct controlnet_config control;
+    struct t2i_config t2i;
+    struct autoencoder autoencoder;
+    struct clip_config clip;
+    struct depth_config depth;
+    struct vision_config vision;
+    struct scheduler_config scheduler;
+  } out = {0};
+  switch (reader) {
+  case 0:
+    return unet_config_parse(&out.unet, text, path, err);
+  case 1:
+    return controlnet_config_parse(&out.control, text, path, err);
+  case 2:
+    return t2i_config_parse(&out.t2i, text, path, err);
+  case 3:
+    return autoencoder_config_parse(&out.autoencoder, text, path, err);
+  case 4:
+    return clip_config_parse(&out.clip, text, path, err);
+  case 5:
+    return depth_config_parse(&out.depth, text, path, err);
+  case 6:
+    return depth_preprocessor_parse(&out.depth, text, path, err);
+  case 7:
+    return vision_config_parse(&out.vision, text, path, err);
+  default:
+    return scheduler_config_parse(&out.scheduler, text, path, NULL, err);
+  }
+}
+
+/* Every reader refuses a text whose outermost value is no object, also one that has items. */
+static void test_roots(void **state) {
+  (void)state;
+  static const char *const roots[] = {"[[\"a\", \"b\"], {}]", "[]", "1", "\"word\"", "null", "true", "", "{} {}"};
+  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+    for (int reader = 0; reader < READERS; reader++) {
+      struct error err = {0};
+      if (!read_with(reader, roots[i], "x/config.json", &err))
+        fail_msg("reader %d takes %s", reader, roots[i]);
+      check_message(&err, "x/config.json", "is not a JSON object", "");
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_unet_sd15),     cmocka_unit_test(test_unet_others),  cmocka_unit_test(test_unet_sdxl),
       cmocka_unit_test(test_unet_refusals), cmocka_unit_test(test_tae),          cmocka_unit_test(test_kl),
       cmocka_unit_test(test_kl_refusals),   cmocka_unit_test(test_tae_refusals), cmocka_unit_test(test_clip),
-      cmocka_unit_test(test_unet_fields),   cmocka_unit_test(test_clip_fields),
+      cmocka_unit_test(test_unet_fields),   cmocka_unit_test(test_clip_fields),  cmocka_unit_test(test_roots),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,6 +196,50 @@ static void test_off(void **state) {
   rig_close(&rig);
 }
 
+static uint8_t *make(struct rig *rig, int bank, uint64_t seed, bool restart) {
+  struct engine_result result;
+  rig->controls.bank = bank;
+  rig->controls.seed = seed;
+  const struct engine_request request = {
+      .prepared = rig->prepared, .controls = &rig->controls, .frame = &rig->golden.frame, .restart = restart};
+  must(engine_submit(rig->engine, &request, &rig->err), &rig->err);
+  must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  return picture_copy(&result.picture);
+}
+
+/* The picture of a frame behind another one, which the bank holds. */
+static uint8_t *make_behind(struct rig *rig, int bank) {
+  free(make(rig, bank, 1, true));
+  return make(rig, bank, 2, false);
+}
+
+/* The bank goes with controls: its first frame is the plain one, and what a control adds to a frame is added to one
+ * that attends to another, too. A ControlNet's own attention has no bank. */
+static void test_bank(void **state) {
+  (void)state;
+  struct rig rig;
+  struct prepared_info alone, beside;
+  open_turbo(&rig, both, (struct engine_shape){.steps = 2, .bank_room = 1});
+  prepared_get_info(rig.prepared, &alone);
+  uint8_t *without = make_behind(&rig, 1);
+  reshape(&rig, 3, false);
+  prepared_get_info(rig.prepared, &beside);
+  assert_true(alone.bank_bytes > 0 && beside.bank_bytes == alone.bank_bytes);
+  uint8_t *plain = make_behind(&rig, 0), *banked = make_behind(&rig, 1), *first_of_all = make(&rig, 1, 2, true);
+  assert_memory_equal(first_of_all, plain, picture_bytes(&rig));
+  assert_memory_not_equal(banked, plain, picture_bytes(&rig));
+  assert_memory_not_equal(banked, without, picture_bytes(&rig));
+  rig.controls.control[0].weight = rig.controls.control[1].weight = 0;
+  uint8_t *off = make_behind(&rig, 1);
+  assert_memory_equal(off, without, picture_bytes(&rig));
+  free(off);
+  free(first_of_all);
+  free(banked);
+  free(plain);
+  free(without);
+  rig_close(&rig);
+}
+
 /* What is on is made anew for every frame; what was off for a while finds nothing old. */
 static void test_live(void **state) {
   (void)state;
@@ -506,24 +550,16 @@ static void test_text_to_image_by_a_second_source(void **state) {
 
 int main(int argc, char **argv) {
   args = argv;
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_controls GOLDENS DEVICE\n");
-    return 2;
-  }
-  if (!golden_has_device(argv[1], "turbo", argv[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_off),
-      cmocka_unit_test(test_live),
-      cmocka_unit_test(test_shares),
-      cmocka_unit_test(test_adapters_do_not_guess),
-      cmocka_unit_test(test_stream_batch),
-      cmocka_unit_test(test_later),
-      cmocka_unit_test(test_texts),
-      cmocka_unit_test(test_files),
-      cmocka_unit_test(test_second_source),
-      cmocka_unit_test(test_text_to_image_by_a_second_source),
+      cmocka_unit_test(test_pictures),      cmocka_unit_test(test_off),
+      cmocka_unit_test(test_bank),          cmocka_unit_test(test_live),
+      cmocka_unit_test(test_shares),        cmocka_unit_test(test_adapters_do_not_guess),
+      cmocka_unit_test(test_stream_batch),  cmocka_unit_test(test_later),
+      cmocka_unit_test(test_texts),         cmocka_unit_test(test_files),
+      cmocka_unit_test(test_second_source), cmocka_unit_test(test_text_to_image_by_a_second_source),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

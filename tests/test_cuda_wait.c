@@ -192,6 +192,41 @@ static void test_runs_that_become_shorter(void **state) {
   assert_true(lates[1] <= lates[0] && lates[2] < 100000);
 }
 
+/* Runs follow each other with two in flight, and after 60 of them there is other work on the device behind each of
+ * `behind` runs. Returns the longest time by which an end was seen late: *during that work and until ten runs after it,
+ * and *after that. */
+static void simulate_work_behind(int behind, int64_t *during, int64_t *after) {
+  struct world world = {.random = 1, .now = 1000000, .looks = true};
+  struct wait_world with = ways;
+  struct waiter waiter = {0};
+  struct durations durations = {0};
+  int64_t device = 0, submitted = world.now;
+  with.opaque = &world;
+  with.looks = true;
+  *during = *after = 0;
+  for (int i = 0; i < 60 + behind + 200; i++) {
+    int64_t length = 4310000 + between(&world, -4000, 4000), next = world.now;
+    device += i > 60 && i <= 60 + behind ? 220000 : 0;
+    device = world.ends = (submitted > device ? submitted : device) + length;
+    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
+    wait_learn(&waiter, &durations, length);
+    submitted = next;
+    int64_t late = world.now - world.ends, *most = i < 60 + behind + 10 ? during : after;
+    *most = i >= 60 && late > *most ? late : *most;
+  }
+}
+
+/* As when a text is encoded between frames: each run begins later than the end of the one before, by as much as nobody
+ * tells the thread. That makes it no later for them, nor for those that follow. */
+static void test_work_behind_runs(void **state) {
+  (void)state;
+  int64_t during, after;
+  simulate_work_behind(9, &during, &after);
+  assert_true(during < 90000 && after < 60000);
+  simulate_work_behind(100, &during, &after); /* by now the thread expects it */
+  assert_true(during < 250000 && after < 60000);
+}
+
 /* What is to have ended is not slept for, and what never ends is said. */
 static void test_ends(void **state) {
   (void)state;
@@ -215,6 +250,7 @@ int main(void) {
       cmocka_unit_test(test_runs_that_begin_late_no_more),
       cmocka_unit_test(test_runs_of_other_lengths),
       cmocka_unit_test(test_runs_that_become_shorter),
+      cmocka_unit_test(test_work_behind_runs),
       cmocka_unit_test(test_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/rigs/definition_bench.h"
+#include "unet/plan/motion_math.h"
 #include "unet/sample/noise.h"
 
 /* --- a field over many frames --- */
@@ -52,7 +53,7 @@ static void mover_open(struct mover *m, int h, int w) {
   plan->resources = &m->b.resources;
   m->flow = plan_input(plan, 1, h, w, 2, ELEMENT_WHOLE);
   m->visible = plan_input(plan, 1, h, w, 1, ELEMENT_WHOLE);
-  m->global = plan_input(plan, 1, 1, 1, 5, ELEMENT_WHOLE);
+  m->global = plan_input(plan, 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE);
   m->places = plan_state(plan, "places", 1, h, w, 2, ELEMENT_WHOLE);
   m->entries = plan_state(plan, "entries", 1, h, w, 1, ELEMENT_WHOLE);
   m->noise = plan_state(plan, "noise", 1, h, w, CHANNELS, ELEMENT_PRECISE);
@@ -88,7 +89,7 @@ static void mover_close(struct mover *m) {
 
 /* Runs a frame. flow: [h][w][2]; visible: [h][w]. */
 static void move(struct mover *m, const float *flow, const float *visible, bool cut) {
-  float global[5] = {cut, 1 << 24};
+  float global[GLOBAL_VALUES] = {[GLOBAL_CUT] = cut, [GLOBAL_A] = MOTION_ONE};
   write_values(m, m->flow, flow);
   write_values(m, m->visible, visible);
   write_values(m, m->global, global);
@@ -263,15 +264,17 @@ static void noise_stays_where_it_is(void **state) {
          values, 0);
 }
 
-/* Half a cell to the right and a quarter of the last latent: cells that were not seen start from the input alone. */
-static void feedback_follows_the_flow(void **state) {
-  (void)state;
+/* Half a cell to the right and a quarter of the last latent. Cells that were not seen start from the input alone, and
+ * all cells if this frame or the last one shows nothing. */
+static void expect_feedback(int blank, const float expected[4]) {
   struct bench b = begin();
   struct op_start op = {.cell = CELL, .z = input(&b, 1, 4, 1, (float[]){100, 200, 300, 400})};
   op.noise = plan_state(&b.plan, "noise", 1, 1, 4, 1, ELEMENT_PRECISE);
   op.last = plan_state(&b.plan, "last", 1, 1, 4, 1, ELEMENT_PRECISE);
   op.flow = plan_input(&b.plan, 1, 1, 4, 2, ELEMENT_WHOLE);
   op.visible = plan_input(&b.plan, 1, 1, 4, 1, ELEMENT_WHOLE);
+  op.global = plan_input(&b.plan, 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE);
+  give(&b, op.global, (float[GLOBAL_VALUES]){[GLOBAL_A] = MOTION_ONE, [GLOBAL_BLANK] = (float)blank});
   give(&b, op.noise, (float[]){1, 2, 3, 4});
   give(&b, op.last, (float[]){0, 8, 16, 40});
   give(&b, op.flow, (float[]){0, UNIT / 2, 0, UNIT / 2, 0, UNIT / 2, 0, UNIT / 2});
@@ -279,8 +282,14 @@ static void feedback_follows_the_flow(void **state) {
   b.params.start_latent = 2;
   b.params.start_noise = 10;
   b.params.feedback = 0.25f;
-  expect(&b, plan_start(&b.plan, "start", op),
-         (float[]){2 * (75 + 1) + 10, 2 * (150 + 3) + 20, 2 * 300 + 30, 2 * (300 + 10) + 40}, 0);
+  expect(&b, plan_start(&b.plan, "start", op), expected, 0);
+}
+
+static void feedback_follows_the_flow(void **state) {
+  (void)state;
+  expect_feedback(0, (float[]){2 * (75 + 1) + 10, 2 * (150 + 3) + 20, 2 * 300 + 30, 2 * (300 + 10) + 40});
+  for (int blank = 1; blank <= 2; blank++)
+    expect_feedback(blank, (float[]){2 * 100 + 10, 2 * 200 + 20, 2 * 300 + 30, 2 * 400 + 40});
 }
 
 /* --- over many frames --- */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -228,6 +229,33 @@ static void the_input_is_mixed_in(void **state) {
   finish(&b);
 }
 
+static void expect_detail(int h, int w, const float *x, const float *y, const float *expected) {
+  struct bench b = begin();
+  struct op_detail op = {.x = input(&b, h, w, 3, x), .y = input(&b, h, w, 3, y)};
+  plan_detail(&b.plan, "detail", op);
+  b.params.detail = 0.5f;
+  expect(&b, op.y, expected, 1e-6);
+}
+
+/* A point keeps 1 - 16 / 256 of itself, and its neighbours lose their share of it. At an edge, which is repeated, a
+ * pixel counts more than once. What is even adds nothing. */
+static void detail_is_added(void **state) {
+  (void)state;
+  float point[9 * 9 * 3] = {0}, grey[9 * 9 * 3], expected[9 * 9 * 3];
+  for (int i = 0; i < 9 * 9 * 3; i++)
+    grey[i] = expected[i] = 0.5f;
+  point[3 * (4 * 9 + 4) + 1] = 1;
+  for (int y = 1; y < 8; y++)
+    for (int x = 1; x < 8; x++)
+      expected[3 * (y * 9 + x) + 1] -= 0.5f * (float)((4 - abs(y - 4)) * (4 - abs(x - 4))) / 256;
+  expected[3 * (4 * 9 + 4) + 1] += 0.5f;
+  expect_detail(9, 9, point, grey, expected);
+  expect_detail(9, 9, grey, point, point);
+  /* of the second pixel the first one's mean has 3 + 2 + 1 sixteenths, and its own 4 + 3 + 2 + 1 */
+  expect_detail(1, 2, (float[]){0, 0, 0, 1, 0, 0}, (float[6]){0},
+                (float[]){-0.5f * 6 / 16, 0, 0, 0.5f * (1 - 10.0f / 16), 0, 0});
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(known_colours_are_decoded),  cmocka_unit_test(ten_bits_and_full_range_are_scaled),
@@ -235,7 +263,7 @@ int main(void) {
       cmocka_unit_test(an_enlargement_is_linear),   cmocka_unit_test(chroma_lies_between_its_pixels),
       cmocka_unit_test(a_letterbox_is_black),       cmocka_unit_test(sources_are_apart),
       cmocka_unit_test(pictures_are_encoded),       cmocka_unit_test(what_lies_beyond_the_picture_is_not_seen),
-      cmocka_unit_test(the_input_is_mixed_in),
+      cmocka_unit_test(the_input_is_mixed_in),      cmocka_unit_test(detail_is_added),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

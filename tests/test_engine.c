@@ -121,6 +121,40 @@ static void test_seed(void **state) {
   rig_close(&rig);
 }
 
+/* The largest difference between two values of two pictures. */
+static int furthest(const struct rig *rig, const uint8_t *a, const uint8_t *b) {
+  int most = 0;
+  for (size_t i = 0; i < picture_bytes(rig); i++)
+    most = abs(a[i] - b[i]) > most ? abs(a[i] - b[i]) : most;
+  return most;
+}
+
+/* Straight from any seed to any other: at its ends the seeds, to the bit, and between seeds that follow each other the
+ * way of seed_position; and the same way back. seeds: pictures of the seeds 7 to 10. */
+static void check_straight_way(struct rig *rig, const char *golden, uint8_t *const seeds[4]) {
+  struct controls *controls = &rig->controls;
+  controls->seed = 8, controls->seed_position = 1.25;
+  uint8_t *walked = generate_default(rig);
+  controls->seed_position = 1, controls->seed_to = 10, controls->seed_share = 0.25;
+  assert_same(rig, walked, generate_default(rig));
+  controls->seed_position = 0, controls->seed_share = 0.25; /* from 8 to 10, both of which are even */
+  uint8_t *there = generate_default(rig);
+  for (int i = 0; i < 4; i++)
+    if (!memcmp(there, seeds[i], picture_bytes(rig)))
+      fail_msg("%s: a quarter of the way is seed %d", golden, 7 + i);
+  controls->seed_share = 1;
+  uint8_t *end = generate_default(rig);
+  assert_memory_equal(end, seeds[3], picture_bytes(rig));
+  controls->seed = 10, controls->seed_to = 8, controls->seed_share = 0.75;
+  uint8_t *back = generate_default(rig);
+  if (furthest(rig, there, back) > 2)
+    fail_msg("%s: the way back is another one, by %d", golden, furthest(rig, there, back));
+  controls->seed = 8, controls->seed_share = 0;
+  uint8_t *first = generate_default(rig);
+  assert_memory_equal(first, seeds[1], picture_bytes(rig));
+  free(there), free(end), free(back), free(first);
+}
+
 /* Whole positions are seeds, to the bit, from whichever side they are come to; between them is neither. */
 static void check_seed_walk(const char *golden, int steps) {
   struct rig rig;
@@ -146,6 +180,7 @@ static void check_seed_walk(const char *golden, int steps) {
   uint8_t *same = generate_default(&rig);
   rig.controls.seed = 8, rig.controls.seed_position = 1.5;
   assert_same(&rig, same, generate_default(&rig));
+  check_straight_way(&rig, golden, seeds);
   for (int i = 0; i < 4; i++)
     free(seeds[i]);
   rig_close(&rig);
@@ -246,6 +281,13 @@ static void test_strength(void **state) {
   assert_memory_not_equal(weak, rig.golden.input, picture_bytes(&rig));
   rig.controls.strength = 0.6f;
   assert_differ(&rig, weak, generate_default(&rig));
+  rig.controls.detail = 1; /* of the input, changed from one frame to the next */
+  uint8_t *detailed = generate_default(&rig);
+  rig.controls.detail = 0;
+  uint8_t *plain = generate_default(&rig);
+  assert_memory_not_equal(detailed, plain, picture_bytes(&rig));
+  free(detailed);
+  free(plain);
   rig.controls.mix = 0;
   picture = generate_default(&rig);
   assert_memory_equal(picture, rig.golden.input, picture_bytes(&rig));
@@ -490,13 +532,10 @@ static void test_held_pictures(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_engine GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "turbo", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_slots),
       cmocka_unit_test(test_blending),

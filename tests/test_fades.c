@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/control/cover.h"
+#include "app/control/glide.h"
 #include "app/control/keys.h"
 #include "app/control/picture_size.h"
 #include "tests/rigs/live_keys.h"
@@ -232,6 +233,8 @@ static void covers_fade(void **unused) {
   values.freeze = false;
   follow(&cover, &values, true, 8000);
   expect_levels(&cover, 9000, true, 0.5, 1, 0);
+  cover_jump(&cover);
+  expect_levels(&cover, 9000, false, 0, 1, 0);
   values.fade = 0;
   values.bypass = true;
   follow(&cover, &values, false, 9000);
@@ -260,6 +263,191 @@ static void walks_follow_their_speed(void **unused) {
   assert_true(settings.values.seed_position == parameter_row(PARAMETER_SEED_POSITION)->max);
 }
 
+/* --- scenes --- */
+
+struct stage {
+  struct settings settings;
+  struct parameters scene;
+  struct glide glide;
+};
+
+static struct stage *open_stage(void) {
+  static struct stage stage;
+  struct parameters values;
+  stage = (struct stage){.glide = {.state = GLIDE_NONE}};
+  parameters_init(&values);
+  for (int i = 1; i <= SLOT_PRESETS; i++) {
+    char words[] = {(char)('a' + i - 1), 0};
+    assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, i, words, NULL), 0);
+  }
+  values.strength = 0.25;
+  settings_begin(&stage.settings, &values);
+  parameters_init(&stage.scene);
+  parameters_clear_marks(&stage.scene);
+  return &stage;
+}
+
+static void give(struct stage *stage, enum parameter id, int index, double number) {
+  assert_int_equal(parameters_set_number(&stage->scene, id, index, number, NULL), 0);
+}
+
+/* Lets the scene come, as set so far, within so many seconds from second 10 on. */
+static void call_scene(struct stage *stage, double seconds) {
+  glide_set(&stage->glide, &stage->scene, INT64_C(10000000000), seconds);
+}
+
+static const struct parameters *at(struct stage *stage, double seconds) {
+  glide_follow(&stage->glide, &stage->settings, (int64_t)(seconds * 1e9));
+  return &stage->settings.values;
+}
+
+/* Returns the share that the text of this one letter has in the picture, whatever places it is in. */
+static double share_of(struct stage *stage, char letter, double seconds) {
+  float shares[SLOT_PRESETS];
+  double sum = 0;
+  const struct parameters *values = at(stage, seconds);
+  fade_apply(&stage->settings.fade, (int64_t)(seconds * 1e9), shares);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    if (*parameters_text(values, PARAMETER_PROMPT, i + 1) == letter)
+      sum += (double)shares[i];
+  return sum;
+}
+
+static void scenes_come_evenly(void **unused) {
+  (void)unused;
+  struct stage *stage = open_stage();
+  give(stage, PARAMETER_STRENGTH, 0, 0.75);
+  give(stage, PARAMETER_MIX, 0, 0);
+  give(stage, PARAMETER_STEPS, 0, 4);
+  give(stage, PARAMETER_NOISE, 0, 1);
+  call_scene(stage, 4);
+  assert_float_equal(at(stage, 9.999)->strength, 0.25, 0);
+  assert_float_equal(at(stage, 10)->strength, 0.25, 0);
+  assert_float_equal(at(stage, 11)->strength, 0.375, 1e-9);
+  assert_float_equal(at(stage, 11)->mix, 0.75, 1e-9);
+  assert_true(at(stage, 11.9)->noise == 0 && at(stage, 11.9)->steps != 4); /* what cannot glide, at the middle */
+  assert_true(at(stage, 12)->noise == 1 && at(stage, 12)->steps == 4);
+  stage->settings.values.mix = 0.3; /* a hand at a fader is stronger than the scene, */
+  stage->settings.values.noise = 0;
+  assert_float_equal(at(stage, 13)->mix, 0.3, 0);
+  assert_float_equal(at(stage, 13)->strength, 0.625, 1e-9);
+  assert_float_equal(at(stage, 14)->strength, 0.75, 0);
+  assert_true(at(stage, 99)->mix == 0.3 && at(stage, 99)->noise == 0); /* and stays so */
+  assert_int_equal(stage->glide.state, GLIDE_NONE);
+  assert_true(parameters_marked(&stage->settings.values, PARAMETER_STRENGTH, 0));
+  assert_false(parameters_marked(&stage->settings.values, PARAMETER_GUIDANCE, 0));
+}
+
+/* Without a time all is there in the first frame at or after the moment, and nothing in the one before. */
+static void scenes_come_on_the_beat(void **unused) {
+  (void)unused;
+  struct stage *stage = open_stage();
+  give(stage, PARAMETER_STRENGTH, 0, 0.75);
+  give(stage, PARAMETER_NOISE, 0, 1);
+  call_scene(stage, 0);
+  assert_true(at(stage, 9.999999999)->strength == 0.25);
+  assert_true(at(stage, 10)->strength == 0.75 && at(stage, 10)->noise == 1);
+  assert_int_equal(stage->glide.state, GLIDE_NONE);
+}
+
+/* Returns the controls of a frame at this time. */
+static struct controls controls_at(struct stage *stage, double seconds) {
+  struct controls controls = CONTROLS_DEFAULTS;
+  at(stage, seconds);
+  settings_controls(&stage->settings, (int64_t)(seconds * 1e9), &controls);
+  return controls;
+}
+
+/* The noise goes by seed-position where that is near, and else straight from seed to seed. */
+static void seeds_come(void **unused) {
+  (void)unused;
+  struct stage *stage = open_stage();
+  stage->settings.values.seed = 5;
+  stage->settings.values.seed_position = 0.25;
+  give(stage, PARAMETER_SEED, 0, 6);
+  give(stage, PARAMETER_SEED_POSITION, 0, 0);
+  call_scene(stage, 4);
+  assert_true(at(stage, 12)->seed == 5 && fabs(at(stage, 12)->seed_position - 0.625) < 1e-9);
+  assert_true(at(stage, 14)->seed == 6 && at(stage, 14)->seed_position == 0);
+  stage = open_stage();
+  stage->settings.values.seed = 5;
+  stage->settings.values.seed_position = 2.25; /* a quarter to 7, the whole arc to 601, and a quarter to 600.75 */
+  give(stage, PARAMETER_SEED, 0, 600);
+  give(stage, PARAMETER_SEED_POSITION, 0, 0.75);
+  call_scene(stage, 6);
+  struct controls now = controls_at(stage, 10.5);
+  assert_true(now.seed == 5 && fabs(now.seed_position - 2.125) < 1e-9 && now.seed_share == 0);
+  now = controls_at(stage, 13);
+  assert_true(now.seed + (uint64_t)now.seed_position == 7 && now.seed_to == 601 && fabs(now.seed_share - 0.5) < 1e-9);
+  now = controls_at(stage, 15.5);
+  assert_true(now.seed == 600 && fabs(now.seed_position - 0.875) < 1e-9 && now.seed_share == 0);
+  now = controls_at(stage, 16);
+  assert_true(now.seed == 600 && now.seed_position == 0.75 && now.seed_share == 0);
+  stage = open_stage();
+  give(stage, PARAMETER_SEED, 0, 600);
+  call_scene(stage, 4);
+  assert_true(controls_at(stage, 11).seed_share > 0);
+  stage->settings.values.seed = 77; /* by hand */
+  now = controls_at(stage, 12);
+  assert_true(now.seed == 77 && now.seed_share == 0);
+  assert_true(controls_at(stage, 99).seed == 77);
+}
+
+/* Prompts are blended, also where one takes the place of the other, whose text goes on to be shown meanwhile. */
+static void prompts_come(void **unused) {
+  (void)unused;
+  struct stage *stage = open_stage();
+  for (int i = 1; i <= SLOT_PRESETS; i++) {
+    char words[] = {(char)('A' + i - 1), 0};
+    assert_int_equal(parameters_set_text(&stage->scene, PARAMETER_PROMPT, i, words, NULL), 0);
+  }
+  give(stage, PARAMETER_SHOWN_PROMPT, 0, 1); /* as it is, with another text */
+  for (int i = 1; i <= SLOT_PRESETS; i++)
+    give(stage, PARAMETER_BLEND, i, 0);
+  call_scene(stage, 4);
+  for (double now = 10; now < 16; now += 0.03125) {
+    double part = fmin(1, (now - 10) / 4);
+    if (fabs(share_of(stage, 'A', now) - part) > 1e-5 || fabs(share_of(stage, 'a', now) - (1 - part)) > 1e-5)
+      fail_msg("%g s: %g, %g", now, share_of(stage, 'A', now), share_of(stage, 'a', now));
+  }
+  const struct parameters *values = at(stage, 16);
+  assert_int_equal(stage->glide.state, GLIDE_NONE);
+  for (int i = 1; i <= SLOT_PRESETS; i++) {
+    assert_int_equal(*parameters_text(values, PARAMETER_PROMPT, i), 'A' + i - 1);
+    assert_true(parameters_number(values, PARAMETER_BLEND, i) == 0);
+  }
+  assert_int_equal(values->shown_prompt, 1);
+}
+
+/* A scene in the middle of another one, whose texts all come in the end; and a hand that chooses a prompt. */
+static void scenes_in_a_hurry(void **unused) {
+  (void)unused;
+  struct stage *stage = open_stage();
+  assert_int_equal(parameters_set_text(&stage->scene, PARAMETER_PROMPT, 1, "A", NULL), 0);
+  call_scene(stage, 4);
+  assert_float_equal(share_of(stage, 'A', 11), 0.25, 1e-5);
+  parameters_init(&stage->scene);
+  give(stage, PARAMETER_STRENGTH, 0, 0.75);
+  glide_set(&stage->glide, &stage->scene, INT64_C(11000000000), 1);
+  at(stage, 11);
+  at(stage, 12);
+  const struct parameters *values = at(stage, 13);
+  assert_float_equal(values->strength, 0.75, 0);
+  assert_string_equal(parameters_text(values, PARAMETER_PROMPT, 1), "A");
+  for (int i = 2; i <= SLOT_PRESETS; i++)
+    assert_int_equal(*parameters_text(values, PARAMETER_PROMPT, i), 'a' + i - 1);
+  stage = open_stage();
+  give(stage, PARAMETER_SHOWN_PROMPT, 0, 2);
+  call_scene(stage, 4);
+  at(stage, 11);
+  for (int i = 1; i <= SLOT_PRESETS; i++)
+    stage->settings.values.blend[i - 1] = 0;
+  stage->settings.values.shown_prompt = 5;
+  settings_turn(&stage->settings, INT64_C(11000000000));
+  assert_float_equal(share_of(stage, 'e', 15), 1, 1e-5);
+  assert_int_equal(at(stage, 16)->shown_prompt, 5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_keep_the_shape),
@@ -268,6 +456,11 @@ int main(void) {
       cmocka_unit_test(each_value_of_a_frame_is_in_its_controls),
       cmocka_unit_test(fades_begin_where_they_are),
       cmocka_unit_test(blends_fade_and_move),
+      cmocka_unit_test(scenes_come_evenly),
+      cmocka_unit_test(scenes_come_on_the_beat),
+      cmocka_unit_test(seeds_come),
+      cmocka_unit_test(prompts_come),
+      cmocka_unit_test(scenes_in_a_hurry),
       cmocka_unit_test(covers_fade),
       cmocka_unit_test(walks_follow_their_speed),
   };

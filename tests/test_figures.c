@@ -1,11 +1,13 @@
 /* What is said about speed: the window's figures over moments that are given, and the lines of a render's progress. */
 #include "tests/rigs/cmocka_all.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/window/hud_text.h"
 #include "app/live/figures.h"
 #include "app/run/progress.h"
+#include "unet/base/platform.h"
 
 static const int64_t ms_ns = 1000000, start_ns = 5000 * (int64_t)1000000;
 
@@ -63,6 +65,46 @@ static void fps_text(void **state) {
     assert_non_null(at);
     assert_memory_equal(at + 5, cases[i].wanted, strlen(cases[i].wanted)); /* behind a mark */
   }
+}
+
+/* Text without the marks of its colours. */
+static char *unmarked(char *text) {
+  char *to = text;
+  for (const char *from = text; *from; from++)
+    if (*from == '\n' || (unsigned char)*from >= ' ')
+      *to++ = *from;
+  *to = 0;
+  return text;
+}
+
+static void beat_text(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  struct hud_content content = {.figures = true, .running = true, .tempo = 127.96, .beat = 2, .bar_beats = 4};
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(unmarked(text), "\ntempo 128.0  beat . . 3 .\n"));
+  content.tempo = 0;
+  hud_figures_text(text, &content);
+  assert_null(strstr(text, "beat"));
+}
+
+/* What is heard, and the value that is set of what is moved, with its swing. */
+static void meter_text(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  struct meter meter = {.heard = true,
+                        .values = {[SOUND_LEVEL] = 1, [SOUND_BASS] = 0.5, [SOUND_ONSET] = 1},
+                        .row = {{PARAMETER_STRENGTH, 0, 0.5, 0.625}, {PARAMETER_LORA_WEIGHT, 2, 1, 0.75}},
+                        .count = 2};
+  const struct hud_content content = {.figures = true, .running = true, .meter = &meter};
+  hud_figures_text(text, &content);
+  unmarked(text);
+  assert_non_null(strstr(text, "\nsound  level ########  bass ####....  mid ........  treble ........  onset\n"));
+  assert_non_null(strstr(text, "\nstrength 0.50 +0.12  lora[2].weight 1.00 -0.25\n"));
+  meter.heard = false;
+  meter.count = 0;
+  hud_figures_text(text, &content);
+  assert_true(!strstr(text, "sound") && !strstr(text, "strength"));
 }
 
 /* Of a source whose frames come several between two looks. */
@@ -330,32 +372,105 @@ static void expect_progress(long total, long frames, double seconds, const char 
 
 static void progress_in_words(void **state) {
   (void)state;
-  expect_progress(190, 57, 30, "57 of 190 frames, 1.9 fps, 1:10 left");
-  expect_progress(190, 190, 100, "190 of 190 frames, 1.9 fps, 0:00 left");
-  expect_progress(10, 12, 6, "12 of 12 frames, 2.0 fps, 0:00 left"); /* more than the container said */
-  expect_progress(190, 3, 30, "3 of 190 frames, 0.10 fps, 31:10 left");
+  expect_progress(190, 57, 30, "57 of 190 frames, 1.9 fps, 0:01:10 left");
+  expect_progress(190, 190, 100, "190 of 190 frames, 1.9 fps, 0:00:00 left");
+  expect_progress(10, 12, 6, "12 of 12 frames, 2.0 fps, 0:00:00 left"); /* more than the container said */
+  expect_progress(190, 3, 30, "3 of 190 frames, 0.10 fps, 0:31:10 left");
+  expect_progress(100000, 3, 30, "3 of 100000 frames, 0.10 fps, 277:46:10 left");
   expect_progress(190, 0, 0, "0 of 190 frames");
   expect_progress(0, 57, 30, "57 frames so far, 1.9 fps");
 }
 
-/* In a file or a pipe a line every few seconds, and none of what is done sooner; a terminal is drawn on at once. */
+/* In a file or a pipe a line a minute, and none of what is done sooner; a terminal is drawn on at once. */
 static void progress_now_and_then(void **state) {
   (void)state;
   struct progress file, terminal, quiet;
-  progress_begin(&file, 190, false, false, start_ns);
-  progress_begin(&terminal, 190, true, false, start_ns);
-  progress_begin(&quiet, 190, false, true, start_ns);
+  progress_begin(&file, PROGRESS_AUTO, stderr, 190, false, start_ns);
+  progress_begin(&terminal, PROGRESS_AUTO, stderr, 190, true, start_ns);
+  progress_begin(&quiet, PROGRESS_NONE, stderr, 190, true, start_ns);
   int lines = 0, bars = 0;
   assert_true(progress_is_due(&terminal, start_ns));
-  for (int ms = 10; ms <= 30000; ms += 10) {
+  for (int ms = 10; ms <= 300000; ms += 10) {
     bool due = progress_is_due(&file, start_ns + ms * ms_ns);
-    assert_false(due && ms < 3000);
+    assert_false(due && ms < 60000);
     lines += due;
     bars += progress_is_due(&terminal, start_ns + ms * ms_ns);
     assert_false(progress_is_due(&quiet, start_ns + ms * ms_ns));
   }
-  assert_in_range(lines, 5, 10);
-  assert_in_range(bars, 200, 300);
+  assert_int_equal(lines, 5);
+  assert_in_range(bars, 2000, 3000);
+}
+
+static void expect_line(enum progress_kind kind, long total, long frames, const char *wanted) {
+  struct progress progress;
+  char line[PROGRESS_TEXT_MAX];
+  progress_begin(&progress, kind, stdout, total, false, start_ns);
+  progress_line(&progress, line, frames, 30);
+  assert_string_equal(line, wanted);
+}
+
+/* A program is never told that all is done before it is. */
+static void progress_for_programs(void **state) {
+  (void)state;
+  expect_line(PROGRESS_PERCENT, 190, 57, "30%\n");
+  expect_line(PROGRESS_PERCENT, 190, 190, "99%\n");
+  expect_line(PROGRESS_PERCENT, 0, 57, "");
+  expect_line(PROGRESS_OPENJD, 190, 57, "openjd_progress: 30.0\n");
+  expect_line(PROGRESS_OPENJD, 190, 200, "openjd_progress: 99.9\n");
+  expect_line(PROGRESS_JSON, 190, 57, "{\"frame\":57,\"total\":190,\"seconds\":30.000,\"fps\":1.900,\"left\":70}\n");
+  expect_line(PROGRESS_JSON, 0, 57, "{\"frame\":57,\"seconds\":30.000,\"fps\":1.900}\n");
+  expect_line(PROGRESS_JSON, 50, 57, "{\"frame\":57,\"total\":57,\"seconds\":30.000,\"fps\":1.900,\"left\":0}\n");
+}
+
+/* Returns what a render of ten frames writes, of which `total` were expected. The caller frees it. */
+static char *told(enum progress_kind kind, long total, bool whole, struct progress_place place) {
+  struct progress progress;
+  char *text;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  progress_begin(&progress, kind, out, total, false, platform_now_ns());
+  progress.place = place;
+  for (int frame = 1; frame <= 10; frame++)
+    progress_update(&progress, frame, 0.1 * frame);
+  progress_end(&progress, whole, 10, 1);
+  fclose(out);
+  return text;
+}
+
+static void expect_told(enum progress_kind kind, long total, bool whole, const char *wanted) {
+  char *text = told(kind, total, whole, (struct progress_place){1, 1, -1});
+  assert_string_equal(text, wanted);
+  free(text);
+}
+
+/* Of two inputs the first ends at half of all. */
+static void expect_told_of_two(enum progress_kind kind, int input, const char *wanted) {
+  char *text = told(kind, 10, true, (struct progress_place){input, 2, input == 1 ? -1 : 50});
+  assert_string_equal(text, wanted);
+  free(text);
+}
+
+/* Each whole percentage once, and the end if there is one. */
+static void progress_ends(void **state) {
+  (void)state;
+  expect_told(PROGRESS_PERCENT, 10, true, "10%\n20%\n30%\n40%\n50%\n60%\n70%\n80%\n90%\n99%\n100%\n");
+  expect_told(PROGRESS_PERCENT, 1000, false, "0%\n1%\n");
+  expect_told(PROGRESS_PERCENT, 0, true, "100%\n");
+  expect_told(PROGRESS_JSON, 12, true, "{\"frame\":10,\"total\":10,\"seconds\":1.000,\"fps\":10.000,\"left\":0}\n");
+  expect_told(PROGRESS_OPENJD, 12, true, "openjd_progress: 100.0\n");
+  expect_told(PROGRESS_OPENJD, 12, false, "");
+  expect_told(PROGRESS_NONE, 12, true, "");
+  expect_told_of_two(PROGRESS_PERCENT, 1, "5%\n10%\n15%\n20%\n25%\n30%\n35%\n40%\n45%\n50%\n");
+  expect_told_of_two(PROGRESS_PERCENT, 2, "55%\n60%\n65%\n70%\n75%\n80%\n85%\n90%\n95%\n99%\n100%\n");
+  expect_told_of_two(PROGRESS_OPENJD, 1, "");
+  expect_told_of_two(PROGRESS_OPENJD, 2, "openjd_progress: 100.0\n");
+  expect_told_of_two(PROGRESS_JSON, 1,
+                     "{\"frame\":10,\"total\":10,\"input\":1,\"inputs\":2,\"seconds\":1.000,\"fps\":10.000,"
+                     "\"left\":0}\n");
+  assert_ptr_equal(progress_stream(PROGRESS_JSON, "out.mp4"), stdout);
+  assert_ptr_equal(progress_stream(PROGRESS_JSON, "-"), stderr);
+  assert_ptr_equal(progress_stream(PROGRESS_JSON, "hash:-"), stderr);
+  assert_ptr_equal(progress_stream(PROGRESS_AUTO, "out.mp4"), stderr);
 }
 
 static void figures_text(void **unused) {
@@ -429,6 +544,8 @@ int main(void) {
       cmocka_unit_test(fps_at_any_pace),
       cmocka_unit_test(fps_follows),
       cmocka_unit_test(fps_text),
+      cmocka_unit_test(beat_text),
+      cmocka_unit_test(meter_text),
       cmocka_unit_test(pace_of_many),
       cmocka_unit_test(frame_time_of_slow_engines),
       cmocka_unit_test(latency_of_late),
@@ -442,6 +559,8 @@ int main(void) {
       cmocka_unit_test(budget_text),
       cmocka_unit_test(progress_in_words),
       cmocka_unit_test(progress_now_and_then),
+      cmocka_unit_test(progress_for_programs),
+      cmocka_unit_test(progress_ends),
       cmocka_unit_test(figures_text),
       cmocka_unit_test(long_words_are_cut),
   };

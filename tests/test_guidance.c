@@ -218,13 +218,10 @@ static void test_guidance_embedding(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_guidance GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "turbo", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pictures_follow_the_formulas), cmocka_unit_test(test_guidance),
       cmocka_unit_test(test_guidance_modes),          cmocka_unit_test(test_guidance_refused),

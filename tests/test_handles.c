@@ -518,13 +518,10 @@ static void test_canvas(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_handles GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "turbo", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   char *tuning = fixture_make();
   setenv("TUNING_DIR", tuning, 1);
   const struct CMUnitTest tests[] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/remote/hub.h"
+#include "unet/base/platform.h"
 
 struct place {
   struct live_state state;
@@ -102,6 +103,46 @@ static void files_are_those_of_the_command_line(void **unused) {
   assert_int_equal(hub_set_text(place.hub, PARAMETER_STYLE, 1, NULL, &err), 0);
   assert_true(hub_take(place.hub, &place.state, 0));
   assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_STYLE, 2), "sea.png");
+  hub_close(&place.hub);
+}
+
+/* A tap, and a beat that is set, are of the moment at which the client says so, not of the turn that takes them. */
+static void beats_are_of_the_moment_they_are_set(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  int64_t before_ns = platform_now_ns();
+  open_place(&place);
+  assert_int_equal(hub_run(place.hub, "tap", (double)NAN, &err), 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_BEAT, 0, 32, &err), 0);
+  int64_t after_ns = platform_now_ns();
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_true(place.state.taps.at_ns[0] >= before_ns && place.state.taps.at_ns[0] <= after_ns);
+  assert_true(place.state.beat_set_ns >= before_ns && place.state.beat_set_ns <= after_ns);
+  assert_int_equal(hub_parse(place.hub, PARAMETER_BAR_PHASE, 0, "0.5", &err), 0);
+  place.state.beat_set_ns = 0;
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_true(place.state.beat_set_ns >= after_ns);
+  assert_false(hub_take(place.hub, &place.state, 0));
+  assert_true(place.state.beat_set_ns == 0);
+  hub_close(&place.hub);
+}
+
+static void waves_move_what_can_be_moved(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  open_place(&place);
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_LFO, 1, "/etc/passwd", &err), -1);
+  assert_int_equal(hub_parse(place.hub, PARAMETER_LFO, 1, "steps", &err), -1);
+  assert_non_null(strstr(err.message, "cannot change from frame to frame"));
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_LFO, 5, "mix", &err), -1);
+  assert_false(hub_take(place.hub, &place.state, 0));
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_LFO, 4, "lora[1].weight", &err), 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_LFO_AMOUNT, 4, 0.5, &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_LFO, 4), "lora[1].weight");
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_LFO, 4, "", &err), 0);
   hub_close(&place.hub);
 }
 
@@ -296,6 +337,8 @@ int main(void) {
       cmocka_unit_test(what_was_set_never_goes_back),
       cmocka_unit_test(wrong_values_change_nothing),
       cmocka_unit_test(files_are_those_of_the_command_line),
+      cmocka_unit_test(beats_are_of_the_moment_they_are_set),
+      cmocka_unit_test(waves_move_what_can_be_moved),
       cmocka_unit_test(knobs_learn_what_there_is),
       cmocka_unit_test(words_are_a_line_of_utf8),
       cmocka_unit_test(commands_run_as_keys_run_them),

@@ -30,7 +30,7 @@ struct command {
 };
 
 static void run(struct outcome *outcome, const struct command *command, const struct faults *faults, long at) {
-  shell("rm -f out.mkv report.txt");
+  shell("rm -f out.mkv* report.txt");
   program_run(
       outcome,
       "unset DISPLAY WAYLAND_DISPLAY; export SDL_VIDEODRIVER=offscreen OMP_WAIT_POLICY=passive LD_PRELOAD='%s' "
@@ -175,7 +175,7 @@ static void test_silent_decoder(void **state) {
 static void test_disk_fails_half_way(void **state) {
   (void)state;
   static const struct faults faults = {"read", "libav", 1};
-  static const struct command command = {"render long.ts out.mkv --size 64x64 --threads 1", false, "100 frames"};
+  static const struct command command = {"render long.ts out.mkv -y --size 64x64 --threads 1", false, "100 frames"};
   static const char *const all[] = {"", "export REVERIE_INJECT_ALL=1;"};
   struct outcome outcome;
   run(&outcome, &command, &faults, 0);
@@ -185,7 +185,7 @@ static void test_disk_fails_half_way(void **state) {
   free(reported);
   assert_true(calls > 20);
   for (int i = 0; i < 4; i++) {
-    shell("rm -f out.mkv");
+    shell("rm -f out.mkv*");
     program_run(
         &outcome,
         "export LD_PRELOAD='%s' REVERIE_INJECT_KIND=read REVERIE_INJECT_IN=libav REVERIE_INJECT_AT=%ld; %s @ %s", shim,
@@ -228,10 +228,37 @@ static void test_bench(void **state) {
   GO_THROUGH(&command, faults);
 }
 
+/* A join that gets SIGTERM while it writes leaves no output and nothing of its own, and the shards as they are. */
+static void test_join_is_interrupted(void **state) {
+  (void)state;
+  static const struct faults first = {"write", "libav", 1};
+  static const struct command render[] = {{"render clip.mov out.mkv -q --size 64x64 -c ffv1 --shard 0-1", false, NULL},
+                                          {"render clip.mov out.mkv -q --size 64x64 -c ffv1 --shard 2-9", false, NULL}};
+  struct outcome outcome;
+  for (int i = 0; i < 2; i++) {
+    program_run(&outcome, "%s", render[i].arguments);
+    assert_int_equal(outcome.status, 0);
+  }
+  shell("cksum out.mkv.shard* >before.txt; rm -f report.txt");
+  program_run(&outcome,
+              "export REVERIE_INJECT_SIGNAL=1 LD_PRELOAD='%s' REVERIE_INJECT_REPORT=report.txt REVERIE_INJECT_KIND=%s "
+              "REVERIE_INJECT_IN=%s REVERIE_INJECT_AT=1; @ join out.mkv --progress json",
+              shim, first.kind, first.library);
+  if (outcome.status != 130 || outcome.lines != 1 || !strstr(outcome.said, "interrupted"))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
+  expect_same("files", "cat before.txt", "cksum out.mkv*");
+  program_run(&outcome, "join out.mkv --progress json");
+  assert_true(!outcome.status && is_whole());
+  expect_same("progress", "echo 4,4",
+              "tail -1 out.txt | sed 's/.*frame.:\\([0-9]*\\).*total.:\\([0-9]*\\).*/\\1,\\2/'");
+  shell("rm out.mkv*");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_render),
       cmocka_unit_test(test_silent_decoder),
+      cmocka_unit_test(test_join_is_interrupted),
       cmocka_unit_test(test_disk_fails_half_way),
       cmocka_unit_test(test_live),
       cmocka_unit_test_setup_teardown(test_info, program_own_model, program_tiny_model),

@@ -137,6 +137,8 @@ static void filter_graph(void **state) {
   struct log log = {note_line, &said};
   struct listener *listener = start("lavfi:sine=frequency=80:sample_rate=22050", &log);
   expect_loud(listener, SOUND_BASS);
+  listener_limit(listener, &(struct sound_limits){.bass_below = 30, .treble_above = 2500});
+  expect_loud(listener, SOUND_MID);
   listener_stop(&listener);
   assert_null(listener);
   assert_int_equal(said.count, 0);

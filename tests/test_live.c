@@ -150,8 +150,8 @@ static void test_sound(void **state) {
   expect_window(BELOW_WORDS, false, 0.9, "still.mkv", BELOW_WORDS);
   quit_window();
   program_expect(2, "text to image has no source", "live --text-to-image --sound source --modulate mix=bass*1");
-  program_expect(2, "--modulate says what it moves", "live still.mkv --sound x.wav");
   program_expect(3, "--sound nosuch.wav: No such file", "live still.mkv --sound nosuch.wav --modulate mix=bass*1");
+  program_expect(3, "--sound nosuch.wav: No such file", "live still.mkv --sound nosuch.wav --tempo-from sound");
   program_expect(2, "--sound INPUT names", "live still.mkv --modulate mix=bass*1");
   program_expect(2, "behind = one of level|bass", "live still.mkv --sound x.wav --modulate mix=drum*1");
 }
@@ -298,6 +298,7 @@ static void test_midi(void **state) {
   shell("rm -rf config shots && mkdir -p config/reverie shots && mkfifo pipe && echo "
         "'{\"bindings\": [{\"knob\": \"note 36\", \"channel\": 10, \"sets\": \"command/snapshot\"}]}' "
         ">config/reverie/midi.json");
+  const char *before = getenv("XDG_CONFIG_HOME");
   setenv("XDG_CONFIG_HOME", folder, 1);
   start_window("still.mkv --loop --snapshot-dir shots --midi=./pipe" PICTURE);
   shell("printf '\\231\\044\\100\\044\\000' >pipe");
@@ -310,7 +311,10 @@ static void test_midi(void **state) {
   quit_window();
   shell("grep -q 'cc 21' config/reverie/midi.json && grep -q 'note 36' config/reverie/midi.json");
   program_expect(2, "No such file", "live still.mkv --midi=/no/such/device");
-  unsetenv("XDG_CONFIG_HOME");
+  if (before)
+    setenv("XDG_CONFIG_HOME", before, 1);
+  else
+    unsetenv("XDG_CONFIG_HOME");
   shell("rm -rf config shots pipe");
   free(folder);
 }

@@ -328,12 +328,32 @@ static void test_no_source(void **state) {
 static void test_no_display(void **state) {
   (void)state;
   struct outcome outcome;
-  program_run(&outcome, "unset DISPLAY; export XDG_RUNTIME_DIR=$PWD; @ live still.mkv --frames 3 --size 128x128");
+  program_run(&outcome, "unset DISPLAY; export XDG_RUNTIME_DIR=$PWD XDG_CONFIG_HOME=$PWD/none; "
+                        "@ live still.mkv --frames 3 --size 128x128");
   if (outcome.status != 6 || outcome.lines != 1 || !strstr(outcome.said, "reverie render"))
     fail_msg("status %d without a display: %s", outcome.status, outcome.said);
+  shell("! test -e none"); /* looking for reverie.conf makes no folder */
   program_expect(0, "3 frames, ",
                  "unset DISPLAY; export SDL_VIDEODRIVER=offscreen; "
                  "@ live still.mkv --loop --frames 3 --size 128x128");
+}
+
+/* What is wrong with reverie.conf is told once, and as its fault. */
+static void test_wrong_config(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell("mkdir -p config/reverie && head -c 1048577 /dev/zero >config/reverie/reverie.conf");
+  program_run(&outcome, "unset DISPLAY; export XDG_RUNTIME_DIR=$PWD XDG_CONFIG_HOME=$PWD/config; @ live still.mkv");
+  if (outcome.lines != 2 || !strstr(outcome.said, "reverie.conf: 1048577 bytes are more"))
+    fail_msg("reverie.conf of a byte too many: %s", outcome.said);
+  program_run(&outcome, "unset DISPLAY; export XDG_RUNTIME_DIR=$PWD XDG_CONFIG_HOME=$PWD/config; "
+                        "printf '\\357\\273\\277quiet\\nno-\\000such=1\\nnone=2\\n' >config/reverie/reverie.conf; "
+                        "@ live still.mkv");
+  if (outcome.lines != 2 || !strstr(outcome.said, "reverie.conf:2: has a zero byte"))
+    fail_msg("reverie.conf with a zero byte: %s", outcome.said);
+  program_expect(2, "reverie.conf: --budget-floor: there is no --budget",
+                 "export XDG_CONFIG_HOME=$PWD/config; echo budget-floor=64x64 >config/reverie/reverie.conf; "
+                 "@ live still.mkv");
 }
 
 /* What is shown goes into a file, by --record and by the key, and into a pipe, while an address where nobody is keeps
@@ -505,7 +525,12 @@ static void test_bench_clip(void **state) {
   live = cJSON_GetObjectItem(json, "live");
   assert_true(figure(live, "unread") > figure(live, "presented") / 2);
   cJSON_Delete(json);
-  program_expect(6, "no frame's number", "bench --live --size 64x64 --threads 1 --frames 3 --warmup 0 unmarked.mkv");
+  struct outcome outcome; /* it has no keys of the user's either, so that all measure the same */
+  shell("mkdir -p bound/reverie && echo no-such-key freeze >bound/reverie/keys.conf");
+  program_run(&outcome, "export XDG_CONFIG_HOME=$PWD/bound; "
+                        "@ bench --live --size 64x64 --threads 1 --frames 3 --warmup 0 unmarked.mkv");
+  if (outcome.status != 6 || !strstr(outcome.said, "no frame's number") || strstr(outcome.said, "keys.conf"))
+    fail_msg("status %d of a clip without markers: %s", outcome.status, outcome.said);
   program_expect(3, "No such file", "bench --live missing.mp4");
   program_expect(3, "known length", "bench --live pattern");
   program_expect(2, "a clip has its own", "bench --live marked.mp4 --input-fps 30");
@@ -574,6 +599,7 @@ int main(int argc, char **argv) {
       TINY(test_processors_awake),
       TINY(test_bench_clip),
       TINY(test_no_display),
+      TINY(test_wrong_config),
       TINY(test_server_gone),
   };
   int missing = argc < 4 ? SCREEN_MISSING : screen_begin();

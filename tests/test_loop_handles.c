@@ -104,6 +104,37 @@ static void controls_come_and_go(void **state) {
   assert_int_equal(log->handles_made, 3);
 }
 
+/* Frames come until the handle in use has this canvas. */
+static int feed_until_canvas(struct rig *rig, int serial, enum canvas_mode canvas) {
+  struct loop_status status = {.prepared.shape.canvas = CANVAS_AUTO};
+  const struct mail *mail;
+  for (int i = 0; i < PATIENCE_MS && status.prepared.shape.canvas != canvas; i++) {
+    put_frame(rig, serial++);
+    assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
+    loop_get_status(rig->loop, &status);
+  }
+  assert_int_equal(status.prepared.shape.canvas, canvas);
+  return serial;
+}
+
+/* Another canvas is prepared beside the frames, there and back. */
+static void the_canvas_changes_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_prepare = true}, true);
+  const struct fake_engine_log *log = fake_engine_log();
+  int serial = feed_frames(&rig, 1, 2);
+  for (int i = 0; i < 3; i++) {
+    enum canvas_mode canvas = i % 2 ? CANVAS_FIXED : CANVAS_FOLLOW;
+    set_number(rig.loop, PARAMETER_CANVAS, canvas);
+    serial = feed_frames(&rig, serial, 3);
+    fake_engine_let_prepare(1);
+    serial = feed_until_canvas(&rig, serial, canvas);
+  }
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 4);
+}
+
 static void set_size(struct loop *loop, int width, int height) {
   struct parameters changes = {0};
   assert_int_equal(parameters_set_size(&changes, PARAMETER_SIZE, 0, width, height, NULL), 0);
@@ -410,6 +441,7 @@ int main(void) {
       cmocka_unit_test(steps_change_beside_frames),
       cmocka_unit_test(the_bank_changes_up_to_its_room),
       cmocka_unit_test(controls_come_and_go),
+      cmocka_unit_test(the_canvas_changes_beside_frames),
       cmocka_unit_test(samplers_change_beside_frames),
       cmocka_unit_test(long_prompts_are_prepared_for),
       cmocka_unit_test(size_changes_beside_frames),

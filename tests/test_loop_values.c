@@ -308,6 +308,30 @@ static void each_frame_fades_on(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* What is to come at a moment is in no frame before it, and in the first one after it. A picture that stands
+ * follows. */
+static void a_scene_comes_at_its_moment(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct parameters scene;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = feed_frames(&rig, 1, 2);
+  parameters_init(&scene);
+  parameters_set_number(&scene, PARAMETER_STRENGTH, 0, 0.75, NULL);
+  loop_glide(rig.loop, &scene, platform_now_ns() + INT64_C(3600000000000), 0); /* in an hour */
+  serial = feed_frames(&rig, serial, 5);
+  assert_true(last_submit()->controls.strength == 0.5f);
+  loop_glide(rig.loop, &scene, platform_now_ns(), 0);
+  serial = feed_frames(&rig, serial, 1);
+  assert_true(last_submit()->controls.strength == 0.75f);
+  parameters_set_number(&scene, PARAMETER_STRENGTH, 0, 0.25, NULL);
+  loop_glide(rig.loop, &scene, platform_now_ns() + 50000000, 0);
+  for (int i = 0; i < PATIENCE_MS && last_submit()->controls.strength != 0.25f; i++)
+    expect_again(&rig, (uint64_t)serial - 1);
+  assert_true(last_submit()->controls.strength == 0.25f);
+  rig_finish(&rig, 0);
+}
+
 /* Where nobody has sent anything and nothing moves, frames that come soon after each other have one moment. To send
  * nothing is not to send. */
 static void frames_share_a_moment(void **state) {
@@ -400,6 +424,7 @@ int main(void) {
       cmocka_unit_test(prompts_change_while_running),
       cmocka_unit_test(negative_changes_while_running),
       cmocka_unit_test(each_frame_has_what_moves),
+      cmocka_unit_test(a_scene_comes_at_its_moment),
       cmocka_unit_test(each_frame_fades_on),
       cmocka_unit_test(frames_share_a_moment),
       cmocka_unit_test(a_file_is_refused_once),

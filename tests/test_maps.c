@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/rigs/device_there.h"
 #include "unet/devices.h"
 #include "unet/model/maps.h"
-
-enum { SKIPPED = 77 };
 
 static const char *device_name = "cpu";
 
@@ -310,15 +309,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(cells),         cmocka_unit_test(softened),      cmocka_unit_test(lines),
       cmocka_unit_test(as_it_comes),   cmocka_unit_test(out_of_bounds), cmocka_unit_test(names),
   };
-  struct resources resources = {0};
-  struct device *device;
-  struct error err = {0};
   if (argc > 1)
     device_name = argv[1];
-  if (device_open(&device, &resources, &(struct device_options){.name = device_name}, &err) < 0) {
-    printf("skipped: %s\n", err.message);
-    return SKIPPED;
-  }
-  device_close(&device);
+  if (!device_is_there(&(struct device_options){.name = device_name}))
+    return DEVICE_MISSING;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

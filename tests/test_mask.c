@@ -82,6 +82,74 @@ static void test_mask_in_flight(void **state) {
   rig_close(&rig);
 }
 
+/* Returns the picture of the golden's frame moved to the left by so many pixels; the caller frees it. */
+static uint8_t *moved(struct rig *rig, int pixels, bool restart) {
+  struct frame frame = rig->golden.frame;
+  size_t pitch = (size_t)frame.pitch[0], shift = 4 * (size_t)pixels;
+  uint8_t *copy = malloc(pitch * (size_t)frame.height);
+  for (int y = 0; y < frame.height; y++)
+    for (size_t x = 0; x < pitch; x++)
+      copy[(size_t)y * pitch + x] = frame.plane[0][(size_t)y * pitch + (x + shift) % pitch];
+  frame.plane[0] = copy;
+  struct engine_result result;
+  const struct engine_request request = {
+      .prepared = rig->prepared, .controls = &rig->controls, .frame = &frame, .restart = restart};
+  must(engine_submit(rig->engine, &request, &rig->err), &rig->err);
+  must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  free(copy);
+  return picture_copy(&result.picture);
+}
+
+/* Returns the sum of the differences of two pictures in the columns from `first` to `last` - 1. */
+static long difference(const struct rig *rig, const uint8_t *a, const uint8_t *b, int first, int last) {
+  int width = rig->golden.frame.width;
+  long sum = 0;
+  for (int i = 0; i < width * rig->golden.frame.height; i++)
+    for (int c = 0; i % width >= first && i % width < last && c < 3; c++)
+      sum += abs(a[4 * i + c] - b[4 * i + c]);
+  return sum;
+}
+
+/* Returns the last picture of a pan, of which the quarter at the left or at the right is made anew; -1: all of it. The
+ * caller frees it. */
+static uint8_t *panned(struct rig *rig, int right) {
+  enum { FRAMES = 4, STEP = 4 };
+  uint8_t pixels[MASK_WIDTH * MASK_HEIGHT * 4], *made = NULL;
+  for (int i = 0; i < MASK_WIDTH * MASK_HEIGHT; i++) {
+    int x = i % MASK_WIDTH;
+    memset(pixels + 4 * i, (right ? MASK_WIDTH - 1 - x : x) < MASK_WIDTH / 4 ? 255 : 0, 4);
+  }
+  const struct frame mask = {
+      .format = PIXEL_RGBA, .width = MASK_WIDTH, .height = MASK_HEIGHT, .plane = {pixels}, .pitch = {4 * MASK_WIDTH}};
+  must(engine_set_mask(rig->engine, right < 0 ? NULL : &mask, MASK_WHITE, &rig->err), &rig->err);
+  for (int i = 0; i < FRAMES; i++) {
+    free(made);
+    made = moved(rig, STEP * i, i == 0);
+  }
+  return made;
+}
+
+/* On a canvas that follows the camera the mask stays where it is in the picture, however far the canvas has moved:
+ * where it lies, the picture differs less from one that is made anew everywhere. */
+static void test_mask_on_a_canvas(void **state) {
+  (void)state;
+  struct rig rig;
+  struct prepared_info info;
+  rig_open(&rig, args, "inpaint", false);
+  int width = rig.golden.frame.width, quarter = width / 4;
+  prepared_get_info(rig.prepared, &info);
+  info.shape.canvas = CANVAS_FOLLOW;
+  must(engine_prepare(rig.engine, &info.shape, &rig.prepared, &rig.err), &rig.err);
+  uint8_t *anew = panned(&rig, -1), *left = panned(&rig, 0), *right = panned(&rig, 1);
+  assert_true(difference(&rig, left, anew, 0, quarter) < difference(&rig, right, anew, 0, quarter));
+  assert_true(difference(&rig, right, anew, width - quarter, width) <
+              difference(&rig, left, anew, width - quarter, width));
+  free(anew);
+  free(left);
+  free(right);
+  rig_close(&rig);
+}
+
 static void test_mask_refusals(void **state) {
   (void)state;
   struct rig rig;
@@ -101,16 +169,14 @@ static void test_mask_refusals(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_mask GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "inpaint", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "inpaint");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mask),
       cmocka_unit_test(test_mask_in_flight),
+      cmocka_unit_test(test_mask_on_a_canvas),
       cmocka_unit_test(test_mask_refusals),
   };
   char *tuning = fixture_make(); /* so that all engines choose the same kernels, and their pictures can be compared */

@@ -59,9 +59,28 @@ static void a_status_runs_on(void **state) {
 static void real_time_bytes_may_be_anywhere(void **state) {
   (void)state;
   struct heard heard = HEAR(0xf8, 0xb0, 0xf8, 7, 0xfe, 0xff, 100, 0xf8, 8, 0xf8, 101);
-  assert_int_equal(heard.count, 2);
-  assert_message(&heard.message[0], MIDI_CONTROLLER, 1, 7, 100);
-  assert_message(&heard.message[1], MIDI_CONTROLLER, 1, 8, 101);
+  assert_int_equal(heard.count, 6);
+  assert_message(&heard.message[0], MIDI_TICK, 0, 0, 0);
+  assert_message(&heard.message[1], MIDI_TICK, 0, 0, 0);
+  assert_message(&heard.message[2], MIDI_CONTROLLER, 1, 7, 100);
+  assert_message(&heard.message[3], MIDI_TICK, 0, 0, 0);
+  assert_message(&heard.message[4], MIDI_TICK, 0, 0, 0);
+  assert_message(&heard.message[5], MIDI_CONTROLLER, 1, 8, 101);
+}
+
+static void a_clock_says_where_the_song_is(void **state) {
+  struct rig *rig = rig_of(state);
+  struct heard heard = HEAR(0xfa, 0xfb, 0xfc, 0xf2, 1, 2, 3, 4, 0xb0, 7, 0xf2, 0, 0xf8, 1, 8, 9);
+  assert_int_equal(heard.count, 6);
+  assert_message(&heard.message[0], MIDI_START, 0, 0, 0);
+  assert_message(&heard.message[1], MIDI_CONTINUE, 0, 0, 0);
+  assert_message(&heard.message[2], MIDI_STOP, 0, 0, 0);
+  assert_message(&heard.message[3], MIDI_SONG, 0, 0, 257); /* no running status behind it */
+  assert_message(&heard.message[4], MIDI_TICK, 0, 0, 0);
+  assert_message(&heard.message[5], MIDI_SONG, 0, 0, 128);
+  learn(rig, "strength"); /* and nothing of it is a knob */
+  for (int i = 0; i < heard.count; i++)
+    assert_int_equal(knobs_take(&rig->knobs, &heard.message[i], &rig->values, rig->now_ns).kind, KNOB_DOES_NOTHING);
 }
 
 static void what_belongs_to_nothing_is_passed_over(void **state) {
@@ -443,6 +462,7 @@ int main(void) {
       cmocka_unit_test(every_kind_is_read),
       cmocka_unit_test(a_status_runs_on),
       cmocka_unit_test(real_time_bytes_may_be_anywhere),
+      cmocka_unit_test_setup_teardown(a_clock_says_where_the_song_is, midi_rig_make, midi_rig_free),
       cmocka_unit_test(what_belongs_to_nothing_is_passed_over),
       cmocka_unit_test(a_touched_knob_is_learnt),
       cmocka_unit_test(a_knob_learns_anew),

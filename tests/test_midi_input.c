@@ -153,6 +153,18 @@ static void bound_knobs_set_values(void **state) {
   assert_string_equal(rig->warned, "");
 }
 
+/* A song that stands at its sixty-fourth sixteenth is at beat 16. */
+static void a_clock_sets_the_beat(void **state) {
+  struct rig *rig = *state;
+  start(rig, rig->pipe);
+  PLAY(rig, "\xfc\xf2\x40\x00");
+  for (int i = 0; i < WAIT_MS && rig->state.beats.beat != 16; i++) {
+    platform_sleep_ns(1000000);
+    turn(rig);
+  }
+  assert_true(rig->state.beats.beat == 16 && rig->state.beats.stopped);
+}
+
 /* The key, with what was changed last. */
 static void a_knob_is_learnt_by_the_key(void **state) {
   struct rig *rig = *state;
@@ -348,17 +360,12 @@ static void the_sequencer_has_a_port(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_RIG(bound_knobs_set_values),
-      WITH_RIG(a_knob_is_learnt_by_the_key),
-      WITH_RIG(a_knob_is_learnt_by_name),
-      WITH_RIG(without_midi_nothing_is_learnt),
-      WITH_RIG(a_damaged_file_is_kept_aside),
-      WITH_RIG(what_another_version_wrote_stays),
-      WITH_RIG(a_file_is_played),
-      WITH_RIG(a_pipe_here_needs_no_slash),
-      WITH_RIG(complaints_are_counted),
-      WITH_RIG(what_is_no_source_is_refused),
-      WITH_RIG(a_pipe_has_one_reader),
+      WITH_RIG(bound_knobs_set_values),           WITH_RIG(a_clock_sets_the_beat),
+      WITH_RIG(a_knob_is_learnt_by_the_key),      WITH_RIG(a_knob_is_learnt_by_name),
+      WITH_RIG(without_midi_nothing_is_learnt),   WITH_RIG(a_damaged_file_is_kept_aside),
+      WITH_RIG(what_another_version_wrote_stays), WITH_RIG(a_file_is_played),
+      WITH_RIG(a_pipe_here_needs_no_slash),       WITH_RIG(complaints_are_counted),
+      WITH_RIG(what_is_no_source_is_refused),     WITH_RIG(a_pipe_has_one_reader),
       WITH_RIG(the_sequencer_has_a_port),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "app/control/lfo.h"
+#include "app/control/meter.h"
 #include "app/control/modulation.h"
 
 static const int64_t second_ns = 1000000000;
@@ -153,8 +155,173 @@ static void blends(void **state) {
   assert_true(controls.blend[0] == 0.5f && controls.blend[1] == 0.5f);
 }
 
+/* What is shown: the value that is set, and the one that the frame has, once for each parameter. */
+static void what_is_moved_is_shown(void **state) {
+  (void)state;
+  struct modulations modulations = {.entry = {accept("mix=bass*-0.5"), accept("strength=level*0.25")}, .count = 2};
+  struct lfos lfos = {.entry = {{PARAMETER_STRENGTH, 0, 0.125}, {PARAMETER_NONE, 0, 0}, {PARAMETER_ETA, 0, 0}}};
+  struct settings settings;
+  struct parameters values;
+  struct meter meter = {.count = 0};
+  parameters_init(&values);
+  settings_begin(&settings, &values);
+  modulations.entry[0].smooth = modulations.entry[1].smooth = 1;
+  meter_begin(&meter, &modulations, &lfos, &settings.values);
+  modulations_apply(&modulations, &settings);
+  lfos_apply(&lfos, &settings);
+  meter_finish(&meter, &settings.values);
+  assert_int_equal(meter.count, 3);
+  assert_true(meter.row[0].id == PARAMETER_MIX && meter.row[0].base == 1 && meter.row[0].now == 0.5);
+  assert_true(meter.row[1].id == PARAMETER_STRENGTH && meter.row[1].base == 0.5 && meter.row[1].now == 0.875);
+  assert_true(meter.row[2].id == PARAMETER_ETA && meter.row[2].base == meter.row[2].now);
+}
+
+/* --- waves --- */
+
+static void waves_have_their_forms(void **state) {
+  (void)state;
+  static const struct {
+    enum lfo_wave wave;
+    double at[4]; /* at the beginning of each quarter of a cycle */
+  } cases[] = {{LFO_SINE, {0, 1, 0, -1}},
+               {LFO_TRIANGLE, {0, 1, 0, -1}},
+               {LFO_SAW, {-1, -0.5, 0, 0.5}},
+               {LFO_SQUARE, {1, 1, -1, -1}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int quarter = 0; quarter < 12; quarter++)
+      assert_float_equal(lfo_value(cases[i].wave, quarter / 4.0 - 1, 0), cases[i].at[quarter % 4], 1e-9);
+  double sum = 0, least = 1, most = -1;
+  for (int i = 0; i < 1000; i++) {
+    double value = lfo_value(LFO_RANDOM, i + 0.1, 1);
+    assert_true(value == lfo_value(LFO_RANDOM, i + 0.9, 1)); /* one a cycle */
+    assert_true(value != lfo_value(LFO_RANDOM, i + 0.1, 2) && fabs(value) <= 1);
+    sum += value;
+    least = fmin(least, value);
+    most = fmax(most, value);
+  }
+  assert_true(fabs(sum) < 60 && least < -0.98 && most > 0.98);
+}
+
+static void how_waves_are_written(void **state) {
+  (void)state;
+  struct parameters values;
+  struct error err = {0};
+  parameters_init(&values);
+  assert_int_equal(lfo_read(&values, 2, "lora[1].weight=square*-0.5@8s+0.25", &err), 0);
+  assert_string_equal(parameters_text(&values, PARAMETER_LFO, 2), "lora[1].weight");
+  assert_true(values.lfo_wave[1] == LFO_SQUARE && values.lfo_amount[1] == -0.5 && values.lfo_period[1] == 8);
+  assert_true(values.lfo_unit[1] == LFO_SECONDS && values.lfo_phase[1] == 0.25);
+  assert_int_equal(lfo_read(&values, 1, "strength=sine*1@0.5b", &err), 0);
+  assert_true(values.lfo_unit[0] == LFO_BEATS && values.lfo_period[0] == 0.5 && values.lfo_phase[0] == 0);
+  static const struct {
+    const char *text, *wanted;
+  } wrong[] = {{"strength", "PARAMETER=WAVE"},
+               {"strength=sine", "PARAMETER=WAVE"},
+               {"strength=sine*1", "PARAMETER=WAVE"},
+               {"strength=sine*1@4", "PARAMETER=WAVE"},
+               {"strength=sine*1@4x", "PARAMETER=WAVE"},
+               {"strength=sine*1@4b+", "PARAMETER=WAVE"},
+               {"strength=sine*1@4b+0.5x", "PARAMETER=WAVE"},
+               {"strength=sine* 1@4b", "PARAMETER=WAVE"},
+               {"strength=wobble*1@4b", "one of sine|triangle"},
+               {"strength=sine*nan@4b", "lfo[1].amount"},
+               {"strength=sine*1@0b", "lfo[1].period"},
+               {"strength=sine*1@4b+2", "lfo[1].phase"},
+               {"strengthy=sine*1@4b", "no parameter"},
+               {"prompt[1]=sine*1@4b", "is no number"},
+               {"steps=sine*1@4b", "cannot change from frame to frame"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    if (!lfo_read(&values, 1, wrong[i].text, &err) || !strstr(err.message, wrong[i].wanted) ||
+        strncmp(err.message, "--lfo ", 6))
+      fail_msg("'%s': %s", wrong[i].text, err.message);
+}
+
+/* A name that says nothing that can be moved is taken out, with the reason; the others stay. */
+static void wrong_names_are_taken_out(void **state) {
+  (void)state;
+  struct parameters values;
+  struct error err = {0};
+  parameters_init(&values);
+  parameters_set_text(&values, PARAMETER_LFO, 1, "mix", &err);
+  parameters_set_text(&values, PARAMETER_LFO, 2, "size", &err);
+  assert_int_equal(lfos_check(&values, &err), -1);
+  assert_non_null(strstr(err.message, "lfo[2]: size is no number"));
+  assert_null(parameters_text(&values, PARAMETER_LFO, 2));
+  assert_int_equal(lfos_check(&values, &err), 0);
+  assert_string_equal(parameters_text(&values, PARAMETER_LFO, 1), "mix");
+}
+
+struct swinging {
+  struct settings settings;
+  struct lfos lfos;
+  struct beats beats;
+};
+
+static void swing(struct swinging *rig, const char *text) {
+  struct parameters values;
+  struct error err = {0};
+  *rig = (struct swinging){0};
+  parameters_init(&values);
+  if (lfo_read(&values, 1, text, &err))
+    fail_msg("%s", err.message);
+  settings_begin(&rig->settings, &values);
+}
+
+/* Returns the strength of a frame at this time, which is 0.5 where nothing moves it. */
+static double strength_at(struct swinging *rig, int64_t now_ns) {
+  struct settings settings = rig->settings;
+  lfos_follow(&rig->lfos, &settings.values, &rig->beats, now_ns);
+  lfos_apply(&rig->lfos, &settings);
+  assert_false(parameters_any_marked(&settings.values));
+  return settings.values.strength;
+}
+
+/* The first frame at or after a beat has what the beat brings, and the last one before it has not. */
+static void waves_land_on_the_beat(void **state) {
+  (void)state;
+  struct swinging rig;
+  swing(&rig, "strength=square*0.25@2b");
+  assert_float_equal(strength_at(&rig, second_ns), 0.5, 0); /* no tempo, no wave */
+  for (double tempo = 61; tempo < 200; tempo += 7.3) {
+    int64_t now_ns = 7 * second_ns;
+    beats_set_tempo(&rig.beats, tempo, now_ns);
+    beats_set_beat(&rig.beats, 0, now_ns);
+    for (int beat = 1; beat < 100; beat++) {
+      now_ns = beats_next_ns(&rig.beats, 1, now_ns);
+      assert_float_equal(strength_at(&rig, now_ns), (beat % 2 ? 0.25 : 0.75), 0);
+      assert_float_equal(strength_at(&rig, now_ns - 1000), (beat % 2 ? 0.75 : 0.25), 0);
+    }
+  }
+  rig.beats.stopped = true; /* a song that stands keeps its wave where it is */
+  assert_float_equal(strength_at(&rig, second_ns), strength_at(&rig, 500 * second_ns), 0);
+}
+
+static void waves_swing_within_the_range(void **state) {
+  (void)state;
+  struct swinging rig;
+  swing(&rig, "strength=sine*2@4s");
+  assert_float_equal(strength_at(&rig, 0), 0.5, 1e-6);
+  assert_float_equal(strength_at(&rig, second_ns), 1, 0);
+  assert_float_equal(strength_at(&rig, 3 * second_ns), 0, 0);
+  swing(&rig, "strength=saw*0.2@4s+0.5");
+  assert_float_equal(strength_at(&rig, 4 * second_ns), 0.5, 1e-6);
+  assert_float_equal(strength_at(&rig, 5 * second_ns), 0.6, 1e-6);
+  parameters_set_text(&rig.settings.values, PARAMETER_LFO, 1, "mix",
+                      NULL); /* another parameter from the next frame on */
+  parameters_clear_marks(&rig.settings.values);
+  assert_float_equal(strength_at(&rig, 5 * second_ns), 0.5, 0);
+  parameters_set_text(&rig.settings.values, PARAMETER_LFO, 1, NULL, NULL);
+  assert_false(lfos_follow(&rig.lfos, &rig.settings.values, &rig.beats, 0));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_moved_is_shown),
+      cmocka_unit_test(waves_have_their_forms),
+      cmocka_unit_test(how_waves_are_written),
+      cmocka_unit_test(wrong_names_are_taken_out),
+      cmocka_unit_test(waves_land_on_the_beat),
+      cmocka_unit_test(waves_swing_within_the_range),
       cmocka_unit_test(how_it_is_written),
       cmocka_unit_test(what_is_refused),
       cmocka_unit_test(offsets_add_up_within_the_range),

@@ -11,12 +11,13 @@
 
 #include <cmocka.h>
 
+#include "tests/rigs/device_there.h"
 #include "tests/rigs/moving_picture.h"
 #include "unet/devices.h"
 #include "unet/model/motion.h"
 #include "unet/plan/device.h"
 
-enum { SKIPPED = 77, CELL = 8, SIDE_MAX = 256, CELLS_MAX = SIDE_MAX / CELL * (SIDE_MAX / CELL) };
+enum { CELL = 8, SIDE_MAX = 256, CELLS_MAX = SIDE_MAX / CELL * (SIDE_MAX / CELL) };
 
 static const char *device_name;
 
@@ -336,17 +337,6 @@ static void a_run_may_have_no_past(void **state) {
   rig_close(r);
 }
 
-static bool has_device(void) {
-  struct resources none = {0};
-  const struct device_options options = {.name = device_name};
-  struct device *device;
-  struct error err;
-  if (device_open(&device, &none, &options, &err) < 0)
-    return false;
-  device_close(&device);
-  return true;
-}
-
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(motions_are_found),
@@ -358,9 +348,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_run_may_have_no_past),
   };
   device_name = argc > 1 ? argv[1] : "cpu";
-  if (!has_device()) {
-    printf("skipped: there is no %s here\n", device_name);
-    return SKIPPED;
-  }
+  if (!device_is_there(&(struct device_options){.name = device_name}))
+    return DEVICE_MISSING;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

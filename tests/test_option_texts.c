@@ -108,8 +108,8 @@ static void test_options_are_parameters(void **state) {
     const struct option *option = &option_table[i];
     bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_SEVERAL || option->kind == OPTION_PROMPT ||
                  option->kind == OPTION_LORA || option->kind == OPTION_CONTROL || option->kind == OPTION_STYLE ||
-                 option->kind == OPTION_LAYERS || option->kind == OPTION_BLEND || option->kind == OPTION_ON ||
-                 option->kind == OPTION_OFF;
+                 option->kind == OPTION_LAYERS || option->kind == OPTION_BLEND || option->kind == OPTION_LFO ||
+                 option->kind == OPTION_ON || option->kind == OPTION_OFF;
     assert_int_equal(binds, option->parameter != PARAMETER_NONE);
     if (!binds || option->kind == OPTION_OFF)
       continue;

@@ -9,6 +9,7 @@
 #include "app/control/settings.h"
 #include "app/options/options.h"
 #include "app/options/options_table.h"
+#include "unet/base/text_file.h"
 
 enum { WORDS_MAX = 64 };
 
@@ -104,6 +105,9 @@ static void test_values(void **state) {
   assert_true(options.budget_ms == 33.3 && options.values.fullscreen && options.window_width == 800 &&
               !strcmp(options.display, "1"));
   assert_true(!options.values.hud && options.values.split && options.loop && options.input_height == 480);
+  /* a decimal number is a rate of film that was rounded, a fraction is exact */
+  assert_true(accept("render a b --fps 23.98").fps == 24000 / 1001.0 &&
+              accept("render a b --fps 2398/100").fps == 23.98);
   options = accept("live --budget display --budget-floor 256x256");
   assert_true(options.budget_floor_width == 256);
   options = accept("bench --json - --warmup 0 --size 8x8192");
@@ -213,6 +217,104 @@ static void test_spare_styles(void **state) {
   refuse("render a b --spare-style one", "--spare-style");
 }
 
+struct told {
+  char lines[1024];
+};
+
+static void tell(void *opaque, int line, const char *why) {
+  struct told *told = opaque;
+  size_t used = strlen(told->lines);
+  snprintf(told->lines + used, sizeof told->lines - used, "%d: %s|", line, why);
+}
+
+/* What reverie.conf says, and the command line does not. */
+static void test_config(void **state) {
+  (void)state;
+  static char name[] = "reverie", live[] = "live", strength[] = "--strength=0.7", prompt[] = "--prompt=mine",
+              render[] = "render", in[] = "a", out[] = "b", no_config[] = "--no-config", loud[] = "-v",
+              still[] = "--loop=no";
+  char text[] = "# a show\n"
+                "strength=0.2\n"
+                " budget = 33 # ms\r\n"
+                "prompt=theirs\n"
+                "presets=\"my show #1.json\"\n"
+                "fullscreen\n"
+                "web\n"
+                "osc-to=9001\nosc-to=9002\n"
+                "steps=nine\n"     /* line 10 */
+                "no-such=1\n"      /* 11 */
+                "progress=json\n"  /* 12: of render */
+                "fade\n"           /* 13: a value */
+                "split=maybe\n"    /* 14: yes or no */
+                "help\n"           /* 15 */
+                "record=\"a.mp4\n" /* 16: a quote */
+                "osc=\n"           /* 17: refused, and so the next one is the first */
+                "osc=9000\n"
+                "quiet\n" /* what -v sets */
+                "loop\n"
+                "no-hud=no\n";
+  char *argv[] = {name, live, strength, prompt, loud, still}, *others[] = {name, render, in, out},
+       *without[] = {name, live, no_config};
+  struct told told = {""};
+  const struct options_config config = {text, tell, &told};
+  struct options options;
+  struct options_request request;
+  struct error err;
+  assert_int_equal(options_parse_with(&options, &request, 3, without, &config, &err), 0);
+  assert_int_equal(options_parse_with(&options, &request, 4, others, &config, &err), 0);
+  assert_true(options.budget_ms == 0 && !*told.lines);
+  assert_int_equal(options_parse_with(&options, &request, 6, argv, &config, &err), 0);
+  assert_true(options.values.strength == 0.7 && options.budget_ms == 33 && options.values.fullscreen);
+  assert_int_equal(options.prompt_count, 1);
+  assert_string_equal(parameters_text(&options.values, PARAMETER_PROMPT, 1), "mine");
+  assert_string_equal(options.presets, "my show #1.json");
+  assert_true(options.web && !*options.web && options.osc_to.count == 2 && !options.record);
+  assert_string_equal(options.osc, "9000");
+  assert_int_equal(options.verbose, 1);
+  assert_true(!options.loop && options.values.hud);
+  static const char *const wanted[] = {"10: --steps nine",
+                                       "|11: live has no option no-such",
+                                       "|12: live has no option progress",
+                                       "|13: fade needs a value",
+                                       "|14: --split=maybe: yes or no",
+                                       "|15: help is for the command line",
+                                       "|16: record: a quote is missing",
+                                       "|17: --osc: an empty"};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    if (!strstr(told.lines, wanted[i]))
+      fail_msg("'%s' is not in: %s", wanted[i], told.lines);
+}
+
+/* What editors and accidents leave in files of lines. */
+static void test_make_lines(void **state) {
+  (void)state;
+  static const struct {
+    char text[24];
+    size_t length;
+    int wrong;
+    const char *lines;
+  } cases[] = {{"a\nb", 3, 0, "a\nb"}, {"\xEF\xBB\xBFx", 4, 0, "x"},  {"a\nb\0c\nd", 7, 2, "a\n"},
+               {"a\n\0", 3, 2, "a\n"}, {"\xEF\xBB\xBF\0a", 5, 1, ""}, {"", 0, 0, ""}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[sizeof cases[i].text];
+    memcpy(text, cases[i].text, sizeof text);
+    assert_int_equal(text_make_lines(text, cases[i].length), cases[i].wrong);
+    assert_string_equal(text, cases[i].lines);
+  }
+}
+
+static void test_waves(void **state) {
+  (void)state;
+  struct options options = accept("live --lfo strength=sine*0.2@4b --lfo mix=random*1@2s+0.5");
+  assert_int_equal(options.lfo_count, 2);
+  assert_string_equal(parameters_text(&options.values, PARAMETER_LFO, 2), "mix");
+  assert_true(options.values.lfo_period[0] == 4 && options.values.lfo_phase[1] == 0.5);
+  refuse("live --lfo strength=sine*0.2", "--lfo strength=sine*0.2: PARAMETER=WAVE*AMOUNT@PERIOD");
+  refuse("live --lfo mix=saw*1@1s --lfo mix=saw*1@1s --lfo mix=saw*1@1s --lfo mix=saw*1@1s --lfo mix=saw*1@1s",
+         "--lfo: at most 4 can be given");
+  refuse("render a b --lfo mix=saw*1@1s", "--lfo");
+}
+
 /* The first is the one that is begun with; keys step through all. */
 static void test_several_models(void **state) {
   (void)state;
@@ -306,6 +408,11 @@ static void test_several_sources(void **state) {
   assert_string_equal(options.playlist, "show.m3u");
   options = accept("live");
   assert_true(!options.input && !options.file_count && !options.playlist && options.still == 0);
+  options = accept("render a.mp4 b.mp4 c.mp4 {name}.mkv");
+  assert_string_equal(options.input, "a.mp4");
+  assert_string_equal(options.output, "{name}.mkv");
+  assert_int_equal(options.file_count, 2);
+  assert_string_equal(options.files[1], "c.mp4");
   refuse("render a b --playlist c", "belongs to live");
   refuse("live a --still 0", "from 0.01");
 }
@@ -364,15 +471,14 @@ static void test_refusals(void **state) {
   refuse("render --take.mp4 b", "if a file is meant, write ./--take.mp4");
   refuse("render a b -j", "see reverie --help");
   refuse("render a b --xyzzy", "unknown option --xyzzy (see");
-  refuse("render a b --lo x", "unknown option --lo (see"); /* half of --loop is not enough */
+  refuse("render a b --op x", "unknown option --op (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");
   refuse("live --budget 0", "a number from 0.1");
   refuse("live --budget displays", "a number from 0.1");
   refuse("live --budget-floor 256", "WIDTHxHEIGHT");
   refuse("render a b --budget 3", "it belongs to live");
   refuse("info --yes", "it belongs to live");
-  refuse("render a", "needs IN OUT");
-  refuse("render a b c", "too many arguments");
+  refuse("render a", "needs IN... OUT");
   refuse("bench x", "a clip is for bench --live or --steadiness");
   refuse("bench --live x y", "--live shows one clip");
   refuse("bench --live x y", "too many arguments");
@@ -384,6 +490,9 @@ static void test_refusals(void **state) {
   refuse("bench --json a --trace b --json c", "given once");
   accept("live --record a.mp4 --record a.mp4 -d cpu -d cuda --to a --to b --strength 0.2 --strength 0.3");
   refuse("render a b --quiet=1", "takes no value");
+  refuse("live --split=1", "--split=1: yes or no is needed");
+  struct options off = accept("live --fullscreen --fullscreen=no --no-hud --no-hud=no --loop=yes --awake --awake=no");
+  assert_true(!off.values.fullscreen && off.values.hud && off.loop && !off.awake);
   refuse("render a b --model", "--model needs a value");
   refuse("render a b --model=", "empty");
   const char *const whole[] = {"0", "51", "-1", "3x", "x", "1.5", "99999999999999999999", "0x10", "~3", "="};
@@ -485,23 +594,16 @@ static void test_table_is_consistent(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults),
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_adapters),
-      cmocka_unit_test(test_controls),
-      cmocka_unit_test(test_spare_loras),
-      cmocka_unit_test(test_spare_styles),
-      cmocka_unit_test(test_several_models),
-      cmocka_unit_test(test_blends),
-      cmocka_unit_test(test_times),
-      cmocka_unit_test(test_several_sources),
-      cmocka_unit_test(test_named_sizes),
-      cmocka_unit_test(test_left_out_value),
-      cmocka_unit_test(test_forgotten_command),
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_long_arguments_fit),
-      cmocka_unit_test(test_requests),
-      cmocka_unit_test(test_table_is_consistent),
+      cmocka_unit_test(test_defaults),        cmocka_unit_test(test_values),
+      cmocka_unit_test(test_adapters),        cmocka_unit_test(test_controls),
+      cmocka_unit_test(test_spare_loras),     cmocka_unit_test(test_spare_styles),
+      cmocka_unit_test(test_config),          cmocka_unit_test(test_make_lines),
+      cmocka_unit_test(test_waves),           cmocka_unit_test(test_several_models),
+      cmocka_unit_test(test_blends),          cmocka_unit_test(test_times),
+      cmocka_unit_test(test_several_sources), cmocka_unit_test(test_named_sizes),
+      cmocka_unit_test(test_left_out_value),  cmocka_unit_test(test_forgotten_command),
+      cmocka_unit_test(test_refusals),        cmocka_unit_test(test_long_arguments_fit),
+      cmocka_unit_test(test_requests),        cmocka_unit_test(test_table_is_consistent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

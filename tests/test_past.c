@@ -98,10 +98,9 @@ static void a_pause_ends_the_past(void **state) {
 
 int main(int argc, char **argv) {
   args = argv;
-  if (argc != 3)
-    return 1;
-  if (!golden_has_device(argv[1], "turbo", argv[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_change_of_handle_ends_the_past),
       cmocka_unit_test(a_profile_ends_the_past),

@@ -8,55 +8,15 @@
 
 #include "app/run/pipeline.h"
 #include "tests/rigs/fake_engine.h"
-
-enum { SIDE = 16, FRAMES_MAX = 256 };
+#include "tests/rigs/grey_source.h"
 
 static void nap_ms(int ms) {
   nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
 }
 
-/* A source of grey frames. */
-struct grey_source {
-  struct source source;
-  long frames, fail_at, given;
-  int nap;
-  struct host_pictures pictures;
-  const uint8_t *given_at[FRAMES_MAX]; /* each frame's pixels */
-};
-
-static int grey_of(uint64_t serial) {
-  return (int)(serial * 37 % 256);
-}
-
 static int64_t pts_of(uint64_t serial) {
   return (int64_t)(serial * serial + 1000);
 }
-
-static int grey_read(struct source *source, struct frame *frame, struct error *err) {
-  struct grey_source *grey = (struct grey_source *)source;
-  nap_ms(grey->nap);
-  if (grey->given + 1 == grey->fail_at)
-    return error_set(err, STATUS_INPUT, "the camera is gone");
-  if (grey->given == grey->frames || source_interrupted(source))
-    return 0;
-  if (host_pictures_take(&grey->pictures, PIXEL_YUV420P, SIDE, SIDE, frame, err))
-    return -1;
-  for (int i = 0; i < 3; i++)
-    memset(frame_plane(frame, i), i ? 128 : grey_of((uint64_t)grey->given),
-           (size_t)(frame->pitch[i] * frame_rows(frame->format, i, SIDE)));
-  frame->pts = pts_of((uint64_t)grey->given);
-  grey->given_at[grey->given % FRAMES_MAX] = frame->plane[0];
-  frame->serial = (uint64_t)grey->given++;
-  return 1;
-}
-
-static void grey_info(const struct source *source, struct source_info *info) {
-  (void)source;
-  info->time_base_num = 1;
-  info->time_base_den = 1000;
-}
-
-static const struct source_impl grey_impl = {.name = "grey", .read = grey_read, .info = grey_info};
 
 /* A sink that checks each frame against what the fake engine makes of it. */
 struct checking_sink {
@@ -80,8 +40,10 @@ static void changing_controls(double seconds, struct controls *controls) {
   controls->prompt = fmod(count, 3) > 0 ? 1 : 2;
 }
 
-static int give_controls(void *opaque, double seconds, struct controls *controls, struct error *err) {
+static int give_controls(void *opaque, struct engine *engine, double seconds, struct controls *controls,
+                         struct error *err) {
   struct checking_sink *to = opaque;
+  (void)engine;
   if (to->refuse_time > 0 && seconds >= to->refuse_time)
     return error_set(err, STATUS_USAGE, "the script ends too early");
   *controls = (struct controls)CONTROLS_DEFAULTS;
@@ -92,8 +54,9 @@ static int give_controls(void *opaque, double seconds, struct controls *controls
 }
 
 /* What controls see is the frame itself. */
-static int give_itself(void *opaque, struct engine_request *request, double seconds, struct error *err) {
-  (void)opaque, (void)err;
+static int give_itself(void *opaque, struct engine *engine, struct engine_request *request, double seconds,
+                       struct error *err) {
+  (void)opaque, (void)engine, (void)err;
   assert_true(fabs(seconds - (double)request->frame->pts / 1000) < 1e-9);
   request->control_frame = request->frame;
   return 0;
@@ -157,9 +120,10 @@ struct scene {
 };
 
 static struct scene new_scene(long frames) {
-  return (struct scene){.source = {.source = {.impl = &grey_impl}, .frames = frames},
-                        .sink = {.sink = {&checking_impl}},
-                        .pipeline.controls_at = give_controls};
+  struct scene scene = {
+      .source = grey_source_of(frames), .sink = {.sink = {&checking_impl}}, .pipeline.controls_at = give_controls};
+  scene.source.time_of = pts_of;
+  return scene;
 }
 
 static int play(struct scene *scene) {
@@ -170,11 +134,13 @@ static int play(struct scene *scene) {
                                      .steps = scene->batched,
                                      .stream_batch = scene->batched > 0,
                                      .text_to_image = scene->sink.text_to_image};
-  assert_int_equal(engine_open(&engine, &(struct engine_params){.device.pictures = PIPELINE_HOLDS}, &scene->err), 0);
-  assert_int_equal(engine_prepare(engine, &shape, &scene->pipeline.prepared, &scene->err), 0);
+  struct engines engines = {.count = 1};
+  assert_int_equal(engine_open(&engine, &(struct engine_params){.device.pictures = pipeline_holds(1)}, &scene->err), 0);
+  assert_int_equal(engine_prepare(engine, &shape, &engines.of[0].prepared, &scene->err), 0);
   assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
   scene->pipeline.source = &scene->source.source;
-  scene->pipeline.engine = engine;
+  engines.of[0].engine = engine;
+  scene->pipeline.engines = &engines;
   scene->sink.engine = scene->changing ? engine : NULL;
   scene->pipeline.open_sink = open_checking;
   scene->pipeline.opaque = &scene->sink;
@@ -202,7 +168,7 @@ static void test_every_frame_once(void **state) {
   (void)state;
   for (int slow = 0; slow < 4; slow++) {
     struct scene scene = new_scene(60);
-    scene.source.nap = slow == 1 ? 3 : 0;
+    scene.source.nap_ms = slow == 1 ? 3 : 0;
     scene.engine.frame_ms = slow == 2 ? 3 : 0;
     scene.engine.depth = 1 + (slow & 1);
     scene.sink.nap = slow == 3 ? 3 : 0;
@@ -384,7 +350,7 @@ static void test_interruption(void **state) {
   (void)state;
   struct scene scene = new_scene(200);
   scene.sink.interrupt = &scene.source.source;
-  scene.source.nap = 2;
+  scene.source.nap_ms = 2;
   assert_int_equal(play(&scene), 0);
   assert_int_equal(scene.sink.written, fake_engine_log()->submitted);
   assert_in_range(scene.source.given - scene.sink.written, 0, PIPELINE_DEPTH + 1);

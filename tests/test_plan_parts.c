@@ -194,12 +194,12 @@ static void regions_that_go_by_nothing_are_refused(void **state) {
     int runs;
     const char *what;
   } values[] = {
-      {{REGION_CONTROL, -1}, 1, "no such control"},
-      {{REGION_CONTROL, CONTROLS_MAX}, 1, "no such control"},
-      {{REGION_STYLE, STYLES_MAX}, 1, "no such control or style"},
-      {{REGION_MOTION, 1}, 1, "no such control or style"},
-      {{REGION_BANK, -1}, 1, "no such control or style"},
-      {{REGION_KINDS, 0}, 1, "no such control or style"},
+      {{REGION_CONTROL, -1}, 1, "no such region"},
+      {{REGION_CONTROL, CONTROLS_MAX}, 1, "no such region"},
+      {{REGION_STYLE, STYLES_MAX}, 1, "no such region"},
+      {{REGION_MOTION, 1}, 1, "no such region"},
+      {{REGION_BANK, -1}, 1, "no such region"},
+      {{REGION_KINDS, 0}, 1, "no such region"},
       {{REGION_CONTROL, 0, .step = -1}, 1, "no such step"},
       {{REGION_CONTROL, 0, .step = CALLS_MAX}, 1, "no such step"},
       {{REGION_CONTROL, 0, .step = 2147483647}, 1, "no such step"},

@@ -44,6 +44,9 @@ static void fill(struct parameters *to) {
   set_number(to, PARAMETER_STEPS, 0, 4);
   set_number(to, PARAMETER_STREAM_BATCH, 0, 1);
   set_number(to, PARAMETER_LORA_WEIGHT, 2, -0.35);
+  set_text(to, PARAMETER_LFO, 2, "mix");
+  set_number(to, PARAMETER_LFO_WAVE, 2, 3);
+  set_number(to, PARAMETER_LFO_PERIOD, 2, 1.5);
   assert_int_equal(parameters_set_size(to, PARAMETER_SIZE, 0, 320, 192, NULL), 0);
 }
 
@@ -107,6 +110,8 @@ static void test_everything_comes_back(void **state) {
   load(&other, text, 1);
   unsigned all = ~(1u << NEED_START | 1u << NEED_NOTHING);
   assert_true(parameters_equal(&values, &other, all));
+  assert_string_equal(parameters_text(&other, PARAMETER_LFO, 2), "mix");
+  assert_true(other.lfo_wave[1] == 3 && other.lfo_period[1] == 1.5);
   free(text);
 }
 
@@ -135,7 +140,7 @@ static void test_partial(void **state) {
 /* What a list does not reach is what it was when the show began: for every parameter there is several of. */
 static void test_ends_of_lists(void **state) {
   (void)state;
-  char text[200];
+  char text[200], choice[60];
   begin_otherwise();
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
     const struct parameter_row *row = parameter_row(id);
@@ -148,11 +153,11 @@ static void test_ends_of_lists(void **state) {
         set_text(&values, id, i, "changed since");
       else
         set_number(&values, id, i, row->max > 1 ? 2 : 1);
-    const char *first = word ? "\"neon\"" : row->type == TYPE_CHOICE ? "\"canny\"" : "1";
+    if (row->type == TYPE_CHOICE)
+      snprintf(choice, sizeof choice, "\"%.*s\"", (int)strcspn(row->choices, "|"), row->choices);
+    const char *first = word ? "\"neon\"" : row->type == TYPE_CHOICE ? choice : "1";
     if (row->type == TYPE_SWITCH)
       first = "true";
-    if (id == PARAMETER_STYLE_LAYERS)
-      first = "\"all\"";
     snprintf(text, sizeof text, "{\"presets\": [{\"name\": \"x\", \"values\": {\"%s\": [%s]}}]}", row->name, first);
     load(&values, text, 1);
     for (int i = row->first + 1; i < row->first + row->count; i++)
@@ -207,6 +212,17 @@ static void refused(const char *text, const char *why) {
 }
 
 #define PRESET(values) "{\"presets\": [{\"name\": \"x\", \"values\": {" values "}}]}"
+
+/* The seconds within which a preset comes, where it says so; what the program saves says nothing about it. */
+static void test_fade(void **state) {
+  (void)state;
+  struct presets *presets = read_presets("{\"presets\": [{\"name\": \"x\", \"fade\": 2.5, \"values\": {}}, "
+                                         "{\"name\": \"y\", \"values\": {}}]}");
+  assert_true(presets_fade(presets, 1) == 2.5 && presets_fade(presets, 2) < 0);
+  presets_free(&presets);
+  refused("{\"presets\": [{\"name\": \"x\", \"fade\": -1, \"values\": {}}]}", "\"fade\": seconds from 0 to 600");
+  refused("{\"presets\": [{\"name\": \"x\", \"fade\": \"2\", \"values\": {}}]}", "\"fade\": seconds");
+}
 
 static void test_refusals(void **state) {
   (void)state;
@@ -268,6 +284,34 @@ static void await_line(struct presets_file *file, const char *words) {
   fail_msg("never said '%s', but '%s'", words, line);
 }
 
+/* A preset that is saved while a picture is shown has it beside the file, small, and says where. */
+static void test_thumbnail(void **state) {
+  (void)state;
+  enum { WIDTH = 480, HEIGHT = 240 };
+  struct presets_file *file;
+  struct error err;
+  char path[sizeof folder + 16], line[sizeof folder + 400];
+  uint8_t *pixels = malloc(WIDTH * HEIGHT * 4);
+  assert_non_null(pixels);
+  for (int i = 0; i < WIDTH * HEIGHT; i++) /* white and black columns in turn: grey from afar */
+    memset(pixels + 4 * i, i % 2 ? 255 : 0, 4);
+  const struct frame picture = {
+      .format = PIXEL_RGBA, .width = WIDTH, .height = HEIGHT, .plane = {pixels}, .pitch = {WIDTH * 4}};
+  snprintf(path, sizeof path, "%s/seen.json", folder);
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
+  fill(&values);
+  presets_file_save(file, &values, &picture);
+  await_line(file, "saved preset 1");
+  presets_file_close(&file);
+  snprintf(line, sizeof line,
+           "cd %s && ls seen.json-pictures/*.png && grep -q '\"picture\":.\"seen.json-pictures/....-..-.. "
+           "..:..:...png\"' seen.json && head -c 24 seen.json-pictures/*.png | tail -c 8 | od -An -tu1 | grep -q "
+           "'0 *0 *0 *160 *0 *0 *0 *80'",
+           folder);
+  assert_int_equal(system(line), 0);
+  free(pixels);
+}
+
 /* Made by the first preset that is saved, read again when somebody else changes it; one that is damaged changes
  * nothing, and is not written over. */
 static void test_file(void **state) {
@@ -280,7 +324,7 @@ static void test_file(void **state) {
   assert_int_equal(presets_file_count(file), 0);
   assert_int_equal(presets_file_values(file, 1, &start, &changes, name, &err), -1);
   fill(&values);
-  presets_file_save(file, &values);
+  presets_file_save(file, &values, NULL);
   await_line(file, "saved preset 1");
   write_file(path, PRESET("\"strength\": 0.125"));
   await_line(file, "1 presets, read again");
@@ -290,14 +334,14 @@ static void test_file(void **state) {
   write_file(path, PRESET("\"strength\": 3"));
   await_line(file, "the presets stay as they were");
   assert_int_equal(presets_file_values(file, 1, &start, &changes, name, &err), 0);
-  presets_file_save(file, &values);
+  presets_file_save(file, &values, NULL);
   await_line(file, "not saved");
   presets_file_close(&file);
   assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);
   assert_non_null(strstr(err.message, "strength 3"));
   write_file(path, PRESET("\"strength\": 0.5"));
   assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
-  presets_file_save(file, &values);
+  presets_file_save(file, &values, NULL);
   presets_file_close(&file); /* waits for it */
   assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
   assert_int_equal(presets_file_count(file), 2);
@@ -335,7 +379,7 @@ static void test_picture(void **state) {
   parameters_init(&other);
   parameters_apply(&other, &changes);
   assert_true(parameters_equal(&values, &other, ~(1u << NEED_START | 1u << NEED_NOTHING)));
-  presets_file_save(file, &values);
+  presets_file_save(file, &values, NULL);
   await_line(file, "no preset is saved in a picture");
   presets_file_close(&file);
   out = fopen(path, "wb");
@@ -396,8 +440,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_partial),
       cmocka_unit_test(test_ends_of_lists),
       cmocka_unit_test(test_usual_prompts),
+      cmocka_unit_test(test_fade),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_keeps_what_it_does_not_know),
+      cmocka_unit_test(test_thumbnail),
       cmocka_unit_test(test_file),
       cmocka_unit_test(test_picture),
       cmocka_unit_test(test_a_frame_comes_back),

@@ -549,13 +549,10 @@ static int teardown(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_prompts GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "turbo", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_goldens),          cmocka_unit_test(test_notes),    cmocka_unit_test(test_named),
       cmocka_unit_test(test_absurd),           cmocka_unit_test(test_fixes),    cmocka_unit_test(test_pictures),

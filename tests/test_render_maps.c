@@ -87,7 +87,8 @@ static void test_control_source(void **state) {
                  "--model \"$REVERIE_GOLDENS/turbo\"",
                  map);
   expect_greys("out.mkv", 10, slower);
-  program_expect(0, NULL, "@ render first.mkv out.mkv %s --control-source slow.mkv --start 0.08 --duration 0.13", map);
+  program_expect(0, NULL, "@ render first.mkv out.mkv %s --control-source slow.mkv -q --start 0.08 --duration 0.13",
+                 map);
   expect_greys("out.mkv", 4, later);
   struct outcome outcome;
   program_run(&outcome, "@ render first.mkv out.mkv %s --control-source short.mkv", map);

@@ -21,8 +21,8 @@ static void expect_length(const char *name, const char *wanted) {
   expect_same(name, echo, command);
 }
 
-/* The last picture stands as long as in the input, also where pictures are reordered (as the first output is), or as
- * --duration leaves it. */
+/* The last picture stands as long as in the input, also where pictures are reordered (as the first output is), where a
+ * list of pictures says it, or as --duration leaves it. */
 static void test_last_picture(void **state) {
   (void)state;
   static const char *const inputs[] = {"held.mp4", "out0.mp4", "held.mkv", "held.gif"};
@@ -45,6 +45,11 @@ static void test_last_picture(void **state) {
   program_expect(0, NULL, "render held.gif again.apng --size 64x64 --output-format apng -q");
   program_expect(0, NULL, "render again.apng back.mp4 --size 64x64 -q");
   expect_length("back.mp4", "2.40");
+  shell(FFMPEG
+        "-i one.mp4 p%%d.png && printf 'ffconcat version 1.0\nfile p1.png\nduration 0.4\nfile p2.png\nduration 2\n' "
+        "> slides.ffconcat");
+  program_expect(0, "2 frames", "render slides.ffconcat slides.mp4 --size 64x64");
+  expect_length("slides.mp4", "2.40");
 }
 
 /* A timecode as a tag becomes a track of MP4 and MOV, which have their index in front. */
@@ -236,11 +241,108 @@ static void test_one_rate(void **state) {
   expect_length("hour.avi", "3600.80");
 }
 
+/* Fails the test unless OUT shows these frames of the input. */
+static void expect_shown(const char *in, const char *fps, const char *frames) {
+  char expected[256];
+  snprintf(expected, sizeof expected, "printf '%%s\\n' %s", frames);
+  program_expect(0, NULL, "render %s hash:shown.txt -y -q --size 64x64 --fps %s", in, fps);
+  expect_same(fps, expected, "grep -v '^[#t]' shown.txt | cut -d' ' -f1");
+}
+
+/* A constant rate: at each moment the frame that the input shows, also where its clock is rounded or its frames are
+ * uneven. Length and sound stay. */
+static void test_constant_rate(void **state) {
+  (void)state;
+  double times[MOST], sound[MOST], before[MOST];
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -bf 2 -c:a aac even.mkv && " FFMPEG
+        "-i even.mkv -an -vf \"setpts=PTS+gte(N\\,3)*0.2/TB\" -fps_mode passthrough -c:v libx264 gap.mkv && "
+        "mkdir -p shown && " FFMPEG "-i even.mkv -frames:v 3 -start_number 7 shown/in%%d.png");
+  expect_shown("even.mkv", "25", "0 1 2 3 4 5 6 7 8 9");
+  expect_shown("even.mkv", "10", "0 2 5 7");
+  expect_shown("even.mkv", "50", "0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9");
+  expect_shown("even.mkv", "30", "0 0 1 2 3 4 5 5 6 7 8 9");
+  expect_shown("gap.mkv", "10", "0 2 2 2 5 7");
+  program_expect(0, "4 frames", "render even.mkv slow.mkv --size 64x64 --fps 10");
+  clip_times("even.mkv", CLIP_FRAMES, before, MOST);
+  assert_int_equal(clip_times("slow.mkv", CLIP_FRAMES, times, MOST), 4);
+  for (int i = 0; i < 4; i++) /* the sound of this file begins before its pictures */
+    assert_float_equal(times[i], before[0] + 0.1 * i, 1.1e-3);
+  int packets = clip_times("even.mkv", CLIP_SOUND, before, MOST);
+  assert_int_equal(clip_times("slow.mkv", CLIP_SOUND, sound, MOST), packets);
+  static const char *const films[] = {"23.976", "24000/1001"};
+  for (int i = 0; i < 2; i++) {
+    program_expect(0, NULL, "render even.mkv cinema.mp4 -y --size 64x64 --fps %s -q", films[i]);
+    assert_int_equal(clip_times("cinema.mp4", CLIP_FRAMES, times, MOST), 10);
+    assert_float_equal(times[9] - times[0], 9 * 1001 / 24000.0, 1e-9);
+  }
+  program_expect(0, NULL, "render shown/in%%d.png paced.mp4 --size 64x64 --input-fps 30000/1001 -q");
+  expect_same("rate", "echo 30000/1001", "ffprobe -v error -show_entries stream=avg_frame_rate -of csv=p=0 paced.mp4");
+  program_expect(2, "as in 24000/1001", "render even.mkv x.mkv --size 64x64 --fps 24/0");
+  program_expect(0, NULL, "render shown/in%%d.png shown/out%%d.png --size 64x64 --fps 50 -q");
+  expect_same("pictures", "echo out1.png out2.png out3.png out4.png out5.png out6.png",
+              "cd shown && ls | grep out | xargs");
+  shell("cd shown && cmp out1.png out2.png && ! cmp -s out4.png out5.png");
+  program_expect(2, "--resume: needs OUT to have IN's frames", "render even.mkv x.mkv --size 64x64 --fps 9 --resume");
+  program_expect(2, "--skip-existing: needs", "render even.mkv x%%d.png --size 64x64 --fps 9 --skip-existing");
+}
+
+/* Prints the hashes of all pictures in a file of hashes. */
+#define HASHES "grep -v '^[#t]' %s | cut -d' ' -f3"
+
+/* Fails the test unless the pictures of `passes` passes are those of one, whose hashes are in once.txt. */
+static void expect_passes(const char *file, int passes) {
+  char one[256] = "", several[128];
+  for (int i = 0; i < passes; i++)
+    snprintf(one + strlen(one), sizeof one - strlen(one), HASHES "; ", "once.txt");
+  snprintf(several, sizeof several, HASHES, file);
+  expect_same(file, one, several);
+}
+
+/* An input several times in a row: times, numbers, chapters and sound go on, a pass ends with its last picture, and
+ * parts of the whole are those of one render. */
+static void test_repeat(void **state) {
+  (void)state;
+  double times[MOST], sound[MOST];
+  shell("printf ';FFMETADATA1\\ntitle=Film\\n[CHAPTER]\\nTIMEBASE=1/1000\\nSTART=0\\nEND=160\\ntitle=one\\n' > "
+        "film.txt && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=30000/1001:d=0.2 -f lavfi -i sine=r=48000:d=0.23 -i "
+        "film.txt -c:v libx264 -bf 2 -c:a aac \"it's.mp4\"");
+  program_expect(0, NULL, "render \"it's.mp4\" hash:once.txt -y -q --size 64x64");
+  program_expect(0, NULL, "render \"it's.mp4\" thrice.mkv -q --size 64x64 -c ffv1 --repeat 3");
+  assert_int_equal(clip_times("thrice.mkv", CLIP_FRAMES, times, MOST), 18);
+  for (int i = 0; i < 18; i++)
+    assert_float_equal(times[i], i * 1001 / 30000.0, 1e-3);
+  int packets = clip_times("thrice.mkv", CLIP_SOUND, sound, MOST);
+  assert_float_equal(sound[packets - 1], 2 * 6 * 1001 / 30000.0 + 0.23, 0.035);
+  for (int i = 1; i < packets; i++)
+    assert_true(sound[i] > sound[i - 1] && sound[i] - sound[i - 1] < 0.05);
+  expect_same("chapters", "echo 0.000000 0.200000 0.400000 | xargs -n1",
+              "ffprobe -v error -show_entries chapter=start_time -of csv=p=0 thrice.mkv");
+  program_expect(0, NULL, "render \"it's.mp4\" hash:twice.txt -q --size 64x64 --repeat 2");
+  expect_passes("twice.txt", 2);
+  for (int i = 1; i < 3; i++)
+    program_expect(0, NULL, "render \"it's.mp4\" joined.mkv -q --size 64x64 -c ffv1 --repeat 3 --shard %d/2", i);
+  program_expect(0, NULL, "join joined.mkv -q");
+#define DECODED(file) FFMPEG "-i " file " -map 0:v -map 0:a -c:v rawvideo -c:a copy -f framemd5 -"
+  expect_same("joined", DECODED("thrice.mkv"), DECODED("joined.mkv"));
+#undef DECODED
+  program_expect(0, NULL, "render shown/in%%d.png shown/twice%%d.png --size 64x64 -q --repeat 2");
+  expect_same("numbers", "echo 10 11 12 7 8 9", "cd shown && ls | sed -n 's/twice\\([0-9]*\\).*/\\1/p' | sort | xargs");
+  shell("cd shown && cmp twice7.png twice10.png && cmp twice9.png twice12.png");
+  static const char *const refused[] = {"- x.mkv", "lavfi:testsrc2 x.mkv", "udp://127.0.0.1:9 x.mkv", "pattern x.mkv"};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    program_expect(2, "is no file, and cannot be read again", "render %s --size 64x64 --repeat 2", refused[i]);
+  program_expect(3, "gone.mkv: No such file", "render gone.mkv x.mkv --size 64x64 --repeat 2");
+  shell("printf \"ffconcat version 1.0\\nfile even.mkv\\n\" > list.ffconcat");
+  program_expect(2, "names other files", "render list.ffconcat x.mkv --size 64x64 --repeat 2");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_last_picture), cmocka_unit_test(test_timecode),    cmocka_unit_test(test_rounded_clock),
-      cmocka_unit_test(test_tags),         cmocka_unit_test(test_players),     cmocka_unit_test(test_sound_in_mxf),
-      cmocka_unit_test(test_one_rate),     cmocka_unit_test(test_taken_rates),
+      cmocka_unit_test(test_last_picture),  cmocka_unit_test(test_timecode), cmocka_unit_test(test_rounded_clock),
+      cmocka_unit_test(test_tags),          cmocka_unit_test(test_players),  cmocka_unit_test(test_sound_in_mxf),
+      cmocka_unit_test(test_constant_rate), cmocka_unit_test(test_one_rate), cmocka_unit_test(test_taken_rates),
+      cmocka_unit_test(test_repeat),
   };
   if (argc != 2 || !clips_open())
     return 77;

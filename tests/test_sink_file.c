@@ -24,9 +24,10 @@
 #include "app/sink/sink.h"
 #include "tests/rigs/clips.h"
 #include "tests/rigs/hidden_picture.h"
+#include "tests/rigs/small_file.h"
 
 /* Frames that the encoders of today hold back at most, at this size. */
-enum { SIDE = 64, FPS = 25, ENCODER_DELAY = 25 };
+enum { SIDE = SMALL_SIDE, FPS = SMALL_FPS, ENCODER_DELAY = 25 };
 
 /* FFmpeg's memory comes from these two. The one that brings the count to 0 fails. */
 static atomic_long left = -1;
@@ -57,31 +58,13 @@ static const struct log quiet = {note_line, NULL};
 static const struct source_options plainly = {.log = &quiet};
 
 static int open_file(struct sink **sink, const char *name, const char *sound, struct error *err) {
-  const struct sink_options options = {.format = PIXEL_YUV420P,
-                                       .width = SIDE,
-                                       .height = SIDE,
-                                       .time_base_num = 1,
-                                       .time_base_den = 1000,
-                                       .fps = FPS,
-                                       .quality = -1,
-                                       .sound = sound ? clip(sound) : NULL,
-                                       .sound_options = &plainly,
-                                       .log = &quiet};
-  return sink_open(sink, clip(name), &options, err);
+  struct sink_options options = small_file_options(&plainly);
+  options.sound = sound ? clip(sound) : NULL;
+  return small_file_open(sink, name, &options, err);
 }
 
 static int write_frame(struct sink *sink, int number, struct error *err) {
-  uint8_t luma[SIDE * SIDE], chroma[SIDE * SIDE / 4];
-  for (int i = 0; i < SIDE * SIDE; i++)
-    luma[i] = (uint8_t)(16 + (i * 7 + i / SIDE * number + number * 5) % 200);
-  memset(chroma, 128, sizeof chroma);
-  const struct frame frame = {.format = PIXEL_YUV420P,
-                              .width = SIDE,
-                              .height = SIDE,
-                              .plane = {luma, chroma, chroma},
-                              .pitch = {SIDE, SIDE / 2, SIDE / 2},
-                              .pts = number * 1000 / FPS};
-  return sink_write(sink, &frame, err);
+  return small_file_frame(sink, number, 0, err);
 }
 
 /* Opens, writes, finishes and closes, as render does. Returns err's status, or 0. */
@@ -325,18 +308,11 @@ static void test_other_sizes_are_fitted(void **state) {
   static const enum pixel_format formats[] = {PIXEL_RGBA, PIXEL_YUV420P};
   for (int f = 0; f < 2; f++) {
     struct sink *sink = NULL;
-    const struct sink_options options = {.format = formats[f],
-                                         .width = SIDE,
-                                         .height = SIDE,
-                                         .time_base_num = 1,
-                                         .time_base_den = 1000,
-                                         .fps = FPS,
-                                         .codec = "ffv1",
-                                         .quality = -1,
-                                         .sound_options = &plainly,
-                                         .log = &quiet};
+    struct sink_options options = small_file_options(&plainly);
+    options.format = formats[f];
+    options.codec = "ffv1";
     shell("rm -f sizes.mkv");
-    assert_int_equal(sink_open(&sink, clip("sizes.mkv"), &options, NULL), 0);
+    assert_int_equal(small_file_open(&sink, "sizes.mkv", &options, NULL), 0);
     for (int i = 0; i < CASES; i++)
       assert_int_equal(write_white(sink, formats[f], i, cases[i].width, cases[i].height), 0);
     assert_int_equal(sink_finish(sink, true, NULL), 0);
@@ -426,16 +402,8 @@ static void test_hardware_that_is_not_there(void **state) {
   for (int i = 0; i < 3; i++) {
     struct sink *sink = NULL;
     struct error err = {0};
-    const struct sink_options options = {.format = PIXEL_YUV420P,
-                                         .width = SIDE,
-                                         .height = SIDE,
-                                         .time_base_num = 1,
-                                         .time_base_den = 1000,
-                                         .fps = FPS,
-                                         .codec = codecs[i],
-                                         .quality = -1,
-                                         .sound_options = &plainly,
-                                         .log = &quiet};
+    struct sink_options options = small_file_options(&plainly);
+    options.codec = codecs[i];
     if (avcodec_find_encoder_by_name(codecs[i]) && sink_open(&sink, clip("hardware.mkv"), &options, &err)) {
       assert_int_equal(err.status, STATUS_OUTPUT);
       assert_non_null(strstr(err.message, codecs[i]));
@@ -469,18 +437,10 @@ static void test_receivers_that_never_answer(void **state) {
     char spec[80];
     bool by_stop = i & 1;
     atomic_bool stop = by_stop;
-    const struct sink_options options = {.format = PIXEL_YUV420P,
-                                         .width = SIDE,
-                                         .height = SIDE,
-                                         .time_base_num = 1,
-                                         .time_base_den = 1000,
-                                         .fps = FPS,
-                                         .quality = -1,
-                                         .realtime = true,
-                                         .patience = by_stop ? 0 : 0.3,
-                                         .stop = &stop,
-                                         .sound_options = &plainly,
-                                         .log = &quiet};
+    struct sink_options options = small_file_options(&plainly);
+    options.realtime = true;
+    options.patience = by_stop ? 0 : 0.3;
+    options.stop = &stop;
     snprintf(spec, sizeof spec, addresses[i / 2], port);
     assert_int_equal(sink_open(&sink, spec, &options, &err), -1);
     if ((int)err.status != (by_stop ? STATUS_INTERRUPTED : STATUS_OUTPUT) ||

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "app/control/beats.h"
 #include "app/source/sound_levels.h"
 
 static const int rates[] = {8000, 11025, 48000, 96000};
@@ -44,7 +45,7 @@ static double noise(double seconds, void *opaque) {
 
 /* Returns how often it heard a beat meanwhile. */
 static long hear(struct sound_levels *levels, sound_at *at, void *opaque, double from, double seconds) {
-  long before = levels->beats, count = lrint(seconds * levels->rate), done = 0;
+  long before = levels->beats.count, count = lrint(seconds * levels->rate), done = 0;
   float part[PART];
   while (done < count) {
     int size = count - done < PART ? (int)(count - done) : PART;
@@ -53,7 +54,7 @@ static long hear(struct sound_levels *levels, sound_at *at, void *opaque, double
     sound_levels_take(levels, part, size);
     done += size;
   }
-  return levels->beats - before;
+  return levels->beats.count - before;
 }
 
 static void sines_lie_in_their_bands(void **state) {
@@ -111,6 +112,78 @@ static void beats_are_found(void **state) {
   }
 }
 
+/* A metronome's click: 15 ms of 1 kHz, without any bass. */
+static double metronome(double seconds, void *opaque) {
+  double at = fmod(seconds, 60 / *(double *)opaque);
+  return at < 0.015 ? 0.5 * sin(2 * M_PI * 1000 * at) : 0;
+}
+
+/* Clicks of 90 to 150 a minute are found, and in 8 s their tempo within 1 %, and the beat within 30 ms. */
+static void a_metronome_has_a_tempo(void **state) {
+  (void)state;
+  const int64_t begin_ns = 5000000000;
+  for (double tempo = 90; tempo <= 150; tempo += 20) {
+    struct sound_levels levels;
+    struct onsets onsets = {0};
+    struct beats beats = {0};
+    long before = 0;
+    sound_levels_begin(&levels, 48000);
+    for (int i = 0; i < 800; i++) {
+      hear(&levels, metronome, &tempo, i * 0.01, 0.01);
+      int64_t onset_ns = begin_ns + (int64_t)(((i + 1) * 0.01 - levels.onsets.since) * 1e9);
+      if (levels.onsets.count != before)
+        onsets_take(&onsets, &beats, onset_ns);
+      before = levels.onsets.count;
+    }
+    double beat = beats_at(&beats, begin_ns + (int64_t)(600e9 / tempo)); /* the click of the tenth beat */
+    if (fabs(beats.tempo - tempo) > tempo / 100 || fabs(beat - round(beat)) * 60 / tempo > 0.03)
+      fail_msg("%g a minute: tempo %g, beat %g", tempo, beats.tempo, beat);
+  }
+}
+
+/* The limits of the bands move while it is measured, and an onset is held. */
+static void limits_can_be_set(void **state) {
+  (void)state;
+  struct sound_limits limits = {.bass_below = 30, .treble_above = 300, .hold_s = 0.3};
+  struct sound_levels levels;
+  double values[SOUND_VALUES], frequency = 80;
+  sound_levels_begin(&levels, 48000);
+  hear(&levels, silence, NULL, 0, 1);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_ONSET] == 0);
+  hear(&levels, sine, &frequency, 0, 2);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_BASS] > 0.85 && values[SOUND_MID] < 0.4 && values[SOUND_ONSET] == 0);
+  sound_levels_limit(&levels, &limits);
+  hear(&levels, sine, &frequency, 2, 20);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_BASS] < 0.4 && values[SOUND_MID] > 0.85 && values[SOUND_TREBLE] < 0.4);
+  limits.bass_below = limits.treble_above = 30; /* nothing lies between */
+  sound_levels_limit(&levels, &limits);
+  hear(&levels, sine, &frequency, 22, 20);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_TREBLE] > 0.85);
+  hear(&levels, silence, NULL, 0, 5);
+  hear(&levels, sine, &frequency, 0, 0.28);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_ONSET] == 1);
+  hear(&levels, sine, &frequency, 0.28, 0.05);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_ONSET] == 0);
+}
+
+/* A tone that sets in and stays has one onset. */
+static void tones_set_in_once(void **state) {
+  (void)state;
+  for (double frequency = 50; frequency < 170; frequency += 15) {
+    struct sound_levels levels;
+    sound_levels_begin(&levels, 8000);
+    hear(&levels, silence, NULL, 0, 1);
+    assert_int_equal(hear(&levels, sine, &frequency, 0, 2), 1);
+    assert_int_equal(levels.onsets.count, 1);
+  }
+}
+
 static void noise_is_steady(void **state) {
   (void)state;
   for (int r = 0; r < RATES; r++) {
@@ -119,7 +192,7 @@ static void noise_is_steady(void **state) {
     double values[SOUND_VALUES], least = 1, most = 0;
     sound_levels_begin(&levels, rates[r]);
     hear(&levels, noise, &seed, 0, 3);
-    long beats = levels.beats;
+    long beats = levels.beats.count;
     for (int i = 0; i < 200; i++) {
       hear(&levels, noise, &seed, 0, 0.025);
       sound_levels_get(&levels, values);
@@ -127,7 +200,7 @@ static void noise_is_steady(void **state) {
       most = fmax(most, values[SOUND_LEVEL]);
     }
     assert_true(least > 0.75 && most - least < 0.25);
-    assert_in_range(levels.beats - beats, 0, 1);
+    assert_in_range(levels.beats.count - beats, 0, 1);
   }
 }
 
@@ -182,11 +255,10 @@ static void damage_does_no_harm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sines_lie_in_their_bands),
-      cmocka_unit_test(silence_is_zero),
-      cmocka_unit_test(beats_are_found),
-      cmocka_unit_test(noise_is_steady),
-      cmocka_unit_test(gain_follows),
+      cmocka_unit_test(sines_lie_in_their_bands), cmocka_unit_test(silence_is_zero),
+      cmocka_unit_test(beats_are_found),          cmocka_unit_test(a_metronome_has_a_tempo),
+      cmocka_unit_test(limits_can_be_set),        cmocka_unit_test(tones_set_in_once),
+      cmocka_unit_test(noise_is_steady),          cmocka_unit_test(gain_follows),
       cmocka_unit_test(damage_does_no_harm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

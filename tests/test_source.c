@@ -11,6 +11,7 @@
 
 #include <libavutil/log.h>
 
+#include "app/source/pipewire_planes.h"
 #include "app/source/source.h"
 #include "tests/rigs/clips.h"
 #include "tests/rigs/next_frame.h"
@@ -525,8 +526,36 @@ static void test_interrupt(void **state) {
   }
 }
 
+/* --- buffers of PipeWire's --- */
+
+/* The planes of a picture of 5x3 pixels, and no byte fewer than they need. */
+static void test_planes_of_odd_rows(void **state) {
+  (void)state;
+  static const struct {
+    enum pixel_format format;
+    int stride;
+    size_t bytes;
+    int pitch;
+  } cases[] = {
+      {PIXEL_YUV420P, 5, 3 * 5 + 2 * 2 * 3, 3}, {PIXEL_YUV420P, 0, 3 * 5 + 2 * 2 * 3, 3},
+      {PIXEL_YUV420P, 7, 3 * 7 + 2 * 2 * 4, 4}, {PIXEL_YUV420P, 8, 3 * 8 + 2 * 2 * 4, 4},
+      {PIXEL_NV12, 5, 3 * 5 + 2 * 6, 6},        {PIXEL_NV12, 8, 3 * 8 + 2 * 8, 8},
+  };
+  static const uint8_t memory[64];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct frame frame = {.format = cases[i].format, .width = 5, .height = 3};
+    int last = frame_planes(frame.format) - 1;
+    assert_true(pipewire_planes(&frame, memory, 2 + cases[i].bytes, 2, cases[i].stride));
+    assert_int_equal(frame.pitch[last], cases[i].pitch);
+    assert_ptr_equal(frame.plane[0], memory + 2);
+    assert_ptr_equal(frame.plane[last] + 2 * cases[i].pitch, memory + 2 + cases[i].bytes);
+    assert_false(pipewire_planes(&frame, memory, 1 + cases[i].bytes, 2, cases[i].stride));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_planes_of_odd_rows),
       cmocka_unit_test(test_formats_read_directly),
       cmocka_unit_test(test_formats_converted),
       cmocka_unit_test(test_color_tags),

@@ -250,13 +250,10 @@ static void too_many_steps_are_refused(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: test_stream_batch GOLDENS DEVICE\n");
-    return 2;
-  }
   args = argv;
-  if (!golden_has_device(args[1], "turbo", args[2]))
-    return 77;
+  int status = golden_arguments(argc, argv, "turbo");
+  if (status)
+    return status;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pictures_are_those_of_frames_alone), cmocka_unit_test(steady_batches_capture_nothing),
       cmocka_unit_test(frames_go_back_with_their_runs), cmocka_unit_test(too_many_steps_are_refused)};

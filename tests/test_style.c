@@ -298,6 +298,55 @@ static void without_weight_nothing_changes(void **state) {
 }
 
 /* Frames show the picture before until the new one is there, whole; then the new one alone. */
+static uint8_t *make_seed(struct styled *s, uint64_t seed, bool restart) {
+  const struct engine_request request = {.prepared = s->prepared, .controls = &s->controls, .restart = restart};
+  struct engine_result made;
+  struct error err = {0};
+  s->controls.seed = seed;
+  must(engine_submit(s->engine, &request, &err), &err);
+  must(engine_collect(s->engine, &made, &err), &err);
+  return picture_copy(&made.picture);
+}
+
+/* The picture of a frame behind another one, which the bank holds. */
+static uint8_t *make_behind(struct styled *s, int bank, float weight) {
+  s->controls.bank = bank;
+  s->controls.style[0].weight = weight;
+  free(make_seed(s, 1, true));
+  return make_seed(s, 2, false);
+}
+
+/* The bank goes with style pictures: its first frame is the plain one, and a picture of weight 0 adds nothing to one
+ * that attends to another. */
+static void styles_go_with_a_bank(void **state) {
+  (void)state;
+  struct styled s = open_styled("sd15", "sd15-linear.safetensors", "encoder80", 2, false, false);
+  struct prepared_info info;
+  struct prepared *unstyled;
+  struct error err = {0};
+  size_t bytes = bytes_of(&s);
+  set_style(&s, 0, 0);
+  prepared_get_info(s.prepared, &info);
+  info.shape.bank_room = 1;
+  must(engine_prepare(s.engine, &info.shape, &s.prepared, &err), &err);
+  uint8_t *plain = make_behind(&s, 0, 1), *banked = make_behind(&s, 1, 1), *first = make_seed(&s, 2, true),
+          *off = make_behind(&s, 1, 0);
+  assert_memory_equal(first, plain, bytes);
+  assert_memory_not_equal(banked, plain, bytes);
+  assert_memory_not_equal(banked, off, bytes);
+  info.shape.styles = false;
+  must(engine_prepare(s.engine, &info.shape, &unstyled, &err), &err);
+  s.prepared = unstyled;
+  uint8_t *without = make_behind(&s, 1, 0);
+  assert_memory_equal(off, without, bytes);
+  free(without);
+  free(off);
+  free(first);
+  free(banked);
+  free(plain);
+  close_styled(&s);
+}
+
 static void a_picture_comes_beside_frames(void **state) {
   (void)state;
   struct styled s = open_styled("sd15", "sd15-plus.safetensors", "encoder80", 1, false, true);
@@ -435,7 +484,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(encoders_say_what_transformers_says),    cmocka_unit_test(pictures_are_diffusers),
       cmocka_unit_test(without_weight_nothing_changes),         cmocka_unit_test(a_picture_comes_beside_frames),
       cmocka_unit_test(what_does_not_fit_is_refused),           cmocka_unit_test(other_kinds_are_refused_by_name),
-      cmocka_unit_test(wishes_without_an_adapter_are_refused),
+      cmocka_unit_test(wishes_without_an_adapter_are_refused),  cmocka_unit_test(styles_go_with_a_bank),
   };
   int failed = cmocka_run_group_tests(tests, scratch_make, scratch_remove);
   golden_close(&golden);

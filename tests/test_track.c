@@ -117,6 +117,27 @@ static void levels_are_those_of_the_picture(void **state) {
   end(&rig);
 }
 
+/* The sound sets in at 1 s, and that is the time at which the picture of 1 s was shown. */
+static void onsets_are_those_of_the_picture(void **state) {
+  (void)state;
+  struct rig rig;
+  struct log log;
+  int64_t at_ns, began_ns = 0;
+  begin(&rig, &log, clip("deep.mkv"), false);
+  for (int i = 0; i < 2 * FPS; i++) {
+    struct frame frame = next(&rig);
+    if (frame.pts >= 1000 && !began_ns)
+      began_ns = rig.now_ns + SECOND / FPS;
+    expect_as_filmed(&rig, &frame);
+    if (!began_ns)
+      assert_int_equal(track_get_onset(rig.track, &at_ns), 0);
+  }
+  assert_int_equal(track_get_onset(rig.track, &at_ns), 1);
+  if (llabs(at_ns - began_ns) > SECOND / 30)
+    fail_msg("an onset %.3f s after the picture of its time", (double)(at_ns - began_ns) * 1e-9);
+  end(&rig);
+}
+
 static struct frame go_to(struct rig *rig, double seconds) {
   struct frame frame = next(rig);
   while ((double)frame.pts / 1000 < seconds)
@@ -195,6 +216,7 @@ static void streams_are_heard(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(levels_are_those_of_the_picture),
+      cmocka_unit_test(onsets_are_those_of_the_picture),
       cmocka_unit_test(what_stands_is_silent),
       cmocka_unit_test(sources_change),
       cmocka_unit_test(streams_are_heard),

@@ -52,7 +52,7 @@ static void store_all(struct tuner *tuner) {
 }
 
 /* How many choices are there. All that are there must be right. */
-static int count_right(const struct tuner *tuner) {
+static int count_right(struct tuner *tuner) {
   int count = 0;
   for (int i = 0; i < CHOICES; i++) {
     struct choice found, expected = make_choice(i);
@@ -138,6 +138,56 @@ static void test_for_these_ways(void **state) {
   write_file(path, bytes, size);
   free(bytes);
   assert_int_equal(count_in_file("Some GPU", "1.2"), 0);
+}
+
+/* What one tuner writes down, another one has, all of it and nothing else: choices that no program asked for are not in
+ * it, the file's are left out, and nothing of it is saved. */
+static void test_given(void **state) {
+  (void)state;
+  struct choice choice;
+  struct tuner *first = open_tuner("Some GPU", "1.2", folder), *second = open_tuner("Some GPU", "1.2", folder);
+  assert_true(tuner_find(first, make_key(3), &choice) && tuner_find(first, make_key(20), &choice));
+  tuner_store(first, "own", &(struct choice){&way_gemm, 4, 2}, false);
+  char *text = tuner_write(first), *again;
+  assert_non_null(text);
+  assert_false(tuner_is_given(second));
+  assert_true(tuner_take(second, text));
+  assert_true(tuner_is_given(second));
+  assert_false(tuner_find(second, make_key(4), &choice));
+  assert_true(tuner_find(second, make_key(3), &choice) && choice.way == make_choice(3).way);
+  assert_true(tuner_find(second, make_key(20), &choice) && choice.splits == make_choice(20).splits);
+  assert_true(tuner_find(second, "own", &choice) && choice.index == 4 && choice.way == &way_gemm);
+  again = tuner_write(second);
+  assert_string_equal(again, text);
+  tuner_store(second, "found", &(struct choice){&way_gemm, 1, 1}, true);
+  tuner_save(second, &counting);
+  tuner_close(first);
+  tuner_close(second);
+  struct tuner *file = open_tuner("Some GPU", "1.2", folder);
+  assert_int_equal(count_right(file), CHOICES);
+  assert_false(tuner_find(file, "found", &choice) || tuner_find(file, "own", &choice));
+  tuner_close(file);
+  free(text);
+  free(again);
+}
+
+/* What was written down for another GPU or driver, or is no such text, is not taken, and changes nothing. */
+static void test_given_to_another(void **state) {
+  (void)state;
+  struct choice choice;
+  struct tuner *first = open_tuner("Some GPU", "1.2", folder);
+  assert_true(tuner_find(first, make_key(3), &choice));
+  char *text = tuner_write(first);
+  struct tuner *others[] = {open_tuner("Other GPU", "1.2", NULL), open_tuner("Some GPU", "1.3", NULL)};
+  for (int i = 0; i < 2; i++) {
+    assert_false(tuner_take(others[i], text) || tuner_is_given(others[i]));
+    assert_false(tuner_find(others[i], make_key(3), &choice));
+    tuner_close(others[i]);
+  }
+  assert_false(tuner_take(first, "") || tuner_take(first, "ways") || tuner_is_given(first));
+  assert_int_equal(count_right(first), CHOICES);
+  tuner_close(first);
+  free(text);
 }
 
 static void hash_sources(const char *targets, char hash[64]) {
@@ -420,6 +470,8 @@ int main(void) {
       CASE(test_kept),
       CASE(test_for_one_gpu_and_driver),
       CASE(test_for_these_ways),
+      CASE(test_given),
+      CASE(test_given_to_another),
       CASE(test_hash),
       CASE(test_hash_of_whole_texts),
       CASE(test_hash_is_whole),

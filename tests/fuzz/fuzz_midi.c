@@ -27,8 +27,10 @@ static void play(struct knobs *knobs, const uint8_t *data, size_t size) {
   for (size_t i = 0; i < size; i++) {
     if (!midi_read(&reader, data[i], &message))
       continue;
-    FUZZ_CHECK(message.channel >= 1 && message.channel <= 16 && message.number >= 0 && message.number <= 127);
-    FUZZ_CHECK(message.value >= 0 && message.value <= (message.kind == MIDI_BEND ? 16383 : 127));
+    bool of_clock = message.kind >= MIDI_TICK, wide = message.kind == MIDI_BEND || message.kind == MIDI_SONG;
+    FUZZ_CHECK(message.channel >= !of_clock && message.channel <= (of_clock ? 0 : 16));
+    FUZZ_CHECK(message.number >= 0 && message.number <= 127);
+    FUZZ_CHECK(message.value >= 0 && message.value <= (wide ? 16383 : 127));
     struct knob_action action = knobs_take(knobs, &message, &values, (int64_t)i * 10000000);
     if (action.kind == KNOB_SETS)
       FUZZ_CHECK(!parameters_set_number(&values, action.target.id, action.target.index, action.number, &err));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "app/control/key_bindings.h"
 #include "app/window/hud_text.h"
 #include "app/options/options_table.h"
 #include "unet/text/styles.h"
@@ -25,6 +26,8 @@ const struct fuzz_seed fuzz_seeds[] = {
     SEED("info|--model|m|--vae|v|--device|cpu:plain|--precision|bf16"),
     SEED("render|a\xFF\xED\xA0\x80|b\n|-s1e-300|--start|1e999|--duration|nan|--fps|0x10|--"),
     SEED("live|--promt|x|--spacing|leading|--sampler|lcm|--strength-grid|trained|--graph|off|--fit|letterbox"),
+    SEED("=strength=0.2\nbudget = 33 # ms\npresets=\"a #1.json\"\nfullscreen\nlfo=mix=sine*1@4b\nprompt=x\n"),
+    SEED("@F strength 0.25\nCtrl+b freeze on\nx strength += 0.1\nSHARP noise # next\nBS prompt[3] a\n1 prompt 2\n"),
     SEED("help|render|--help|--version|--generate|zsh"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
@@ -71,9 +74,15 @@ static void check_field(const struct option *option, const struct options *optio
     check_number(option, ((const int *)field)[0], ((const int *)unset)[0]);
     check_number(option, ((const int *)field)[1], ((const int *)unset)[1]);
     break;
+  case OPTION_RANGE: {
+    const struct option_range *range = (const struct option_range *)field;
+    FUZZ_CHECK(!range->given ||
+               (range->first >= 0 && range->step > 0 && (range->last < 0 || range->last >= range->first)));
+    break;
+  }
   case OPTION_TEXT: {
     const char *text = *(const char *const *)field;
-    FUZZ_CHECK(!text || *text);
+    FUZZ_CHECK(!text || *text || option->optional); /* "": the value was left out */
     break;
   }
   default:
@@ -165,6 +174,43 @@ static void check_accepted(const struct options *options, const struct options_r
     check_prompt(options->values.negative.words);
 }
 
+static void check_complaint(void *opaque, int line, const char *why) {
+  (void)opaque;
+  FUZZ_CHECK(line > 0 && *why);
+}
+
+/* Lines of reverie.conf: the wrong ones change nothing. */
+static void read_config(char *text) {
+  char *words[] = {(char[]){"reverie"}, (char[]){"live"}, NULL};
+  const struct options_config config = {text, check_complaint, NULL};
+  struct options options;
+  struct options_request request;
+  struct error err = {0};
+  if (options_parse_with(&options, &request, 2, words, &config, &err))
+    check_error(&err);
+  else
+    check_accepted(&options, &request);
+}
+
+/* Lines of keys.conf, and each key that they bind pressed. */
+static void read_keys(const char *text) {
+  static struct key_bindings bindings;
+  static struct live_state state;
+  struct parameters values;
+  bindings.count = 0;
+  key_bindings_read(&bindings, text, check_complaint, NULL);
+  FUZZ_CHECK(bindings.count >= 0 && bindings.count <= KEY_BINDINGS_MAX);
+  parameters_init(&values);
+  settings_begin(&state.settings, &values);
+  state.ready = true;
+  for (int i = 0; i < bindings.count; i++) {
+    char name[KEY_NAME_MAX];
+    FUZZ_CHECK(key_find(key_name(bindings.entry[i].key, name)) == bindings.entry[i].key);
+    key_bindings_run(&bindings.entry[i], &state, false, 1);
+    check_values(&state.settings.values);
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct options options;
   struct options_request request;
@@ -174,6 +220,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FUZZ_CHECK(line);
   memcpy(line, data, size);
   line[size] = 0;
+  if (*line == '=' || *line == '@') {
+    if (*line == '=')
+      read_config(line + 1);
+    else
+      read_keys(line + 1);
+    free(line);
+    return 0;
+  }
   for (char *at = line; at && count < WORDS_MAX - 1; count++) {
     words[count] = at;
     at = strchr(at, '|');

@@ -10,7 +10,7 @@
 
 #include "unet/base/platform.h"
 
-enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2 };
+enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2, RING = MAX_IN_FLIGHT * BATCH_MAX };
 
 /* A frame in flight. */
 struct fake_frame {
@@ -19,6 +19,8 @@ struct fake_frame {
   void *opaque;
   int64_t submitted_ns, done_ns;
   bool there, whole;
+  int left; /* frames of the same run after this one */
+  bool fails;
 };
 
 struct prepared {
@@ -32,21 +34,24 @@ struct engine {
   bool prompts[SLOTS], has_long[SLOTS]; /* slots that were set; slots whose text is long */
   struct engine_info info;
   struct prepared *handles;
-  struct fake_frame frames[MAX_IN_FLIGHT]; /* frames in flight; the n-th submitted one is at n modulo MAX_IN_FLIGHT */
+  struct fake_frame frames[RING]; /* frames in flight; the n-th submitted one is at n modulo RING */
   int64_t last_done_ns;
   int left; /* slices */
   bool behind;
-  int pictures, collected;
+  int pictures;
+  int submitted, collected; /* frames; a run without one counts as well */
+  int runs, in_flight;      /* runs submitted so far, and those in flight */
+  unsigned random;
   size_t bytes; /* of one */
   struct picture_pool *pool;
 };
 
-/* Settings and results of the tests. Only one engine at a time has frames in flight. */
+/* Settings and results of the tests. */
 static struct fake_engine_script script;
 static struct fake_engine_log record;
 static atomic_int released, preparable, openable;
-/* Protects the engine's handles, frames and pictures: one thread may prepare and release while another submits and
- * collects. */
+/* Protects the log, and the engines' handles, frames and pictures: one thread may prepare and release while another
+ * submits and collects, and several engines may be at work. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char texts[SLOTS][64];
 
@@ -161,7 +166,7 @@ static const struct picture_owner owner = {.bytes = sizeof(struct fake_picture),
 
 /* Makes pictures: as many as are in flight and as the caller holds, with room for the largest handle's. */
 static int make_pictures(struct engine *engine, const struct engine_shape *shape, struct error *err) {
-  int count = MAX_IN_FLIGHT + engine->pictures + STREAM_BATCH_MAX;
+  int count = RING + engine->pictures + STREAM_BATCH_MAX;
   size_t bytes = (size_t)shape->width * (size_t)shape->height * 4;
   if (bytes <= engine->bytes)
     return 0;
@@ -248,7 +253,7 @@ void engine_release(struct engine *engine, struct prepared **handle) {
   if (!prepared)
     return;
   pthread_mutex_lock(&lock);
-  for (int i = 0; i < MAX_IN_FLIGHT; i++)
+  for (int i = 0; i < RING; i++)
     if (engine->frames[i].prepared == prepared)
       record.released_busy = true;
   while (*link != prepared)
@@ -269,7 +274,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
 void engine_close(struct engine **engine) {
   if (!*engine)
     return;
-  for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+  for (int i = 0; i < RING; i++) {
     record.released_busy |= record.engines_open > 1 && (*engine)->frames[i].prepared;
     (*engine)->frames[i].prepared = NULL; /* these frames are dropped */
   }
@@ -277,7 +282,7 @@ void engine_close(struct engine **engine) {
     struct prepared *prepared = (*engine)->handles;
     engine_release(*engine, &prepared);
   }
-  for (int i = 0; i < MAX_IN_FLIGHT; i++)
+  for (int i = 0; i < RING; i++)
     frame_release(&(*engine)->frames[i].frame);
   picture_pool_close(&(*engine)->pool);
   free(*engine);
@@ -301,8 +306,7 @@ size_t engine_copied(const struct engine *engine) {
 }
 
 int engine_in_flight(const struct engine *engine) {
-  (void)engine;
-  return record.submitted - record.collected;
+  return engine->in_flight;
 }
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
@@ -396,50 +400,80 @@ static struct fake_frame advance_batch(struct prepared *prepared, const struct f
   return leaves;
 }
 
-int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
+bool engine_follows(const struct prepared *prepared) {
+  (void)prepared;
+  return false;
+}
+
+int engine_follow(struct engine *engine, const struct engine_request *request, struct error *err) {
+  (void)engine, (void)request;
+  return error_set(err, STATUS_FAILED, "this handle follows no motion of frames");
+}
+
+/* True if this submit, which is the engine's next one, is to fail. */
+static bool is_to_fail(const struct engine *engine) {
+  if (script.failing_engine)
+    return engine->number == script.failing_engine && engine->runs + 1 == script.fail_at_submit;
+  return record.submitted + 1 == script.fail_at_submit &&
+         (!script.failing_engines || engine->number <= script.failing_engines);
+}
+
+static int fail(struct error *err) {
+  error_set(err, STATUS_DEVICE, "the fake device fails as told");
+  return script.loses ? error_mark_lost(err) : -1;
+}
+
+/* Returns when the engine will be done with its next run. */
+static int64_t done_at(struct engine *engine, int64_t now, int steps) {
+  int64_t took = (script.frame_ms + script.step_ms * steps) * INT64_C(1000000);
+  engine->random = engine->random * 1664525u + 1013904223u + (unsigned)engine->number;
+  took += script.most_random_ms ? (engine->random >> 8) % (unsigned)script.most_random_ms * INT64_C(1000000) : 0;
+  return (engine->last_done_ns > now ? engine->last_done_ns : now) + took;
+}
+
+static void note_submit(const struct engine *engine, const struct engine_request *request, const struct frame *frame,
+                        const struct frame *picture, int64_t now) {
   const struct engine_shape *shape = &request->prepared->info.shape;
   const struct controls *controls = request->controls;
-  const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
-  if (frame && frame_wait(frame, MEMORY_HOST, err) < 0)
-    return -1;
-  if (record.submitted + 1 == script.fail_at_submit &&
-      (!script.failing_engines || engine->number <= script.failing_engines)) {
-    error_set(err, STATUS_DEVICE, "the fake device fails as told");
-    return script.loses ? error_mark_lost(err) : -1;
-  }
-  int64_t now = platform_now_ns();
-  struct fake_frame *submitted = &engine->frames[record.submitted % MAX_IN_FLIGHT];
-  struct frame picture;
-  pthread_mutex_lock(&lock);
-  int got = picture_pool_take(engine->pool, &picture, err);
-  pthread_mutex_unlock(&lock);
-  if (got != 1) {
-    record.starved = true;
-    return error_set(err, STATUS_HELD, "all pictures are held");
-  }
-  struct fake_submit *entry = &record.submits[record.submitted % FAKE_LOG];
-  *entry = (struct fake_submit){.has_frame = frame != NULL,
-                                .serial = request->identity.serial,
-                                .restart = request->restart,
-                                .captured_ns = request->identity.captured_ns,
-                                .submitted_ns = now,
-                                .controls = *controls,
-                                .engine = engine->number,
-                                .width = shape->width,
-                                .height = shape->height,
-                                .sampler = shape->sampler,
-                                .room = shape->bank_room,
-                                .steps = shape->steps,
-                                .chunks = shape->chunks,
-                                .guidance = shape->guidance,
-                                .on_device = request->on_device};
+  record.submits[record.submitted % FAKE_LOG] =
+      (struct fake_submit){.has_frame = frame != NULL,
+                           .serial = request->identity.serial,
+                           .restart = request->restart,
+                           .captured_ns = request->identity.captured_ns,
+                           .submitted_ns = now,
+                           .controls = *controls,
+                           .engine = engine->number,
+                           .width = shape->width,
+                           .height = shape->height,
+                           .sampler = shape->sampler,
+                           .room = shape->bank_room,
+                           .steps = shape->steps,
+                           .chunks = shape->chunks,
+                           .guidance = shape->guidance,
+                           .on_device = request->on_device,
+                           .input = frame ? frame->plane[0] : NULL,
+                           .control = request->control_frame ? request->control_frame->plane[0] : NULL,
+                           .output = picture->plane[0]};
   record.unset_prompt_used |= !engine->prompts[controls->prompt];
   for (int i = 0; i < SLOT_PRESETS; i++)
     record.unset_prompt_used |= controls->blend[i] > 0 && !engine->prompts[SLOT_PRESET_1 + i];
   record.submitted++;
-  int in_flight = record.submitted - record.collected;
-  record.overfull |= in_flight > MAX_IN_FLIGHT;
-  record.most_in_flight = in_flight > record.most_in_flight ? in_flight : record.most_in_flight;
+}
+
+/* Makes the picture of one frame of a run. */
+static int submit_one(struct engine *engine, const struct engine_request *request, int64_t now, int left,
+                      struct error *err) {
+  const struct engine_shape *shape = &request->prepared->info.shape;
+  const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
+  struct frame picture;
+  pthread_mutex_lock(&lock);
+  int got = picture_pool_take(engine->pool, &picture, err);
+  record.starved |= got != 1;
+  if (got == 1)
+    note_submit(engine, request, frame, &picture, now);
+  pthread_mutex_unlock(&lock);
+  if (got != 1)
+    return error_set(err, STATUS_HELD, "all pictures are held");
   picture.format = PIXEL_RGBA;
   picture.width = shape->width;
   picture.height = shape->height;
@@ -447,53 +481,96 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   picture.pts = request->identity.pts;
   picture.captured_ns = request->identity.captured_ns;
   picture.serial = request->identity.serial;
-  paint(shape, &picture, controls, frame);
+  paint(shape, &picture, request->controls, frame);
   if (request->on_device)
     hide_picture(picture.picture);
-  entry->input = frame ? frame->plane[0] : NULL;
-  entry->control = request->control_frame ? request->control_frame->plane[0] : NULL;
-  entry->output = picture.plane[0];
-  int64_t began = engine->last_done_ns > now ? engine->last_done_ns : now;
-  engine->last_done_ns = began + (script.frame_ms + script.step_ms * shape->steps) * INT64_C(1000000);
-  pthread_mutex_lock(&lock);
   const struct fake_frame newest = {.frame = picture,
                                     .prepared = request->prepared,
                                     .opaque = request->opaque,
                                     .submitted_ns = now,
-                                    .done_ns = engine->last_done_ns,
                                     .there = !request->drain,
                                     .whole = engine->left == 0};
+  pthread_mutex_lock(&lock);
+  struct fake_frame *submitted = &engine->frames[engine->submitted++ % RING];
   *submitted = advance_batch(request->prepared, &newest);
   submitted->prepared = request->prepared;
   submitted->done_ns = engine->last_done_ns;
+  submitted->left = left;
+  submitted->fails = script.fails_late && is_to_fail(engine);
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+static int count_requests(const struct engine_request *request) {
+  int count = 0;
+  for (; request; request = request->next)
+    count++;
+  return count;
+}
+
+int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
+  const struct engine_shape *shape = &request->prepared->info.shape;
+  const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
+  if (frame && frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
+  if (!script.fails_late && is_to_fail(engine))
+    return fail(err);
+  int64_t now = platform_now_ns();
+  engine->last_done_ns = done_at(engine, now, shape->steps);
+  for (int left = count_requests(request); left--; request = request->next)
+    if (submit_one(engine, request, now, left, err))
+      return -1;
+  pthread_mutex_lock(&lock);
+  engine->runs++;
+  engine->in_flight++;
+  record.overfull |= engine->in_flight > MAX_IN_FLIGHT;
+  record.most_in_flight = engine->in_flight > record.most_in_flight ? engine->in_flight : record.most_in_flight;
   engine->behind = engine->left > 0;
   engine->left -= engine->left > 0;
   pthread_mutex_unlock(&lock);
   return 0;
 }
 
+/* Drops the pictures of a run that has failed: that of *result, and as many after it. */
+static int lose_run(struct engine *engine, int more, struct engine_result *result, struct error *err) {
+  frame_release(&result->picture);
+  for (; more; more--) {
+    struct fake_frame *next = &engine->frames[engine->collected++ % RING];
+    frame_release(&next->frame);
+    next->prepared = NULL;
+  }
+  result->left = 0;
+  return fail(err);
+}
+
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err) {
   *result = (struct engine_result){0};
-  if (record.submitted == record.collected) {
+  if (!engine->in_flight) {
     record.overfull = true;
     return error_set(err, STATUS_FAILED, "nothing is in flight");
   }
-  struct fake_frame *oldest = &engine->frames[record.collected++ % MAX_IN_FLIGHT];
-  engine->collected++;
+  pthread_mutex_lock(&lock);
+  struct fake_frame *oldest = &engine->frames[engine->collected++ % RING];
+  int collected = ++record.collected;
+  pthread_mutex_unlock(&lock);
   sleep_until(oldest->done_ns);
-  while (script.gated && released < record.collected)
+  while (script.gated && released < collected)
     usleep(1000);
   *result = (struct engine_result){.picture = oldest->frame,
                                    .pending = !oldest->there,
                                    .opaque = oldest->there ? oldest->opaque : NULL,
+                                   .left = oldest->left,
                                    .whole = oldest->whole,
                                    .submitted_ns = oldest->submitted_ns,
                                    .finished_ns = platform_now_ns()};
   if (result->pending)
     frame_release(&result->picture);
+  bool fails = oldest->fails;
   pthread_mutex_lock(&lock);
+  engine->in_flight -= fails || oldest->left == 0;
+  int lost = fails ? oldest->left : 0;
   oldest->frame = (struct frame){0};
   oldest->prepared = NULL;
   pthread_mutex_unlock(&lock);
-  return 0;
+  return fails ? lose_run(engine, lost, result, err) : 0;
 }

@@ -5,6 +5,7 @@
  *   REVERIE_INJECT_IN      the library whose calls count, or the beginning of its name; not set: all of `culprits`
  *   REVERIE_INJECT_AT      n, from 1; 0: none fails
  *   REVERIE_INJECT_ALL     if set, every call from the n-th on fails
+ *   REVERIE_INJECT_SIGNAL  if set, the n-th call does not fail, but the program gets SIGTERM in it
  *   REVERIE_INJECT_REPORT  a file to which these lines are added: which library's call failed; where a fatal signal
  *                          came from; and at the end how many calls of each kind there were
  *
@@ -45,7 +46,7 @@ enum { CULPRITS = sizeof culprits / sizeof *culprits };
 /* Libraries that others call, so that the caller's caller counts. */
 static const char *const between[] = {"libc.so", "libstdc++", "libgcc_s", "libinject"};
 
-static bool active, all;
+static bool active, all, interrupts;
 static const char *wanted = "";
 static enum kind chosen = KINDS;
 static long at;
@@ -139,8 +140,10 @@ static bool fails(enum kind kind, const void *address) {
   if (mine == at) {
     dprintf(report, "failed in %s\n", culprits[culprit]);
     trace();
+    if (interrupts)
+      kill(getpid(), SIGTERM);
   }
-  return all ? mine >= at : mine == at;
+  return interrupts ? false : all ? mine >= at : mine == at;
 }
 
 static _Thread_local const void *new_caller; /* caller of operator new, which calls malloc; otherwise NULL */
@@ -194,6 +197,7 @@ __attribute__((constructor)) static void begin(void) {
   if (getenv("REVERIE_INJECT_IN"))
     wanted = getenv("REVERIE_INJECT_IN");
   all = getenv("REVERIE_INJECT_ALL") != NULL;
+  interrupts = getenv("REVERIE_INJECT_SIGNAL") != NULL;
   report = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
   backtrace(&frame, 1); /* loads what backtrace needs */
   catch_crashes();

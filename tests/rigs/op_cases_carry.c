@@ -8,7 +8,8 @@ enum motion {
   ZOOM,   /* the field is zoomed already, by a quarter */
   TURNED, /* the field is turned already, by a third of a turn */
   WILD,   /* every cell moves by itself, and some were not seen */
-  CUT
+  CUT,
+  DARK /* this frame or the last one has no texture */
 };
 
 struct carry_case {
@@ -57,9 +58,9 @@ static void build_advect(struct op_test *t, const void *argument) {
   float *flow = last_values(t);
   op.visible = test_input(t, 1, c->h, c->w, 1, ELEMENT_WHOLE, FILL_NORMAL);
   fill_motion(t, c, flow, last_values(t));
-  op.global = test_input(t, 1, 1, 1, 5, ELEMENT_WHOLE, FILL_NORMAL);
-  for (int i = 0; i < 5; i++)
-    last_values(t)[i] = c->motion == CUT && i == 0;
+  op.global = test_input(t, 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE, FILL_NORMAL);
+  for (int i = 0; i < GLOBAL_VALUES; i++)
+    last_values(t)[i] = c->motion == CUT && i == GLOBAL_CUT;
   op.places = test_state(t, 1, c->h, c->w, 2, ELEMENT_WHOLE);
   float *places = last_values(t);
   op.entries = test_state(t, 1, c->h, c->w, 1, ELEMENT_WHOLE);
@@ -70,8 +71,9 @@ static void build_advect(struct op_test *t, const void *argument) {
 }
 
 static const struct carry_case advect_cases[] = {
-    {9, 13, 8, STILL}, {33, 40, 8, PAN}, {40, 33, 8, ZOOM}, {36, 50, 8, TURNED}, {17, 29, 8, WILD}, {64, 64, 8, WILD},
-    {6, 9, 8, CUT},    {1, 7, 4, PAN},   {7, 1, 4, WILD},   {1, 1, 8, WILD},     {70, 30, 4, ZOOM}, {2, 2, 1, WILD},
+    {9, 13, 8, STILL}, {33, 40, 8, PAN}, {40, 33, 8, ZOOM},   {36, 50, 8, TURNED}, {17, 29, 8, WILD},
+    {64, 64, 8, WILD}, {6, 9, 8, CUT},   {1, 7, 4, PAN},      {7, 1, 4, WILD},     {1, 1, 8, WILD},
+    {70, 30, 4, ZOOM}, {2, 2, 1, WILD},  {130, 137, 1, ZOOM}, {137, 130, 1, WILD},
 };
 
 struct noise_case {
@@ -108,6 +110,9 @@ static void build_feedback(struct op_test *t, const void *argument) {
   float *flow = last_values(t);
   op.visible = test_input(t, 1, c->h, c->w, 1, ELEMENT_WHOLE, FILL_NORMAL);
   fill_motion(t, c, flow, last_values(t));
+  op.global = test_input(t, 1, 1, 1, GLOBAL_VALUES, ELEMENT_WHOLE, FILL_NORMAL);
+  for (int i = 0; i < GLOBAL_VALUES; i++)
+    last_values(t)[i] = c->motion == DARK && i == GLOBAL_BLANK;
   t->params.start_latent = 0.4f;
   t->params.start_noise = 0.9f;
   t->params.feedback = c->motion == CUT ? 0 : 0.7f;
@@ -115,7 +120,8 @@ static void build_feedback(struct op_test *t, const void *argument) {
 }
 
 static const struct carry_case feedback_cases[] = {
-    {9, 13, 8, STILL}, {17, 10, 8, PAN}, {12, 9, 8, WILD}, {6, 9, 8, CUT}, {1, 7, 4, WILD}, {1, 1, 8, PAN},
+    {9, 13, 8, STILL}, {17, 10, 8, PAN}, {12, 9, 8, WILD}, {6, 9, 8, CUT},
+    {1, 7, 4, WILD},   {1, 1, 8, PAN},   {6, 9, 8, DARK},
 };
 
 const struct op_cases op_cases_carry[] = {

@@ -225,9 +225,31 @@ static void build_convolved(struct op_test *t, const void *argument) {
           .scale = 0.25f, .bias = 0.5f, .x = plan_conv(&t->plan, "last", last), .input = in, .input_scale = 1});
 }
 
+struct detail_case {
+  int n, w, h;
+  float detail;
+  enum fill fill;
+};
+
+static void build_detail(struct op_test *t, const void *argument) {
+  const struct detail_case *c = argument;
+  struct op_detail op = {.x = test_input(t, c->n, c->h, c->w, 3, ELEMENT_DEVICE, c->fill)};
+  struct tensor y = test_input(t, c->n, c->h, c->w, 3, ELEMENT_DEVICE, c->fill);
+  op.y = plan_norm(&t->plan, "y", (struct op_norm){.x = y}); /* a copy, which may change */
+  t->params.detail = c->detail;
+  plan_detail(&t->plan, "detail", op);
+  test_output(t, op.y);
+}
+
+static const struct detail_case detail_cases[] = {
+    {1, 64, 48, 1},    {1, 75, 41, 0.3f}, {2, 33, 9, 0.6f}, {BATCH_MAX, 7, 5, 1},       {1, 1, 1, 1},
+    {1, 1, 100, 0.5f}, {1, 131, 3, 0.5f}, {1, 40, 8, 0},    {1, 32, 17, 1, FILL_LARGE},
+};
+
 const struct op_cases op_cases_pixels[] = {
     OP_CASES_EXACT("pixels in", build_in, in_cases),
     OP_CASES_EXACT("pixels in, two sources", build_in_twice, in_pairs),
+    OP_CASES("detail", build_detail, detail_cases),
     OP_CASES("pixels out", build_out, out_cases),
     OP_CASES("pixels shown", build_show, show_cases),
     OP_CASES("pixels through", build_through, through_counts),

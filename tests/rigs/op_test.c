@@ -274,6 +274,7 @@ fail:
 struct name {
   char name[96];
   bool exact, codes, whole;
+  double bound;
 };
 
 /* Returns ||out - ref|| / ||ref||, or ||out - ref|| if ref is 0; NaN if an output is not a number. */
@@ -308,7 +309,7 @@ static double different_codes(const float *out, const float *ref, size_t count, 
 static int compare_values(const struct op_test *t, const struct name *c, const struct op_test_options *options,
                           const struct result *out, const struct result *ref) {
   int status = 0;
-  double bound = c->codes || c->whole ? 0 : c->exact ? options->exact : options->product;
+  double bound = c->codes || c->whole ? 0 : fmax(c->bound, c->exact ? options->exact : options->product);
   for (int i = 0; i < t->output_count; i++) {
     size_t worst = 0, count = tensor_elements(t->outputs[i]), channels = (size_t)t->outputs[i].c;
     double error = (c->codes ? different_codes : difference)(out->values[i], ref->values[i], count, &worst);
@@ -366,6 +367,7 @@ int op_test_run(const struct op_cases *cases, int index, const struct op_test_op
   struct result out = {0}, ref = {0};
   struct error err = {0};
   struct name name = {.exact = cases->exact, .codes = cases->codes, .whole = cases->whole};
+  name.bound = cases->bound;
   snprintf(name.name, sizeof name.name, "%s %d", cases->name, index);
   t.random = seed;
   t.params.mix = 1;

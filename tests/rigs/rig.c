@@ -48,6 +48,14 @@ bool golden_has_device(const char *goldens, const char *name, const char *device
   return served;
 }
 
+int golden_arguments(int argc, char **argv, const char *name) {
+  enum { WRONG = 2, SKIPPED = 77 };
+  if (argc == 3)
+    return golden_has_device(argv[1], name, argv[2]) ? 0 : SKIPPED;
+  fprintf(stderr, "usage: %s GOLDENS DEVICE\n", argv[0]);
+  return WRONG;
+}
+
 void remember_warning(void *opaque, enum log_level level, const char *text) {
   struct warnings *warnings = opaque;
   if (level != LOG_WARNING)
