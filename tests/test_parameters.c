@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/control/parameter_order.h"
 #include "app/control/parameters.h"
 #include "app/control/settings.h"
 #include "unet/base/maps.h"
@@ -63,6 +64,56 @@ static void rows_are_whole(void **state) {
                                             parameter_row(other)->offset); /* no two share a field */
     }
   }
+}
+
+/* Each parameter has a name for people, which none of its group shares, and which bars and lists have room for. */
+static void labels_tell_parameters_apart(void **state) {
+  (void)state;
+  char label[PARAMETER_NAME_MAX];
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    assert_true(row->group >= 0 && row->group < PARAMETER_GROUPS);
+    assert_true(*row->label && strlen(row->label) <= 22);
+    assert_true((strstr(row->label, "[]") != NULL) == (row->count > 0));
+    assert_null(strstr(parameter_label(id, row->first, label), "[]"));
+    for (enum parameter other = PARAMETER_NONE + 1; other < id; other++)
+      assert_string_not_equal(parameter_row(other)->label, row->label);
+  }
+  assert_string_equal(parameter_label(PARAMETER_LORA_WEIGHT, 2, label), "LoRA 2 weight");
+  assert_string_equal(parameter_label(PARAMETER_STRENGTH, 0, label), "Strength");
+}
+
+/* Lists have every parameter once, group after group; those with a place in their group come first. */
+static void groups_follow_each_other(void **state) {
+  (void)state;
+  enum parameter ids[PARAMETERS];
+  bool seen[PARAMETERS] = {false};
+  int count = parameters_in_order(ids);
+  assert_int_equal(count, PARAMETERS - 1);
+  for (int i = 0; i < count; i++) {
+    assert_false(seen[ids[i]]);
+    seen[ids[i]] = true;
+    if (!i || parameter_row(ids[i])->group != parameter_row(ids[i - 1])->group)
+      continue;
+    const struct parameter_row *row = parameter_row(ids[i]), *before = parameter_row(ids[i - 1]);
+    assert_true(!row->order || (before->order && before->order <= row->order));
+    assert_true(row->order || before->order || ids[i - 1] < ids[i]);
+  }
+  for (int i = 1; i < count; i++)
+    assert_true(parameter_row(ids[i - 1])->group <= parameter_row(ids[i])->group);
+  for (int i = 0; i < PARAMETER_GROUPS; i++)
+    assert_true(parameter_group_label((enum parameter_group)i) && *parameter_group_label((enum parameter_group)i));
+}
+
+/* What a performer turns most comes first; no two parameters have one rank, and there are enough for six bars. */
+static void ranks_begin_with_the_strength(void **state) {
+  (void)state;
+  enum parameter ids[PARAMETERS];
+  int count = parameters_by_rank(ids);
+  assert_int_equal(ids[0], PARAMETER_STRENGTH);
+  assert_true(count > 6);
+  for (int i = 1; i < count; i++)
+    assert_true(parameter_row(ids[i - 1])->rank < parameter_row(ids[i])->rank);
 }
 
 /* Knobs and sliders reach a part of the range that is of use, and whole ones keep to whole numbers. */
@@ -382,6 +433,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_parameters_of_maps),
       cmocka_unit_test(rows_are_whole),
+      cmocka_unit_test(labels_tell_parameters_apart),
+      cmocka_unit_test(groups_follow_each_other),
+      cmocka_unit_test(ranks_begin_with_the_strength),
       cmocka_unit_test(spans_are_a_useful_part_of_ranges),
       cmocka_unit_test(printed_is_parsed),
       cmocka_unit_test(seeds_are_whole_to_the_end),

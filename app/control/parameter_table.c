@@ -11,6 +11,7 @@
   .size = sizeof(*((struct parameters *)0)->field)
 
 const struct parameter_row parameter_table[PARAMETERS] = {
-#define PARAMETER(TYPE, ID, NAME, NEED, ...) [PARAMETER_##ID] = {NAME, TYPE_##TYPE, NEED_##NEED, __VA_ARGS__},
+#define PARAMETER(TYPE, ID, NAME, NEED, GROUP, LABEL, ...)                                                             \
+  [PARAMETER_##ID] = {NAME, TYPE_##TYPE, NEED_##NEED, .group = PARAMETER_GROUP_##GROUP, .label = (LABEL), __VA_ARGS__},
 #include "app/control/parameter_table.h"
 };

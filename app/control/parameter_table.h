@@ -1,11 +1,12 @@
 /* The table of parameters, with a row for each. The ids (enum parameter), the fields of struct parameters and the
- * entries that parameter_row returns are made from this table, in the order of the rows, which is the order in which
- * users see them.
+ * entries that parameter_row returns are made from this table, in the order of the rows. In this order parameters are
+ * told on the command line and to clients; windows and pages have the order of app/control/parameter_order.h.
  *
- * A row is TYPE(ID, NAME, NEED, FIELD, ...): PARAMETER_ID; the name that users see; what must happen before a change of
- * the value is seen (NEED_...); the field of struct parameters; and other members of struct parameter_row by their
- * names. FIELD is ONE(field), or EACH(field, COUNT) for instances 1 to COUNT, whose NAME has [] in the place of the
- * number.
+ * A row is TYPE(ID, NAME, NEED, GROUP, LABEL, FIELD, ...): PARAMETER_ID; the name that users type; what must happen
+ * before a change of the value is seen (NEED_...); the group under which windows and pages list the parameter
+ * (PARAMETER_GROUP_...), and the name that they show; the field of struct parameters; and other members of struct
+ * parameter_row by their names. FIELD is ONE(field), or EACH(field, COUNT) for instances 1 to COUNT, whose NAME and
+ * LABEL have [] in the place of the number.
  *
  * The rows that frames and their preparation need are in unet/base/frame_parameters.h and come first; the rows of this
  * file are the program's own. If FRAME_ROWS_ALONE is defined, the table has only the rows of frame_parameters.h.
@@ -47,78 +48,92 @@
 #include "unet/base/frame_parameters.h"
 
 #ifndef FRAME_ROWS_ALONE
-WHOLE(SOURCE, "source", NOTHING, ONE(source), .min = 1, .max = PLAYLIST_MAX, .low = 1, .high = 9, .standard = 1,
-      .help = "which source of several is shown")
+WHOLE(SOURCE, "source", NOTHING, SOURCE, "Source", ONE(source), .min = 1, .max = PLAYLIST_MAX, .low = 1, .high = 9,
+      .standard = 1, .help = "which source of several is shown")
 /* The choices of this parameter have the order of enum mirror_wish. */
-CHOICE(MIRROR, "mirror", NOTHING, ONE(mirror), .choices = "auto|on|off",
+CHOICE(MIRROR, "mirror", NOTHING, SOURCE, "Mirror", ONE(mirror), .choices = "auto|on|off",
        .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "
                "cards, screens and files are not")
-SWITCH(PAUSE, "pause", NOTHING, ONE(pause), .help = "no new frames are taken")
-SWITCH(RECORDING, "recording", NOTHING, ONE(recording), .help = "what is shown is recorded, each picture at its time")
-SWITCH(FREEZE, "freeze", NOTHING, ONE(freeze), .help = "the picture shown stays, while the engine goes on")
-SWITCH(BYPASS, "bypass", NOTHING, ONE(bypass), .help = "the source is shown as it is, past the engine")
-SWITCH(BLACKOUT, "blackout", NOTHING, ONE(blackout), .help = "the picture is black")
-REAL(FADE, "fade", NOTHING, ONE(fade), .max = 60, .standard = 0.3, .decimals = 1, .unit = "seconds", .low = 0,
-     .high = 5, .help = "how long blackout and bypass take to come and go, and a freeze to go")
-WHOLE(SAVED_PRESET, "saved-preset", NOTHING, ONE(saved_preset), .max = 9999, .high = 64, .from = "0",
+SWITCH(PAUSE, "pause", NOTHING, SOURCE, "Pause", ONE(pause), .help = "no new frames are taken")
+SWITCH(RECORDING, "recording", NOTHING, OUTPUT, "Record", ONE(recording),
+       .help = "what is shown is recorded, each picture at its time")
+SWITCH(FREEZE, "freeze", NOTHING, OUTPUT, "Freeze", ONE(freeze), .order = 1,
+       .help = "the picture shown stays, while the engine goes on")
+SWITCH(BYPASS, "bypass", NOTHING, OUTPUT, "Bypass", ONE(bypass), .order = 3,
+       .help = "the source is shown as it is, past the engine")
+SWITCH(BLACKOUT, "blackout", NOTHING, OUTPUT, "Black", ONE(blackout), .order = 2, .help = "the picture is black")
+REAL(FADE, "fade", NOTHING, OUTPUT, "Fade", ONE(fade), .rank = 15, .order = 5, .max = 60, .standard = 0.3,
+     .decimals = 1, .unit = "seconds", .low = 0, .high = 5,
+     .help = "how long blackout and bypass take to come and go, and a freeze to go")
+WHOLE(SAVED_PRESET, "saved-preset", NOTHING, SCENE, "Scene", ONE(saved_preset), .max = 9999, .high = 64, .from = "0",
       .help = "which preset of the file of --presets was taken last; another number takes "
               "that one")
-REAL(TEMPO, "tempo", NOTHING, ONE(tempo), .max = 400, .low = 60, .high = 180, .decimals = 2, .unit = "beats per minute",
-     .from = "",
+REAL(TEMPO, "tempo", NOTHING, TEMPO, "Tempo", ONE(tempo), .max = 400, .low = 60, .high = 180, .decimals = 2,
+     .unit = "beats per minute", .from = "",
      .help =
          "tempo of the beat, in beats a minute, until something else sets it: the key T, tapped on the beat, a MIDI "
          "clock, or --tempo-from sound; 0: there is none, and nothing beats")
 /* The choices of this parameter have the order of enum tempo_from. */
-CHOICE(TEMPO_FROM, "tempo-from", NOTHING, ONE(tempo_from), .choices = "hand|midi|sound", .standard = 1,
+CHOICE(TEMPO_FROM, "tempo-from", NOTHING, TEMPO, "Tempo from", ONE(tempo_from), .choices = "hand|midi|sound",
+       .standard = 1,
        .help = "what sets tempo and beat, beside taps and values that are set: nothing else, a MIDI clock "
                "while there is one, or the onsets of --sound")
-WHOLE(BAR_BEATS, "bar-beats", NOTHING, ONE(bar_beats), .min = 1, .max = 16, .standard = 4, .help = "beats in a bar")
-REAL(BEAT, "beat", NOTHING, ONE(beat), .max = 1e9, .low = 0, .high = 64, .decimals = 3,
+WHOLE(BAR_BEATS, "bar-beats", NOTHING, TEMPO, "Beats in a bar", ONE(bar_beats), .min = 1, .max = 16, .standard = 4,
+      .help = "beats in a bar")
+REAL(BEAT, "beat", NOTHING, TEMPO, "Beat", ONE(beat), .max = 1e9, .low = 0, .high = 64, .decimals = 3,
      .help = "number of the beat, from 0; it changes as each beat begins, and a value that is set is that "
              "of this moment")
-REAL(BAR_PHASE, "bar-phase", NOTHING, ONE(bar_phase), .max = 1, .decimals = 3,
+REAL(BAR_PHASE, "bar-phase", NOTHING, TEMPO, "Bar phase", ONE(bar_phase), .max = 1, .decimals = 3,
      .help = "which part of the bar had passed when the beat began; a value that is set moves the bar, "
              "so that 0 begins one at this moment")
-REAL(SOUND_BASS, "sound-bass", NOTHING, ONE(sound_bass), .min = 20, .max = 20000, .low = 40, .high = 500,
-     .standard = 200, .decimals = 0, .unit = "Hz", .help = "the bass of --sound is what lies below this frequency")
-REAL(SOUND_TREBLE, "sound-treble", NOTHING, ONE(sound_treble), .min = 20, .max = 20000, .low = 1000, .high = 8000,
-     .standard = 2500, .decimals = 0, .unit = "Hz", .help = "the treble of --sound is what lies above this frequency")
-REAL(ONSET_HOLD, "onset-hold", NOTHING, ONE(onset_hold), .max = 10, .low = 0, .high = 1, .standard = 0.1, .decimals = 2,
-     .unit = "seconds", .help = "how long the onset of --modulate stays 1 after the sound has set in")
-TEXT(LFO, "lfo[]", NOTHING, EACH(lfo, LFOS_MAX),
+REAL(SOUND_BASS, "sound-bass", NOTHING, SOUND, "Bass below", ONE(sound_bass), .min = 20, .max = 20000, .low = 40,
+     .high = 500, .standard = 200, .decimals = 0, .unit = "Hz",
+     .help = "the bass of --sound is what lies below this frequency")
+REAL(SOUND_TREBLE, "sound-treble", NOTHING, SOUND, "Treble above", ONE(sound_treble), .min = 20, .max = 20000,
+     .low = 1000, .high = 8000, .standard = 2500, .decimals = 0, .unit = "Hz",
+     .help = "the treble of --sound is what lies above this frequency")
+REAL(ONSET_HOLD, "onset-hold", NOTHING, SOUND, "Onset hold", ONE(onset_hold), .max = 10, .low = 0, .high = 1,
+     .standard = 0.1, .decimals = 2, .unit = "seconds",
+     .help = "how long the onset of --modulate stays 1 after the sound has set in")
+TEXT(LFO, "lfo[]", NOTHING, WAVE, "Wave []", EACH(lfo, LFOS_MAX),
      .help = "which parameter a wave moves, as in strength or lora[1].weight; none: that wave rests")
 /* The choices of these parameters have the order of enum lfo_wave and enum lfo_unit. */
-CHOICE(LFO_WAVE, "lfo[].wave", NOTHING, EACH(lfo_wave, LFOS_MAX), .choices = "sine|triangle|saw|square|random",
+CHOICE(LFO_WAVE, "lfo[].wave", NOTHING, WAVE, "Wave [] form", EACH(lfo_wave, LFOS_MAX),
+       .choices = "sine|triangle|saw|square|random",
        .help = "the form of that wave; random: another value in each period")
-REAL(LFO_PERIOD, "lfo[].period", NOTHING, EACH(lfo_period, LFOS_MAX), .min = 0.01, .max = 10000, .low = 0.25,
-     .high = 32, .standard = 4, .decimals = 2, .help = "how many beats or seconds that wave takes")
-CHOICE(LFO_UNIT, "lfo[].unit", NOTHING, EACH(lfo_unit, LFOS_MAX), .choices = "beats|seconds",
+REAL(LFO_PERIOD, "lfo[].period", NOTHING, WAVE, "Wave [] period", EACH(lfo_period, LFOS_MAX), .min = 0.01, .max = 10000,
+     .low = 0.25, .high = 32, .standard = 4, .decimals = 2, .help = "how many beats or seconds that wave takes")
+CHOICE(LFO_UNIT, "lfo[].unit", NOTHING, WAVE, "Wave [] unit", EACH(lfo_unit, LFOS_MAX), .choices = "beats|seconds",
        .help = "what the period of that wave is counted in; by beats, it rests until there is a tempo")
-REAL(LFO_PHASE, "lfo[].phase", NOTHING, EACH(lfo_phase, LFOS_MAX), .max = 1, .decimals = 2,
+REAL(LFO_PHASE, "lfo[].phase", NOTHING, WAVE, "Wave [] phase", EACH(lfo_phase, LFOS_MAX), .max = 1, .decimals = 2,
      .help = "which part of its period that wave is ahead")
-REAL(LFO_AMOUNT, "lfo[].amount", NOTHING, EACH(lfo_amount, LFOS_MAX), .min = -1e9, .max = 1e9, .low = -1, .high = 1,
-     .standard = 0.25, .decimals = 2, .help = "how far that wave moves the parameter to either side of its value")
-SWITCH(MODULATION, "modulation", NOTHING, ONE(modulation), .standard = 1, .help = "whether waves and sound move values")
-REAL(PRESET_FADE, "preset-fade", NOTHING, ONE(preset_fade), .max = 600, .low = 0, .high = 30, .decimals = 1,
-     .unit = "seconds",
+REAL(LFO_AMOUNT, "lfo[].amount", NOTHING, WAVE, "Wave [] amount", EACH(lfo_amount, LFOS_MAX), .min = -1e9, .max = 1e9,
+     .low = -1, .high = 1, .standard = 0.25, .decimals = 2,
+     .help = "how far that wave moves the parameter to either side of its value")
+SWITCH(MODULATION, "modulation", NOTHING, WAVE, "Modulation", ONE(modulation), .standard = 1,
+       .help = "whether waves and sound move values")
+REAL(PRESET_FADE, "preset-fade", NOTHING, SCENE, "Scene fade", ONE(preset_fade), .rank = 14, .max = 600, .low = 0,
+     .high = 30, .decimals = 1, .unit = "seconds",
      .help = "within how long a preset comes that says nothing about that: numbers go evenly, prompts are "
              "blended, and the rest changes at the middle")
 /* The choices of this parameter have the order of enum preset_at. */
-CHOICE(PRESET_AT, "preset-at", NOTHING, ONE(preset_at), .choices = "once|beat|bar",
+CHOICE(PRESET_AT, "preset-at", NOTHING, SCENE, "Scene begins", ONE(preset_at), .choices = "once|beat|bar",
        .help = "when a preset begins to come: at once, or with the next beat or bar")
-WHOLE(CUED_PRESET, "cued-preset", NOTHING, ONE(cued_preset), .max = 9999, .high = 64,
+WHOLE(CUED_PRESET, "cued-preset", NOTHING, SCENE, "Scene cued", ONE(cued_preset), .max = 9999, .high = 64,
       .help = "which preset comes next, by the key K; 0: none is cued")
-SWITCH(SPLIT, "split", NOTHING, ONE(split), .from = "", .help = "before and after side by side")
-REAL(SPLIT_AT, "split-at", NOTHING, ONE(split_at), .max = 1, .standard = 0.5, .decimals = 2, .unit = "picture widths",
-     .help = "left of it is the input")
-SWITCH(FULLSCREEN, "fullscreen", NOTHING, ONE(fullscreen), .from = "", .help = "fill the screen")
-SWITCH(OPERATOR, "operator", NOTHING, ONE(with_operator), .from = "",
+SWITCH(SPLIT, "split", NOTHING, OUTPUT, "Split", ONE(split), .order = 8, .from = "",
+       .help = "before and after side by side")
+REAL(SPLIT_AT, "split-at", NOTHING, OUTPUT, "Split at", ONE(split_at), .order = 8, .max = 1, .standard = 0.5,
+     .decimals = 2, .unit = "picture widths", .help = "left of it is the input")
+SWITCH(FULLSCREEN, "fullscreen", NOTHING, OUTPUT, "Full screen", ONE(fullscreen), .order = 8, .from = "",
+       .help = "fill the screen")
+SWITCH(OPERATOR, "operator", NOTHING, WINDOW, "Operator's window", ONE(with_operator), .from = "",
        .help = "a second window for the operator, with the picture, figures, the prompt line and all "
                "parameters; the other one then has the picture and nothing else, and fills its "
                "display where there are two")
-SWITCH(HUD, "hud", NOTHING, ONE(hud), .standard = 1, .help = "the figures on the picture")
-SWITCH(HELP, "help", NOTHING, ONE(help), .help = "what the keys do, on the picture")
-TEXT(MIDI_LEARN, "midi-learn", NOTHING, ONE(midi_learn),
+SWITCH(HUD, "hud", NOTHING, WINDOW, "Figures", ONE(hud), .standard = 1, .help = "the figures on the picture")
+SWITCH(HELP, "help", NOTHING, WINDOW, "Help", ONE(help), .help = "what the keys do, on the picture")
+TEXT(MIDI_LEARN, "midi-learn", NOTHING, WINDOW, "MIDI learn", ONE(midi_learn),
      .help = "what the next knob of MIDI that is moved sets: a parameter, a command as in "
              "new-seed or prompt=3, or last, the parameter changed last")
 #endif

@@ -60,6 +60,15 @@ const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAM
   return name;
 }
 
+const char *parameter_label(enum parameter id, int index, char label[PARAMETER_NAME_MAX]) {
+  const char *pattern = parameter_table[id].label, *number = strstr(pattern, "[]");
+  if (number)
+    snprintf(label, PARAMETER_NAME_MAX, "%.*s%d%s", (int)(number - pattern), pattern, index, number + 2);
+  else
+    snprintf(label, PARAMETER_NAME_MAX, "%s", pattern);
+  return label;
+}
+
 /* Checks that the parameter has the instance `index`. name: the parameter's name for the error message. Returns 0, or
  * -1 with err. */
 static int check_instance(enum parameter id, int index, const char *name, struct error *err) {

@@ -57,20 +57,20 @@ struct parameter_choices {
 /* The values of all parameters: a field for each row of parameter_table.h. A plain value, which may be copied. */
 struct parameters {
   /* All texts come first, so that settings_copy can copy or skip them as one block. */
-#define TEXT(ID, name, need, field, ...) struct parameter_text field;
+#define TEXT(ID, name, need, group, label, field, ...) struct parameter_text field;
 #include "app/control/parameter_table.h"
   /* Number of the version of the texts: two structs with the same number have equal texts, so that the texts need not
    * be compared. Each change of a text stores a number that was not used before in this process. 0: no text was set
    * yet. */
   uint64_t texts;
   /* Wide fields come before narrow ones, so that there is no padding between them and equal values have equal bytes. */
-#define SIZE(ID, name, need, field, ...) struct parameter_size field;
-#define REAL(ID, name, need, field, ...) double field;
-#define WHOLE(ID, name, need, field, ...) int64_t field;
+#define SIZE(ID, name, need, group, label, field, ...) struct parameter_size field;
+#define REAL(ID, name, need, group, label, field, ...) double field;
+#define WHOLE(ID, name, need, group, label, field, ...) int64_t field;
 #include "app/control/parameter_table.h"
-#define CHOICE(ID, name, need, field, ...) int field;
+#define CHOICE(ID, name, need, group, label, field, ...) int field;
 #include "app/control/parameter_table.h"
-#define SWITCH(ID, name, need, field, ...) bool field;
+#define SWITCH(ID, name, need, group, label, field, ...) bool field;
 #include "app/control/parameter_table.h"
   /* Marks: a bit for each instance of each parameter, 1 if the parameter was set since parameters_clear_marks was
    * called last. Comparisons ignore the marks. */
@@ -93,6 +93,8 @@ const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAM
 /* Returns true if name is an instance of pattern, as "prompt[3]" is of "prompt[]". *index gets the instance's number,
  * or 0 if the pattern has no []. */
 bool parameter_matches(const char *pattern, const char *name, int *index);
+/* Writes the name that people read, such as "Prompt 3", and returns it. index: as in parameter_name. */
+const char *parameter_label(enum parameter id, int index, char label[PARAMETER_NAME_MAX]);
 
 /* Sets all parameters to the defaults of the table, and clears all marks (that they were set). */
 void parameters_init(struct parameters *values);
