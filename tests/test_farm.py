@@ -35,6 +35,7 @@ kill -KILL $!
 wait
 rm -f $ENDED
 kill -KILL $$
+exit 1
 """
 
 
@@ -126,23 +127,30 @@ def make(farm, sequence):
 
 
 def parallel(farm, sequence):
-    """On another machine, as far as Parallel knows: its ssh is a script that runs the command here."""
+    """On another machine, as far as Parallel knows: its ssh is a script that runs the command here.
+
+    A part of the file is killed as often as Parallel tries it, which is for Parallel to say."""
     ssh = farm.folder / "bin" / "ssh_here"
     ssh.write_text('#!/bin/sh\nwhile [ "$1" != node1 ]; do shift; done\nshift\n[ "$1" != -- ] || shift\n'
                    'exec sh -c "$*"\n')
     ssh.chmod(0o755)
     source, output = names(sequence)
-    parts, kills = (2, 0) if sequence else (3, 2)
+    parts, kills = (2, 0) if sequence else (3, 1000)
     command = [farm.examples / "parallel.sh", parts, source, output, *options(sequence)]
     environment = {**farm.environment(f"2/{parts}", sequence, kills), "NODES": "node1", "JOBS": "2",
                    "JOBLOG": f"{sequence}.joblog", "PARALLEL_SSH": str(ssh),
                    "PARALLEL_HOME": str(farm.folder / "parallel")}
-    run(*command, status=1 if kills else 0, env=environment)
-    expect("Parallel", farm.calls(), counts(parts, max(kills, 1)))
-    if kills:
+    if not kills:
         run(*command, env=environment)
-        expect("Parallel after kills", farm.calls(), {f"2/{parts}": 1})
-        run(farm.reverie, "join", "out.mkv")
+        expect("Parallel", farm.calls(), counts(parts, 1))
+        return
+    run(*command, status=1, env=environment)
+    called = farm.calls()
+    expect("Parallel, tries of the killed part", called[f"2/{parts}"] >= 2, True)
+    expect("Parallel", called, counts(parts, called[f"2/{parts}"]))
+    run(*command, env={**environment, "KILLS": "0"})
+    expect("Parallel after kills", farm.calls(), {f"2/{parts}": 1})
+    run(farm.reverie, "join", "out.mkv")
 
 
 def openjd(farm, sequence, program):
