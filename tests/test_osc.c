@@ -10,17 +10,25 @@
 
 /* --- one message --- */
 
+static void note_set(void *opaque, const struct osc_name *name) {
+  (void)opaque;
+  assert_int_equal(name->verb, OSC_PARAMETER);
+}
+
 /* Arguments as "f:0.5"; NULL: none. */
 static enum osc_result say(struct rig *rig, const char *address, const char *first, const char *second) {
   struct osc_message message = {.address = address};
   const struct osc_sink sink = {write_down, &rig->heard};
   struct osc_name name;
   struct error err;
+  long work = 1 << 20;
   if (first)
     message.argument[message.count++] = argument_of(first);
   if (second)
     message.argument[message.count++] = argument_of(second);
   rig->heard.count = 0;
+  if (osc_is_pattern(address))
+    return osc_take_pattern(rig->hub, &message, &sink, &work, note_set, rig, &err);
   return osc_take(rig->hub, &message, &sink, &name, &err);
 }
 
@@ -220,6 +228,151 @@ static void commands_run_and_buttons_are_let_go(void **state) {
   assert_int_equal(turn(rig)->shown_prompt, 3);
 }
 
+/* --- address patterns --- */
+
+static bool matches(const char *text, const char *address) {
+  struct osc_pattern pattern;
+  struct error err;
+  long work = 1000000;
+  if (osc_pattern_read(&pattern, text, &err))
+    fail_msg("%s: %s", text, err.message);
+  bool match = osc_pattern_matches(&pattern, address, &work);
+  assert_true(work >= 0);
+  return match;
+}
+
+static void patterns_match_as_osc_says(void **state) {
+  (void)state;
+  static const struct {
+    const char *pattern, *address;
+    bool match;
+  } cases[] = {
+      {"/a/b", "/a/b", true},
+      {"/a/b", "/a/bc", false},
+      {"/a/?", "/a/b", true},
+      {"/a/?", "/a/", false},
+      {"/a?b", "/a/b", false}, /* "/" is matched by itself alone */
+      {"/a*b", "/a/b", false},
+      {"/a/*", "/a/", true},
+      {"/a/*", "/a/b/c", false},
+      {"/*/*", "/a/b", true},
+      {"/a/*d", "/a/bcd", true},
+      {"/a/*b*d*", "/a/xbxdx", true},
+      {"/a/*b*d", "/a/xbxdx", false},
+      {"/***", "/", true},
+      {"/[a-c]x", "/bx", true},
+      {"/[a-c]x", "/dx", false},
+      {"/[!a-c]x", "/dx", true},
+      {"/[!a-c]x", "/bx", false},
+      {"/[xa-]", "/-", true},
+      {"/[-a]", "/-", true},
+      {"/[]", "/a", false},
+      {"/[!]", "/a", true},
+      {"/[c-a]", "/b", false},
+      {"/{one,two}", "/two", true},
+      {"/{one,two}", "/onetwo", false},
+      {"/{one,two}3", "/one3", true},
+      {"/{one,}3", "/3", true},
+      {"/{on,one}e", "/onee", true}, /* words that begin alike */
+      {"/{on,one}e", "/one", true},
+      {"/{}", "/", true},
+      {"/{a,b}{c,d}", "/bc", true},
+      {"/{a*,b}", "/ax", false}, /* words have no wildcards */
+      {"/{se_ed,x}_a[_]", "/se-ed-a-", true},
+      {"/a}b]c", "/a}b]c", true}, /* a bracket that does not open is a character */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (matches(cases[i].pattern, cases[i].address) != cases[i].match)
+      fail_msg("%s and %s", cases[i].pattern, cases[i].address);
+}
+
+static void wrong_patterns_are_refused(void **state) {
+  struct rig *rig = *state;
+  char longer[OSC_PATTERN_MAX + 2] = "/reverie/";
+  memset(longer + 9, '*', sizeof longer - 10);
+  longer[sizeof longer - 1] = 0;
+  const struct {
+    const char *address, *why;
+  } cases[] = {{"/reverie/[a-c", "a [ without a ]"},
+               {"/reverie/{a,b", "a { without a }"},
+               {"/reverie/[a/b]", "a [ without a ]"},
+               {"/reverie/{lora/1,mix}", "a { without a }"},
+               {longer, "at most 255 bytes"},
+               {"/reverie/no-such*", "no parameter and no command"},
+               {"/reverie/prompt/*", "a text is needed"},
+               {"/reverie/fit*", "when the program starts"},
+               {"/reverie/[!a-z]*", "no parameter and no"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(say(rig, cases[i].address, "f:0.5", NULL), OSC_REFUSED);
+    assert_int_equal(rig->heard.count, 1);
+    if (!strstr(rig->heard.text[0], cases[i].why))
+      fail_msg("%s, not %s", rig->heard.text[0], cases[i].why);
+  }
+  assert_int_equal(say(rig, "/composition/layers/*/opacity", "f:0.5", NULL), OSC_DONE);
+  assert_int_equal(rig->heard.count, 0);
+}
+
+static void patterns_set_all_that_they_match(void **state) {
+  struct rig *rig = *state;
+  assert_int_equal(say(rig, "/reverie/{strength,mix}", "f:0.25", NULL), OSC_DONE);
+  assert_float_equal(turn(rig)->strength, 0.25, 0);
+  assert_float_equal(turn(rig)->mix, 0.25, 0);
+  say(rig, "/reverie/lora/[2-4]/weight", "f:-0.5", NULL);
+  for (int i = 1; i <= 5; i++)
+    assert_float_equal(parameters_number(turn(rig), PARAMETER_LORA_WEIGHT, i), i >= 2 && i <= 4 ? -0.5 : 1, 0);
+  say(rig, "/*/seed_w?lk", "i:3", NULL);
+  assert_float_equal(turn(rig)->seed_walk, 3, 0);
+  say(rig, "/reverie/prompt/?", "s:oil", NULL);
+  assert_string_equal(parameters_text(turn(rig), PARAMETER_PROMPT, 9), "oil");
+  /* what cannot take the value is left out, and says nothing */
+  const char *model = parameters_text(turn(rig), PARAMETER_MODEL, 0);
+  assert_int_equal(say(rig, "/reverie/{model,detail,fit}", "f:0.75", NULL), OSC_DONE);
+  assert_int_equal(rig->heard.count, 0);
+  assert_float_equal(turn(rig)->detail, 0.75, 0);
+  assert_ptr_equal(parameters_text(turn(rig), PARAMETER_MODEL, 0), model);
+}
+
+static void patterns_ask_and_run(void **state) {
+  struct rig *rig = *state;
+  assert_int_equal(say(rig, "/reverie/{mix,strength}/get", NULL, NULL), OSC_DONE);
+  assert_int_equal(rig->heard.count, 2);
+  assert_string_equal(rig->heard.text[0], "/reverie/strength f:0.5"); /* in the table's order */
+  assert_string_equal(rig->heard.text[1], "/reverie/mix f:1");
+  say(rig, "/reverie/blend/*", NULL, NULL);
+  assert_int_equal(rig->heard.count, SLOT_PRESETS);
+  say(rig, "/reverie/*/range", NULL, NULL);
+  assert_non_null(find_heard(&rig->heard, "/reverie/steps/range i:1 i:50"));
+  say(rig, "/reverie/command/{free,blac}*", NULL, NULL);
+  assert_true(turn(rig)->freeze && turn(rig)->blackout);
+  say(rig, "/reverie/command/*quit*", NULL, NULL);
+  turn(rig);
+  assert_false(rig->state.quit);
+}
+
+/* Any pattern is compared with any address within a bounded number of steps, which a limit can stop. */
+static void matching_is_bounded(void **state) {
+  (void)state;
+  char text[OSC_PATTERN_MAX + 1] = "", address[OSC_ADDRESS_MAX];
+  static const char *const pieces[] = {"*a", "?*", "*[a]*", "{a,aa,}*", "*{,a,aa,aaa}", "[!b]*"};
+  memset(address, 'a', sizeof address);
+  address[0] = '/';
+  address[sizeof address - 2] = 'c';
+  address[sizeof address - 1] = 0;
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    struct osc_pattern pattern;
+    struct error err;
+    long most = (OSC_PATTERN_MAX + 1) * OSC_ADDRESS_MAX, work = most, little = 100;
+    for (strcpy(text, "/"); strlen(text) + strlen(pieces[i]) + 1 < sizeof text;)
+      strcat(text, pieces[i]);
+    strcat(text, "b");
+    assert_int_equal(osc_pattern_read(&pattern, text, &err), 0);
+    assert_false(osc_pattern_matches(&pattern, address, &work));
+    assert_in_range(work, 0, most);
+    assert_false(osc_pattern_matches(&pattern, address, &little));
+    assert_true(little < 0);
+  }
+}
+
 /* --- packets --- */
 
 /* Writes the message as liblo does. */
@@ -336,6 +489,11 @@ int main(void) {
       WITH_RIG(values_and_ranges_are_answered),
       WITH_RIG(the_list_is_whole),
       WITH_RIG(commands_run_and_buttons_are_let_go),
+      cmocka_unit_test(patterns_match_as_osc_says),
+      WITH_RIG(wrong_patterns_are_refused),
+      WITH_RIG(patterns_set_all_that_they_match),
+      WITH_RIG(patterns_ask_and_run),
+      cmocka_unit_test(matching_is_bounded),
       WITH_RIG(bundles_are_read),
       WITH_RIG(every_type_is_read),
       cmocka_unit_test(floats_are_what_is_meant),

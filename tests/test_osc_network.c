@@ -99,6 +99,9 @@ static void liblo_sets_values(void **state) {
   lo_address address = lo_address_new("127.0.0.1", port);
   assert_true(lo_send(address, "/reverie/strength", "f", 0.125) > 0);
   await_strength(rig, 0.125);
+  assert_true(lo_send(address, "/reverie/{strength,detail}", "f", 0.375) > 0);
+  await_strength(rig, 0.375);
+  assert_float_equal(turn(rig)->detail, 0.375, 1e-6);
   lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
   lo_message prompt = lo_message_new(), strength = lo_message_new();
   lo_message_add_string(prompt, "marble");
@@ -246,6 +249,30 @@ static void answers_are_bounded(void **state) {
   datagram_close(peer.socket);
 }
 
+/* One packet of patterns that take long to compare holds nothing up: what comes after it is done. */
+static void matching_is_bounded(void **state) {
+  enum { TIMES = 200 };
+  struct rig *rig = *state;
+  struct peer peer;
+  static uint8_t bundle[DATAGRAM_MAX] = "#bundle\0\0\0\0\0\0\0\0\1";
+  uint8_t pattern[4 + OSC_PATTERN_MAX + 5] = {0, 0, 1, 4};
+  static const uint8_t set[] = "\0\0\0\x1c/reverie/strength\0\0\0,f\0\0\x3e\0\0";
+  size_t size = 16;
+  start(rig, NULL);
+  open_peer(&peer, rig);
+  memset(pattern + 4, '*', OSC_PATTERN_MAX);
+  memcpy(pattern + 4, "/reverie/", strlen("/reverie/"));
+  pattern[4 + OSC_PATTERN_MAX + 1] = ',';
+  for (int i = 0; i < TIMES; i++, size += sizeof pattern)
+    memcpy(bundle + size, pattern, sizeof pattern);
+  memcpy(bundle + size, set, sizeof set);
+  datagram_send(peer.socket, &peer.program, bundle, size + sizeof set);
+  await_strength(rig, 0.125);
+  assert_true(osc_stop(&rig->osc, 60000));
+  assert_non_null(strstr(rig->logged[0], "patterns come faster"));
+  datagram_close(peer.socket);
+}
+
 /* Where every address of the machine is listened at, the program is at each of them. */
 static void the_program_does_not_hear_itself(void **state) {
   struct rig *rig = *state;
@@ -322,6 +349,7 @@ int main(void) {
       WITH_RIG(subscriptions_end),
       WITH_RIG(messages_renew_subscriptions),
       WITH_RIG(answers_are_bounded),
+      WITH_RIG(matching_is_bounded),
       WITH_RIG(the_program_does_not_hear_itself),
       WITH_RIG(nonsense_is_answered_and_logged_once),
       WITH_RIG(places_that_are_none_are_refused),

@@ -27,6 +27,10 @@ enum {
    * flooded. */
   ANSWERS_MAX = 512 << 10,
   ANSWERS_PER_S = 256 << 10,
+  /* Limits of the work of comparing patterns with all addresses, as osc_pattern_each counts it: how much may be done at
+   * once, and how much per second in the long run. A usual pattern takes some thousands. */
+  MATCHING_MAX = 8 << 20,
+  MATCHING_PER_S = 16 << 20,
 };
 
 struct listener {
@@ -75,6 +79,7 @@ struct osc {
   int64_t lease_ns;
   /* allowance: number of bytes that may still be sent as answers; allowed_ns: when this number was last increased */
   int64_t allowance, allowed_ns;
+  long matching; /* work of comparing patterns with addresses that may still be done */
 
   /* The following fields are also used by other threads, except figures_owed (true: changed figures, measured values,
    * were not sent yet) and bytes (the received packet), which only the OSC thread uses. wake, which the hub calls on
@@ -262,6 +267,25 @@ static void take_subscriber(struct osc *osc, const struct osc_message *message, 
     subscribe(osc, &asking);
 }
 
+struct pattern_sender {
+  struct osc *osc;
+  const struct osc_message *message;
+  const struct datagram_address *from;
+};
+
+static void note_pattern_origin(void *opaque, const struct osc_name *name) {
+  const struct pattern_sender *sender = opaque;
+  note_origin(sender->osc, name, sender->message, sender->from);
+}
+
+static void take_pattern(struct osc *osc, const struct osc_message *message, const struct osc_sink *answers,
+                         const struct datagram_address *from) {
+  struct pattern_sender sender = {osc, message, from};
+  struct error err;
+  if (osc_take_pattern(osc->hub, message, answers, &osc->matching, note_pattern_origin, &sender, &err) == OSC_REFUSED)
+    complain(osc, from, err.message);
+}
+
 static void take(void *opaque, const struct osc_message *message) {
   const struct received *received = opaque;
   struct osc *osc = received->osc;
@@ -271,6 +295,10 @@ static void take(void *opaque, const struct osc_message *message) {
   struct datagram_address asking;
   struct osc_name name;
   struct error err;
+  if (osc_is_pattern(message->address)) {
+    take_pattern(osc, message, &answers, from);
+    return;
+  }
   switch (osc_take(osc->hub, message, &answers, &name, &err)) {
   case OSC_DONE:
     break;
@@ -300,6 +328,8 @@ static void allow_answers(struct osc *osc) {
   if (!more)
     return;
   osc->allowance = osc->allowance + more < ANSWERS_MAX ? osc->allowance + more : ANSWERS_MAX;
+  int64_t matching = osc->matching + more * (MATCHING_PER_S / ANSWERS_PER_S);
+  osc->matching = matching < MATCHING_MAX ? (long)matching : MATCHING_MAX;
   osc->allowed_ns = now_ns;
 }
 
@@ -500,6 +530,7 @@ int osc_start(struct osc **out, const struct osc_params *params, struct error *e
   osc->log = params->log;
   osc->lease_ns = params->lease_ms ? params->lease_ms * INT64_C(1000000) : OSC_LEASE_S * INT64_C(1000000000);
   osc->allowance = ANSWERS_MAX;
+  osc->matching = MATCHING_MAX;
   osc->allowed_ns = platform_now_ns();
   osc->socket = -1;
   if (platform_make_alarm(osc->alarm)) {

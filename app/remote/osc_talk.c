@@ -300,3 +300,60 @@ enum osc_result osc_take(struct hub *hub, const struct osc_message *message, con
     return name->verb == OSC_SUBSCRIBE ? OSC_WANTS_ALL : OSC_WANTS_NO_MORE;
   return name->verb == OSC_PARAMETER && message->count ? OSC_SET : OSC_DONE;
 }
+
+/* --- carrying out messages whose addresses are patterns --- */
+
+struct expansion {
+  struct hub *hub;
+  const struct osc_message *message;
+  const struct osc_sink *answers;
+  void (*set)(void *opaque, const struct osc_name *name);
+  void *opaque;
+  int taken;        /* number of addresses that did not refuse the message */
+  struct error err; /* why the last address that refused it did so */
+};
+
+/* Passes on answers of one address of a pattern, except errors: of several parameters only some may take the value. */
+static void put_but_errors(void *opaque, const struct osc_message *answer) {
+  const struct osc_sink *answers = opaque;
+  if (strcmp(answer->address, OSC_ROOT "error") != 0)
+    send(answers, answer);
+}
+
+static void take_one(void *opaque, const char *address) {
+  struct expansion *expansion = opaque;
+  const struct osc_sink answers = {put_but_errors, (void *)(uintptr_t)expansion->answers};
+  struct osc_message message = *expansion->message;
+  struct osc_name name;
+  message.address = address;
+  enum osc_result result = osc_take(expansion->hub, &message, &answers, &name, &expansion->err);
+  expansion->taken += result != OSC_REFUSED;
+  if (result == OSC_SET)
+    expansion->set(expansion->opaque, &name);
+}
+
+enum osc_result osc_take_pattern(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
+                                 long *work, void (*set)(void *opaque, const struct osc_name *name), void *opaque,
+                                 struct error *err) {
+  struct osc_pattern pattern;
+  struct expansion expansion = {hub, message, answers, set, opaque, 0, {0}};
+  struct error why;
+  bool ours = !strncmp(message->address, OSC_ROOT, strlen(OSC_ROOT));
+  int status = osc_pattern_read(&pattern, message->address, &why);
+  int count = status ? 0 : osc_pattern_each(&pattern, work, take_one, &expansion);
+  if (!ours && !count)
+    return OSC_DONE;
+  if (!status && *work < 0)
+    status = error_set(&why, STATUS_USAGE, "patterns come faster than they are compared with all addresses");
+  else if (!status && !count)
+    status = error_set(&why, STATUS_USAGE, "no parameter and no command has an address like that");
+  else if (!status && !expansion.taken) {
+    why = expansion.err;
+    status = -1;
+  }
+  if (!status)
+    return OSC_DONE;
+  *err = why;
+  refuse(message, answers, err);
+  return OSC_REFUSED;
+}

@@ -12,6 +12,9 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("/reverie/lora/1/weight\0\0", ",dTFIh\0\0\x3f\xf0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"),
     FUZZ_SEED("/reverie/command/new-seed\0\0\0", ",\0\0\0"),
     FUZZ_SEED("/reverie/show/range\0", ",\0\0\0"),
+    FUZZ_SEED("/reverie/{strength,mix}\0", ",f\0\0\x3f\x00\x00\x00"),
+    FUZZ_SEED("/*[!a-q]*/lora/?/{weight,}*\0", ",f\0\0\x3f\x00\x00\x00"),
+    FUZZ_SEED("/reverie/*/{get,a}*[a-c-]\0\0", ",\0\0\0"),
     FUZZ_SEED("#bundle\0\0\0\0\0\0\0\0\1", "\0\0\0\x14/reverie/list\0\0\0,\0\0\0"
                                            "\0\0\0\x18/reverie/mix/get\0\0\0\0,\0\0\0"),
 };
@@ -31,13 +34,21 @@ static void check_answer(void *opaque, const struct osc_message *message) {
   FUZZ_CHECK(osc_add(&packet, message) || !strcmp(message->address, OSC_ROOT "error"));
 }
 
+static void note_set(void *opaque, const struct osc_name *name) {
+  (void)opaque;
+  FUZZ_CHECK(name->verb == OSC_PARAMETER && name->id > PARAMETER_NONE && name->id < PARAMETERS);
+}
+
 static void take(void *opaque, const struct osc_message *message) {
   struct run *run = opaque;
   const struct osc_sink sink = {check_answer, run};
   struct osc_name name;
   struct error err = {0};
+  long work = 1 << 16;
   FUZZ_CHECK(message->count >= 0 && message->count <= OSC_ARGUMENTS_MAX && strlen(message->address) < 4096);
-  enum osc_result result = osc_take(run->hub, message, &sink, &name, &err);
+  enum osc_result result = osc_is_pattern(message->address)
+                               ? osc_take_pattern(run->hub, message, &sink, &work, note_set, run, &err)
+                               : osc_take(run->hub, message, &sink, &name, &err);
   FUZZ_CHECK((result == OSC_REFUSED) == (*err.message != 0) && !strchr(err.message, '\n'));
 }
 
