@@ -84,8 +84,8 @@ struct live {
   char told_line[NOTICE_MAX];
 
   /* From here down to first_source: the source. The main thread sets these fields before other threads begin, and alone
-   * uses them afterwards, except: threads that open a source read sources_stop and mirror; the loop's thread and its
-   * helpers read first_source, and the loop's thread fills it once the reader's thread has opened the source. */
+   * uses them afterwards, except: threads that open a source read sources_stop and mirror; first_source is described at
+   * its lock. */
   const char *spec; /* name or address of the first source; NULL: text to image */
   /* true: the model makes images from text, and the only source is --control-source, read by ControlNets */
   bool source_is_control;
@@ -100,7 +100,10 @@ struct live {
   /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
-  /* description of the first source, for the loop's thread when it opens the engine */
+  /* description of the first source, from which an engine takes the shape of its pictures. The loop's thread fills it
+   * under source_lock, once the reader's thread has opened the source; threads that help the loop's thread to open an
+   * engine copy it under that lock, and the loop's thread itself reads it without. */
+  pthread_mutex_t source_lock;
   struct source_info first_source;
 
   /* From here down to `control`: objects that frames and pictures pass through. The main thread opens and closes all of

@@ -88,10 +88,14 @@ static bool is_leaving(void *opaque) {
  * used: description of the engine that is in use meanwhile; NULL: none is. Returns 0, or -1 with err. */
 static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
                      struct opened *opened, struct error *err) {
+  struct source_info first;
+  pthread_mutex_lock(&live->source_lock);
+  first = live->first_source;
+  pthread_mutex_unlock(&live->source_lock);
   const struct setup setup = {
       .options = options,
       .nearest = used != NULL,
-      .info = live->spec ? &live->first_source : NULL,
+      .info = live->spec ? &first : NULL,
       .longest = LONGEST_SIDE,
       .larger = true,
       .smooth = true,
@@ -123,13 +127,22 @@ static int open_with(struct live *live, const struct options *options, const str
   return 0;
 }
 
+static void note_first_source(struct live *live, const struct source_info *info) {
+  pthread_mutex_lock(&live->source_lock);
+  live->first_source = *info;
+  pthread_mutex_unlock(&live->source_lock);
+}
+
 /* If the picture's aspect ratio is to be the source's, waits until the reader's thread has opened the source. Returns
  * 0, or -1 with err. */
 static int await_source(struct live *live, struct error *err) {
-  if (!live->reader || live->options->values.size.width || live->first_source.shape > 0 ||
-      reader_wait_info(live->reader, &live->first_source))
+  struct source_info info;
+  if (!live->reader || live->options->values.size.width || live->first_source.shape > 0)
     return 0;
-  return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
+  if (!reader_wait_info(live->reader, &info))
+    return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
+  note_first_source(live, &info);
+  return 0;
 }
 
 /* Opens an engine with the values in opened->beginning, which this function sets to live->first_values for the first
@@ -167,8 +180,9 @@ static bool modulate(void *opaque, struct settings *settings, const struct frame
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
   const struct frame *frame = request->frame;
-  if (live->reader && live->first_source.shape <= 0)
-    reader_get_info(live->reader, &live->first_source);
+  struct source_info info;
+  if (live->reader && live->first_source.shape <= 0 && reader_get_info(live->reader, &info))
+    note_first_source(live, &info);
   request->control_frame = live->source_is_control ? frame : control_source_at(live->control, frame);
   return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
 }
