@@ -22,7 +22,8 @@ static struct {
   atomic_bool stop;
   bool ended, other; /* the last picture was an other's */
   long pictures;
-  int changes, refusals, closed;
+  int64_t ms; /* time stamp of the last picture */
+  int seeks, changes, refusals, closed;
   char refused[512];
 } rig;
 
@@ -63,6 +64,7 @@ static void turn(void) {
   struct changer_news news;
   changer_turn(rig.changer, platform_now_ns(), &news);
   rig.changes += news.changed;
+  rig.seeks += news.sought;
   if (*news.refused) {
     rig.refusals++;
     snprintf(rig.refused, sizeof rig.refused, "%s", news.refused);
@@ -71,6 +73,7 @@ static void turn(void) {
   rig.ended |= got < 0;
   if (got == 1) {
     rig.pictures++;
+    rig.ms = mail->frame.pts;
     rig.other = mail->frame.plane[0][0] >= 100;
   }
 }
@@ -258,6 +261,38 @@ static void test_asked_for_while_one_waits(void **state) {
   assert_int_equal(changer_wanted(rig.changer), 1);
   changer_ask(rig.changer, 2);
   UNTIL(changer_now(rig.changer) == 2 && rig.other);
+  end();
+}
+
+/* The source that is read goes on elsewhere, while the next one waits or not; of several places in a hurry the last one
+ * counts, and where there is nothing it goes on where it was. */
+static void test_seeks(void **state) {
+  (void)state;
+  double to = 0;
+  begin("a,other b", false, 0, &endless);
+  UNTIL(rig.pictures > 2);
+  changer_seek(rig.changer, 500);
+  assert_true(changer_seeks(rig.changer, &to) && to == 500);
+  UNTIL(rig.ms >= 500000);
+  UNTIL(rig.seeks == 1);
+  assert_true(!changer_seeks(rig.changer, &to) && !rig.changes && changer_now(rig.changer) == 0);
+  UNTIL(one_waits());
+  changer_seek(rig.changer, 100);
+  turn();
+  changer_seek(rig.changer, 200);
+  turn();
+  changer_seek(rig.changer, 300);
+  UNTIL(rig.ms >= 300000 && rig.ms < 500000 && !changer_seeks(rig.changer, &to));
+  changer_seek(rig.changer, FAKE_LENGTH_S + 1);
+  UNTIL(rig.refusals == 1);
+  turns(20);
+  assert_true(rig.ms >= 300000 && rig.ms < 500000 && changer_now(rig.changer) == 0 && !rig.changes);
+  changer_seek(rig.changer, 700);
+  changer_ask(rig.changer, 1); /* another source counts more, and begins at its beginning */
+  changer_seek(rig.changer, 700);
+  UNTIL(changer_now(rig.changer) == 1 && rig.ms < 100000);
+  turns(20);
+  assert_true(rig.ms < 100000 && changer_now(rig.changer) == 1);
   end();
 }
 
@@ -452,6 +487,7 @@ int main(void) {
       cmocka_unit_test(test_read_anew_as_the_reader_goes_on),
       cmocka_unit_test(test_dropped_as_the_reader_goes_on),
       cmocka_unit_test(test_asked_for_while_one_waits),
+      cmocka_unit_test(test_seeks),
       cmocka_unit_test(test_missing_ones_are_passed_over),
       cmocka_unit_test(test_streams_that_are_not_there),
       cmocka_unit_test(test_nothing_follows),

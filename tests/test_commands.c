@@ -82,6 +82,18 @@ static void small_windows_have_pages_of_help(void **unused) {
   assert_int_equal(hud_text_page(text, 0, WIDTH, LINES), 0);
 }
 
+/* Requests add up until the window takes them. */
+static void seeks_add_up(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, '\'');
+  press(&state, '\'');
+  press(&state, ';');
+  assert_true(state.seek_by_s == 5 && state.seeks_asked == 3);
+  press(&state, KEY_HOME);
+  assert_true(parameters_marked(&state.settings.values, PARAMETER_CLIP_POSITION, 0));
+}
+
 static void the_help_is_turned_then_left(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -625,6 +637,7 @@ int main(void) {
       cmocka_unit_test(no_key_twice),
       cmocka_unit_test(help_names_every_key),
       cmocka_unit_test(small_windows_have_pages_of_help),
+      cmocka_unit_test(seeks_add_up),
       cmocka_unit_test(the_help_is_turned_then_left),
       cmocka_unit_test(sources_go_round),
       cmocka_unit_test(mirror_turns),

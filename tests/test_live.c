@@ -481,6 +481,12 @@ static void test_presets(void **state) {
   take_until("changed", false);
   expect_ipc("[\"set_property\",\"saved-preset\",3]", "success"); /* as it is, which says that it is to be so */
   take_until("back", true);
+  expect_ipc("[\"set_property\",\"clip-position\",1.5]", "success");
+  wait_said("clip: 0:01 of 0:02");
+  press("Home");
+  wait_said("clip: 0:00 of 0:02");
+  expect_ipc("[\"set_property\",\"clip-time-left\",0]", "success");
+  expect_ipc("[\"seek-back\",99]", "success");
   expect_ipc("[\"set_property\",\"saved-preset\",99]", "there is no number 99, but 3");
   quit_window();
   start_window("still.mkv --loop --presets out/first.png --saved-preset 1 --snapshot-dir out" PICTURE);

@@ -120,6 +120,16 @@ static void run_source(struct live_state *state, const struct command_call *call
              ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
 }
 
+/* Asks to go on in the clip by call->value seconds, counted from where it is or where an earlier request leads. */
+static void run_seek(struct live_state *state, const struct command_call *call) {
+  state->seek_by_s += call->value;
+  state->seeks_asked++;
+}
+
+static void run_seek_start(struct live_state *state, const struct command_call *call) {
+  live_set(state, PARAMETER_CLIP_POSITION, 0, call->now_ns);
+}
+
 /* Sets the parameter mirror to the opposite of what is shown now: "on" or "off", even if it was "auto". */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
@@ -354,6 +364,12 @@ static const struct command_entry table[] = {
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
     {"next-source", "g", KEY_NONE, "g G", "next source, the one before", false, false, run_source, PARAMETER_SOURCE, 1},
     {"source-before", "G", KEY_NONE, NULL, "the source before", false, false, run_source, PARAMETER_SOURCE, -1},
+    {"seek-forward", "'", KEY_NONE, "; '", "back, on in the clip by five seconds", true, false, run_seek,
+     PARAMETER_CLIP_POSITION, 5},
+    {"seek-back", ";", KEY_NONE, NULL, "back in the clip by five seconds", true, false, run_seek,
+     PARAMETER_CLIP_POSITION, -5},
+    {"seek-start", "", KEY_HOME, "Home", "to the clip's beginning", false, false, run_seek_start,
+     PARAMETER_CLIP_POSITION, 0},
     {"mirror", "M", KEY_NONE, "M", "mirror the source, or not", false, false, run_mirror, PARAMETER_MIRROR, 0},
     {"freeze", "F", KEY_NONE, "F", "hold the picture shown, or go on", false, false, run_switch, PARAMETER_FREEZE, 0},
     {"bypass", "U", KEY_NONE, "U", "fade to the unprocessed source, or back", false, false, run_switch,
@@ -382,7 +398,7 @@ static const struct command_entry table[] = {
      0},
     {"midi-learn", "u", KEY_NONE, "u", "bind a MIDI knob to what was changed last", false, false, run_midi_learn,
      PARAMETER_MIDI_LEARN, 0},
-    {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
+    {"fullscreen", "f", KEY_F11, "f F11", "fill the screen, or not", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
     {"operator", "O", KEY_NONE, "O", "the operator's window", false, false, run_switch, PARAMETER_OPERATOR, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_help, PARAMETER_HELP, 0},

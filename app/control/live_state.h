@@ -77,6 +77,10 @@ struct live_state {
   int64_t quit_until_ns;
   /* true: a command wants what covers the picture (control/cover.h) to come and go without a fade */
   bool cover_at_once;
+  /* seek_by_s: seconds by which commands have asked to go on (negative: back) in the clip, together, since the window
+   * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
+  double seek_by_s;
+  int seeks_asked;
   int undos_asked;     /* number of times that a command has asked to undo the last preset */
   int presets;         /* number of presets in the file of --presets; -1: the user named no file */
   int presets_asked;   /* number of times that a command has asked to save a preset */

@@ -50,6 +50,13 @@
 #ifndef FRAME_ROWS_ALONE
 WHOLE(SOURCE, "source", NOTHING, SOURCE, "Source", ONE(source), .min = 1, .max = PLAYLIST_MAX, .low = 1, .high = 9,
       .standard = 1, .help = "which source of several is shown")
+REAL(CLIP_POSITION, "clip-position", NOTHING, SOURCE, "Clip position", ONE(clip_position), .max = 1e6, .low = 0,
+     .high = 600, .decimals = 1, .unit = "seconds",
+     .help = "place in the file that is shown, from its beginning or --start; it changes with each second, and another "
+             "value goes there")
+REAL(CLIP_TIME_LEFT, "clip-time-left", NOTHING, SOURCE, "Time left", ONE(clip_time_left), .max = 1e6, .low = 0,
+     .high = 600, .decimals = 1, .unit = "seconds",
+     .help = "time until that file ends; 0: the source has no end; another value goes to so long before it")
 /* The choices of this parameter have the order of enum mirror_wish. */
 CHOICE(MIRROR, "mirror", NOTHING, SOURCE, "Mirror", ONE(mirror), .choices = "auto|on|off",
        .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "

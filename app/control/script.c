@@ -302,8 +302,8 @@ struct script_recorder {
 };
 
 /* Returns true if a recorded script contains changes of this parameter. Not recorded are settings of the window alone,
- * parameters such as saved-preset, which would load other values from a file, and those that the clock of beats changes
- * by itself. */
+ * parameters such as saved-preset, which would load other values from a file, and those that change with
+ * the beat or with the file that is shown. */
 static bool is_recorded(enum parameter id) {
   switch (id) {
   case PARAMETER_HUD:
@@ -314,6 +314,8 @@ static bool is_recorded(enum parameter id) {
   case PARAMETER_CUED_PRESET:
   case PARAMETER_BEAT:
   case PARAMETER_BAR_PHASE:
+  case PARAMETER_CLIP_POSITION:
+  case PARAMETER_CLIP_TIME_LEFT:
     return false;
   default:
     return parameter_row(id)->need != NEED_START;

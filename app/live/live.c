@@ -247,6 +247,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
                       .probe = probe,
                       .start = options->values,
                       .figures.budget_ms = fmax(0, options->budget_ms),
+                      .clip_wish = (double)NAN,
                       .source_lock = PTHREAD_MUTEX_INITIALIZER,
                       .curtain = -1};
   struct error ignored;

@@ -15,6 +15,7 @@
  * live_scripts.c      plays and records scripts (parameter values over time)
  * sending.c           manages recordings and other outputs
  * source_list.c       decides which source of several is shown
+ * live_clip.c         seeks in the file that is shown, and tells the place in it
  * sound_modulation.c  analyses sound and lets it move values
  * live_tempo.c        brings onsets of the sound to the clock of beats
  * clients.c           opens the clients (IPC, web page, OSC, MIDI), which set values from outside
@@ -96,7 +97,12 @@ struct live {
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
   int source_told;          /* number of the source (from 1) that the parameter `source` had when it was last applied */
-  int mirror_told;          /* value of the parameter mirror when it was last applied */
+  /* clip_wish: where somebody wants to go in the file that is shown, in seconds, counted from its end if clip_wish_left
+   * is true; NaN: nowhere. clip_told, clip_left_told: the values of clip-position and clip-time-left that were told
+   * last */
+  double clip_wish, clip_told, clip_left_told;
+  bool clip_wish_left;
+  int mirror_told; /* value of the parameter mirror when it was last applied */
   /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
@@ -397,6 +403,23 @@ bool live_sources_go_on(const struct live *live);
  * together with the file of the call before, and is only added after that file. file NULL: something was dropped that
  * is not a file, and the user is told so. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
+
+/* --- live_clip.c: the place in the file that is shown --- */
+
+/* Returns the place of the newest frame that was read, in seconds from the beginning of the source's file (or from
+ * --start); 0: the source is no file, or nothing was read. */
+double live_clip_position(struct live *live);
+/* Notes where users and clients want to go in the file by the parameters clip-position and clip-time-left, and clears
+ * their marks, because the loop's thread has no use for them. Called before values are sent to that thread. */
+void live_take_clip_wishes(struct live *live);
+/* Goes where users and clients want to go in the file, and stores the present place in the two parameters, anew with
+ * each second. Called before live_follow_sources. */
+void live_follow_clip(struct live *live, int64_t now_ns);
+/* Shows a notice with the place in the file, in seconds, to which the user has gone. */
+void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
+/* Writes the place in the file and the time left, such as "0:12 -1:18", into words and returns words; NULL: the source
+ * is no file. */
+const char *live_describe_clip(const struct live *live, char *words, size_t size);
 
 /* --- live_scripts.c: playing and recording scripts (parameter values over time) --- */
 

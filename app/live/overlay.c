@@ -78,7 +78,7 @@ static void place_text(struct live *live, int width, int height) {
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
-  char words[600], outputs[120], governed[100];
+  char words[600], outputs[120], governed[100], clip[60];
   struct hud_content content = {
       .layout = live_layout(live),
       .recent = &live->figures.recent,
@@ -104,6 +104,7 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
       .help_page = state->help_page,
       .bindings = state->bindings,
       .governed = describe_budget(live, governed, sizeof governed),
+      .clip = live_describe_clip(live, clip, sizeof clip),
       .tempo = values.tempo,
       .beat = (int)fmod(values.beat, (double)values.bar_beats),
       .bar_beats = (int)values.bar_beats,

@@ -105,6 +105,8 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   if (news.changed)
     live_notice(state, now_ns, "source %d of %d: %s", now + 1, count,
                 address_name(changer_name(live->changer, now)).text);
+  if (news.sought)
+    live_tell_clip(live, news.sought_s, now_ns);
   if (*news.refused) {
     live_notice(state, now_ns, "%s", news.refused);
     live_was_told(live, LOG_WARNING);

@@ -158,21 +158,6 @@ static bool is_stuck(const struct live *live) {
   return live->engine.busy_ms > live->engine.leave_ms && live->stalled_ms > SEEN_MS;
 }
 
-/* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file; 0: the
- * source is live, or nothing was read. */
-static double position(struct live *live) {
-  struct frame newest;
-  const struct source_info *info = &live->info;
-  if (info->realtime || info->returns || !mailbox_look(&live->frames, &newest))
-    return 0;
-  double seconds = (double)newest.pts * source_tick(info);
-  frame_release(&newest);
-  if (!(seconds > 0))
-    return 0;
-  seconds = info->length > 0 ? fmod(seconds, info->length) : seconds;
-  return info->length > 0 ? fmax(0, fmin(seconds, info->length - 1 / fmax(info->fps, 1))) : seconds;
-}
-
 static int gather_sources(struct live *live, struct handover *handover, struct error *err) {
   int wanted = live->changer ? changer_wanted(live->changer) : 0;
   for (int i = 0; live->changer && i < changer_count(live->changer); i++)
@@ -181,7 +166,7 @@ static int gather_sources(struct live *live, struct handover *handover, struct e
   handover->source = wanted;
   handover->loop = live->source_options.loop;
   if (live->changer && wanted == changer_now(live->changer))
-    handover->position = position(live);
+    handover->position = live_clip_position(live);
   return 0;
 }
 

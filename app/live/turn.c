@@ -207,6 +207,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
   live->preset_put_back = false;
   live_follow_tempo(live, now_ns);
+  live_take_clip_wishes(live);
   exchange_settings(live, now_ns);
   live_show_beats(state, now_ns);
   live_follow_handover(live, now_ns);
@@ -217,6 +218,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live_follow_told(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));
+  live_follow_clip(live, now_ns);
   live_follow_sources(live, now_ns);
   live_follow_sound(live, now_ns);
   state->mirrored = atomic_load(&live->mirror.now);

@@ -75,12 +75,14 @@ static void follow_wish(struct midi *midi, const char *wish) {
   hub_tell(midi->hub, "MIDI: move what is to set %s", name);
 }
 
-/* True if the parameter's value may change although nobody sets it, because it follows the time, a MIDI clock or the
- * sound. */
+/* True if the parameter's value may change although nobody sets it, because it follows the time, a MIDI clock, the
+ * sound, or the file that is shown. */
 static bool moves(const struct midi *midi, enum parameter id) {
   const struct parameters *values = &midi->values;
   if (id == PARAMETER_TEMPO)
     return values->tempo_from == TEMPO_FROM_SOUND || (values->tempo_from == TEMPO_FROM_MIDI && midi->clock.count);
+  if (id == PARAMETER_CLIP_POSITION || id == PARAMETER_CLIP_TIME_LEFT)
+    return true;
   return live_beats_move(id) || (id == PARAMETER_SEED_POSITION && values->seed_walk != 0);
 }
 

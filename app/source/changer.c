@@ -16,6 +16,7 @@ struct opening {
   int index; /* index of the source in the list; -1: none */
   const char *name;
   struct source_options options;
+  bool seeks; /* true: it is the current source, opened anew for changer_seek */
   /* source: the opened source; NULL after an error. former: a source that was opened earlier and is not needed; the
    * thread that opens sources closes it. */
   struct source *source, *former;
@@ -37,6 +38,13 @@ struct changer {
   /* handed[0]: index of the source that was handed to the reader last; handed[1]: index of the one handed over before
    * that */
   int handed[2];
+  /* seeks: the wanted source is the current one, to be read from the time seek_s on (seconds, changer_seek) */
+  bool seeks;
+  double seek_s;
+  /* handed_seeks: the source that was handed to the reader last was opened for changer_seek; handed_s: at that time */
+  bool handed_seeks;
+  double handed_s;
+  bool sought;  /* true: the reader has begun at another time, which no changer_news has reported yet */
   bool waits;   /* true: the reader begins handed[0] only when handed[1] has ended */
   int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
   bool changed; /* true: another source is read, which no changer_news has reported yet */
@@ -151,6 +159,9 @@ static void start_opening(struct changer *changer, int index, struct changer_new
   opening->options = changer->options;
   opening->options.loop = changer->params.loop && changer->list.count == 1;
   playlist_narrow(entry, &opening->options);
+  opening->seeks = changer->seeks && index == changer->wanted;
+  if (opening->seeks)
+    opening->options.resume = changer->seek_s;
   opening->name = entry->name;
   opening->index = index;
   struct error err;
@@ -174,8 +185,11 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
     changer->handed[0] = opening->index;
     changer->waits = when == READER_AT_END;
     changer->dropped = -1;
+    changer->handed_seeks = opening->seeks;
+    changer->handed_s = opening->options.resume;
   }
   opening->index = changer->wanted = -1;
+  changer->seeks = false;
   changer->stands_since_ns = 0;
 }
 
@@ -213,11 +227,16 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   if (opening->index != changer->wanted) {
     changer->unready = opening->index;
+  } else if (opening->seeks) {
+    refuse(changer, &opening->err, news);
+    changer->wanted = -1;
+    changer->seeks = false;
   } else if (opening->index <= changer->dropped && changer->list.entries[opening->index].plain) {
     refuse(changer, &opening->err, news);
     forget_dropped(changer, opening->index);
   } else {
     refuse(changer, &opening->err, news);
+    changer->seeks = false;
     changer->wanted = adjacent(changer, opening->index, changer->step);
     /* True if the search for a source that can be opened has come back to the current source, which has not ended.
      * (Only after its end would it be opened again, to be repeated.) */
@@ -276,7 +295,11 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->unready = -1;
   changer->given_up = false;
   changer->stands_since_ns = 0;
-  changer->changed = true;
+  if (changer->seeks && changer->wanted != changer->now) /* the file to seek in has ended meanwhile */
+    changer->wanted = -1;
+  bool sought = changer->handed_seeks && !status->next;
+  changer->sought |= sought;
+  changer->changed |= !sought;
 }
 
 /* Does what follow_reader does, for functions that are called between two calls of changer_turn and have no
@@ -304,7 +327,15 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   if ((status->picture && stays <= 0) || (double)(now_ns - changer->stands_since_ns) < stays * 1e9)
     return;
   changer->step = 1;
+  changer->seeks = false;
   changer->wanted = adjacent(changer, changer->now, 1);
+}
+
+/* True if the source in `opening` is the wanted one, opened at the wanted time. */
+static bool is_wanted(const struct changer *changer) {
+  const struct opening *opening = &changer->opening;
+  return changer->wanted == opening->index && changer->seeks == opening->seeks &&
+         (!changer->seeks || changer->seek_s == opening->options.resume);
 }
 
 /* Opens the source that comes next or, if it is open, hands it to the reader. While a file is read, its successor is
@@ -314,7 +345,7 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int next = adjacent(changer, changer->now, 1);
-  bool ready = changer->wanted >= 0 ? changer->wanted == opening->index : next >= 0 && next == opening->index;
+  bool ready = changer->wanted >= 0 ? is_wanted(changer) : next >= 0 && next == opening->index && !opening->seeks;
   if (opening->errand.busy)
     return;
   if (changer->wanted >= 0 && changer->waits && changer->wanted == changer->handed[0])
@@ -339,7 +370,9 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   follow_end(changer, &status, now_ns);
   open_what_comes(changer, &status, news);
   news->changed = changer->changed;
-  changer->changed = false;
+  news->sought = changer->sought;
+  news->sought_s = changer->handed_s;
+  changer->changed = changer->sought = false;
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
 }
 
@@ -355,7 +388,7 @@ static int direction(const struct changer *changer, int from, int to) {
 static void want(struct changer *changer, int index, int step) {
   changer->step = step;
   changer->refusals = 0;
-  changer->given_up = false;
+  changer->given_up = changer->seeks = false;
   changer->wanted = index;
 }
 
@@ -368,6 +401,22 @@ void changer_again(struct changer *changer) {
   look(changer);
   if (changer->wanted < 0)
     want(changer, current(changer), 1);
+}
+
+void changer_seek(struct changer *changer, double seconds) {
+  look(changer);
+  if (changer->wanted >= 0 && !changer->seeks)
+    return;
+  want(changer, current(changer), 1);
+  changer->seeks = true;
+  changer->seek_s = seconds;
+}
+
+bool changer_seeks(const struct changer *changer, double *seconds) {
+  bool seeks = changer->seeks && changer->wanted >= 0;
+  if (seeks)
+    *seconds = changer->seek_s;
+  return seeks;
 }
 
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err) {

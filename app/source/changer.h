@@ -34,6 +34,12 @@ void changer_close(struct changer **changer);
 void changer_ask(struct changer *changer, int index);
 /* Reads the current source again from its start; does nothing if another source was asked for. */
 void changer_again(struct changer *changer);
+/* Reads the current source from this time on, in seconds from its beginning (or from source_options.start), as soon as
+ * it is open anew there; until then the source goes on. Does nothing if another source was asked for. If there is
+ * nothing to be read at that time, news.refused says so, and the source goes on. */
+void changer_seek(struct changer *changer, double seconds);
+/* Returns true if the source is being opened at another time, which is stored in *seconds. */
+bool changer_seeks(const struct changer *changer, double *seconds);
 /* Inserts a file that was dropped on the window after the current source, and continues with it. follows true: the file
  * was dropped together with the file of the last call; it is inserted after that file, and read when that file ends. A
  * file that cannot be opened is removed again and changes nothing else. From now on the list does not end: the last
@@ -41,7 +47,9 @@ void changer_again(struct changer *changer);
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
 struct changer_news {
-  bool changed;      /* true: another source is read, or the same source from its start */
+  bool changed; /* true: another source is read, or the same source from its start */
+  bool sought;  /* true: the same source is read from the time sought_s on, which changer_seek has given */
+  double sought_s;
   char refused[512]; /* why a source could not be opened; "": none was refused */
 };
 

@@ -129,8 +129,12 @@ static void put_way(struct writer *writer, const struct hud_content *content) {
     if (content->hardware)
       put(writer, TONE_DIM, " %s", content->hardware);
   }
+  if (content->clip) {
+    put(writer, TONE_DIM, "%sclip ", content->source_fps > 0 ? "  " : "");
+    put(writer, TONE_PLAIN, "%s", content->clip);
+  }
   if (content->latency_ms > 0) {
-    put(writer, TONE_DIM, "%scapture to screen ", content->source_fps > 0 ? "  " : "");
+    put(writer, TONE_DIM, "%scapture to screen ", content->source_fps > 0 || content->clip ? "  " : "");
     put(writer, TONE_PLAIN, "%.1f", content->latency_ms);
     put(writer, TONE_DIM, " ms");
     put(writer, TONE_DIM, "  p99 ");
@@ -140,7 +144,7 @@ static void put_way(struct writer *writer, const struct hud_content *content) {
     put(writer, TONE_DIM, "  missed ");
     put(writer, content->missed ? TONE_ALERT : TONE_PLAIN, "%ld", content->missed);
   }
-  if (content->source_fps > 0 || content->latency_ms > 0 || content->budget_ms > 0)
+  if (content->source_fps > 0 || content->clip || content->latency_ms > 0 || content->budget_ms > 0)
     end_line(writer);
 }
 

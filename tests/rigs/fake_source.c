@@ -11,7 +11,8 @@ enum { WIDTH = 32, HEIGHT = 16, BEGINNINGS = 100 };
 struct fake {
   struct source source;
   long read;
-  int first; /* value of the first picture's bytes */
+  int first;         /* value of the first picture's bytes */
+  int64_t resume_ms; /* time stamp of the first picture */
   struct host_pictures pictures;
 };
 
@@ -70,10 +71,11 @@ enum urgency fake_source_urgency(void) {
 }
 
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
-  (void)options;
   int attempt = attempts++;
   if (!strncmp(spec, "missing", 7))
     return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
+  if (options->resume > FAKE_LENGTH_S)
+    return error_set(err, STATUS_INPUT, "%s: ends before that", spec);
   if (late || !strncmp(spec, "tcp:", 4)) {
     error_set(err, STATUS_INPUT, "%s: not there yet", spec);
     return SOURCE_NOT_YET;
@@ -84,6 +86,7 @@ int source_open(struct source **source, const char *spec, const struct source_op
   if (!fake)
     return error_set(err, STATUS_FAILED, "no memory");
   fake->source.impl = &fake_impl;
+  fake->resume_ms = (int64_t)(options->resume * 1000);
   fake->first = strncmp(spec, "other", 5) ? 0 : 100;
   openings++;
   open_now++;
@@ -115,7 +118,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
   if (host_pictures_take(&fake->pictures, PIXEL_RGBA, WIDTH, HEIGHT, frame, err))
     return -1;
   memset(frame_plane(frame, 0), fake->first + (int)fake->read, (size_t)frame->pitch[0] * HEIGHT);
-  frame->pts = (script.jump_at ? fake->read % script.jump_at : fake->read) * script.frame_ms;
+  frame->pts = (script.jump_at ? fake->read % script.jump_at : fake->read) * script.frame_ms + fake->resume_ms;
   frame->captured_ns = platform_now_ns();
   frame->stretch = script.jump_at ? (uint64_t)(fake->read / script.jump_at) : 0;
   frame->serial = (uint64_t)fake->read++;

@@ -5,6 +5,9 @@
 #include "app/platform/app_platform.h"
 #include "app/source/source.h"
 
+/* Opening fails if reading is to begin later than this (source_options.resume), in seconds. */
+enum { FAKE_LENGTH_S = 1000 };
+
 struct fake_source_script {
   bool shapeless;     /* true: the size of the pictures is not known before the first one */
   bool realtime;      /* true: the source is a camera, which waits frame_ms before each frame; false: a file */

@@ -1,0 +1,104 @@
+/* Seeks in the file that is shown, as users and clients ask by the parameters clip-position and clip-time-left or by
+ * commands, and stores the present place in these parameters. Main thread only. */
+#include <math.h>
+#include <stdio.h>
+
+#include "app/live/live_impl.h"
+
+/* True if the source that is shown is a file with a length, in which one can seek. A single picture is none. */
+static bool is_clip(const struct live *live) {
+  const struct source_info *info = &live->info;
+  bool pictures = info->length * fmax(info->fps, 1) > 1.5;
+  return live->changer && !info->realtime && !info->returns && !info->passes && pictures;
+}
+
+double live_clip_position(struct live *live) {
+  struct frame newest;
+  const struct source_info *info = &live->info;
+  if (info->realtime || info->returns || !mailbox_look(&live->frames, &newest))
+    return 0;
+  double seconds = (double)newest.pts * source_tick(info);
+  frame_release(&newest);
+  if (!(seconds > 0))
+    return 0;
+  seconds = info->length > 0 ? fmod(seconds, info->length) : seconds;
+  return info->length > 0 ? fmax(0, fmin(seconds, info->length - 1 / fmax(info->fps, 1))) : seconds;
+}
+
+static bool take_mark(struct parameters *values, enum parameter id) {
+  bool marked = parameters_marked(values, id, 0);
+  parameters_unmark(values, id, 0);
+  return marked;
+}
+
+void live_take_clip_wishes(struct live *live) {
+  struct parameters *values = &live->state.settings.values;
+  if (take_mark(values, PARAMETER_CLIP_POSITION)) {
+    live->clip_wish = values->clip_position;
+    live->clip_wish_left = false;
+  }
+  if (take_mark(values, PARAMETER_CLIP_TIME_LEFT)) {
+    live->clip_wish = values->clip_time_left;
+    live->clip_wish_left = true;
+  }
+}
+
+/* Returns where commands ask to go by seek_by_s: so far from where an earlier request leads, or from the present
+ * place. */
+static double add_seeks(struct live *live) {
+  double from;
+  if (!changer_seeks(live->changer, &from))
+    from = live_clip_position(live);
+  return from + live->state.seek_by_s;
+}
+
+static void seek(struct live *live, int64_t now_ns) {
+  struct live_state *state = &live->state;
+  double length = live->info.length, to = live->clip_wish_left ? length - live->clip_wish : live->clip_wish;
+  if (isnan(to) && !state->seeks_asked)
+    return;
+  if (!is_clip(live)) {
+    live_notice(state, now_ns, "one can go to a place in files alone, and only where their length is known");
+  } else {
+    to = isnan(to) ? add_seeks(live) : to;
+    changer_seek(live->changer, fmax(0, fmin(to, length - 1 / fmax(live->info.fps, 1))));
+  }
+  live->clip_wish = (double)NAN;
+  state->seek_by_s = 0;
+  state->seeks_asked = 0;
+}
+
+void live_follow_clip(struct live *live, int64_t now_ns) {
+  struct parameters *values = &live->state.settings.values;
+  seek(live, now_ns);
+  double now = is_clip(live) ? live_clip_position(live) : 0, left = is_clip(live) ? live->info.length - now : 0;
+  /* clients are told of each change, so values change once a second */
+  if (floor(now) != floor(live->clip_told) || (left > 0) != (live->clip_left_told > 0)) {
+    live->clip_told = round(now * 10) / 10;
+    live->clip_left_told = round(left * 10) / 10;
+  }
+  values->clip_position = fmin(live->clip_told, parameter_row(PARAMETER_CLIP_POSITION)->max);
+  values->clip_time_left = fmin(live->clip_left_told, parameter_row(PARAMETER_CLIP_TIME_LEFT)->max);
+}
+
+static const char *print_time(double seconds, char words[24]) {
+  int whole = (int)seconds;
+  if (whole >= 3600)
+    snprintf(words, 24, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+  else
+    snprintf(words, 24, "%d:%02d", whole / 60, whole % 60);
+  return words;
+}
+
+void live_tell_clip(struct live *live, double seconds, int64_t now_ns) {
+  char at[24], all[24];
+  live_notice(&live->state, now_ns, "clip: %s of %s", print_time(seconds, at), print_time(live->info.length, all));
+}
+
+const char *live_describe_clip(const struct live *live, char *words, size_t size) {
+  char at[24], left[24];
+  if (!is_clip(live))
+    return NULL;
+  snprintf(words, size, "%s -%s", print_time(live->clip_told, at), print_time(live->clip_left_told, left));
+  return words;
+}
