@@ -71,6 +71,7 @@ static void expect_refused(const char *line, const char *words) {
 static void expect_events(const char *wanted) {
   struct message_view *view = calloc(1, sizeof *view);
   assert_non_null(view);
+  view->hub = hub;
   hub_get_values(hub, &view->values);
   hub_get_figures(hub, &view->figures);
   lines.used = 0;
@@ -223,6 +224,22 @@ static void changes_are_told(void **unused) {
   expect("{\"command\":[\"get_property\",\"figures/fps\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":30}");
 }
 
+/* Lists that change seldom are told when they do. */
+static void lists_are_told(void **unused) {
+  (void)unused;
+  struct hub_figures figures = {.fps = 1};
+  expect("{\"command\":[\"get_property\",\"scene-list\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":null}");
+  expect("{\"command\":[\"observe_property\",1,\"scene-list\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"observe_property\",2,\"midi-list\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  turn(&figures);
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"scene-list\",\"data\":null}\n"
+                "{\"event\":\"property-change\",\"id\":2,\"name\":\"midi-list\",\"data\":null}\n");
+  hub_set_list(hub, HUB_SCENES, strdup("[{\"number\":1}]"));
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"scene-list\",\"data\":[{\"number\":1}]}\n");
+  expect_events("");
+  expect_refused("{\"command\":[\"set_property\",\"scene-list\",1]}", "can be read, and not set");
+}
+
 /* What holds is told, with its times, and no more once it is over. */
 static void alerts_are_data(void **unused) {
   (void)unused;
@@ -285,6 +302,17 @@ static void what_there_is(void **unused) {
   assert_true(cJSON_GetObjectItem(prompt, "first")->valuedouble == 1);
   assert_true(cJSON_GetObjectItem(prompt, "count")->valuedouble == 9);
   assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(show, "choices")), 3);
+  assert_string_equal(cJSON_GetObjectItem(strength, "group")->valuestring, "Picture");
+  assert_string_equal(cJSON_GetObjectItem(prompt, "label")->valuestring, "Prompt []");
+  assert_true(cJSON_GetObjectItem(strength, "rank")->valuedouble >= 1);
+  bool places[PARAMETERS] = {false}; /* each parameter has one of its own */
+  const cJSON *each;
+  cJSON_ArrayForEach(each, list) {
+    int place = cJSON_GetObjectItem(each, "place")->valueint;
+    assert_in_range(place, 0, PARAMETERS - 2);
+    assert_false(places[place]);
+    places[place] = true;
+  }
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     assert_non_null(cJSON_GetObjectItem(find(list, parameter_row(id)->name), "help"));
   cJSON_Delete(answer);
@@ -299,9 +327,9 @@ static void what_there_is(void **unused) {
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, open_client, close_client)
   const struct CMUnitTest tests[] = {
-      CASE(values_of_every_type), CASE(steps_and_commands), CASE(what_is_refused),
-      CASE(lines_too_long),       CASE(changes_are_told),   CASE(observing_is_bounded),
-      CASE(answers_are_bounded),  CASE(what_there_is),      CASE(alerts_are_data),
+      CASE(values_of_every_type), CASE(steps_and_commands),   CASE(what_is_refused),     CASE(lines_too_long),
+      CASE(changes_are_told),     CASE(observing_is_bounded), CASE(answers_are_bounded), CASE(what_there_is),
+      CASE(alerts_are_data),      CASE(lists_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,9 @@ static void a_knob_is_learnt_by_the_key(void **state) {
   PLAY(rig, "\xb0\x15\x40");
   await_notice(rig, "cc 21 of channel 1 sets strength");
   await_file(rig, "\"cc 21\"");
+  char *told = hub_get_list(rig->hub, HUB_KNOBS); /* what clients are told */
+  assert_non_null(strstr(told, "\"cc 21\""));
+  free(told);
   assert_null(parameters_text(turn(rig), PARAMETER_MIDI_LEARN, 0));
   PLAY(rig, "\xb0\x15\x7f");
   await_strength(rig, 1);

@@ -302,6 +302,13 @@ static void test_thumbnail(void **state) {
   fill(&values);
   presets_file_save(file, &values, &picture);
   await_line(file, "saved preset 1");
+  char *list = presets_file_list(file), *pictures = presets_file_pictures(file), begin[sizeof folder + 32];
+  assert_non_null(strstr(list, "[{\"number\":1,\"name\":\""));
+  assert_non_null(strstr(list, "\"picture\":true}]"));
+  snprintf(begin, sizeof begin, "[\"%s/seen.json-pictures/", folder);
+  assert_memory_equal(pictures, begin, strlen(begin));
+  free(list);
+  free(pictures);
   presets_file_close(&file);
   snprintf(line, sizeof line,
            "cd %s && ls seen.json-pictures/*.png && grep -q '\"picture\":.\"seen.json-pictures/....-..-.. "
@@ -310,6 +317,23 @@ static void test_thumbnail(void **state) {
            folder);
   assert_int_equal(system(line), 0);
   free(pixels);
+}
+
+/* What a file of presets that a stranger has written names as pictures is told only if it lies in its folder. */
+static void test_pictures_are_beside_the_file(void **state) {
+  (void)state;
+#define NAMED(picture) "{\"name\": \"x\", \"picture\": " picture ", \"values\": {}}"
+  struct presets *presets = read_presets(
+      "{\"presets\": [" NAMED("\"/etc/a.png\"") "," NAMED("\"../a.png\"") "," NAMED("\"p/../../a.png\"") "," NAMED(
+          "\"p/..\"") "," NAMED("7") "," NAMED("\"passwd\"") "," NAMED("\"p/b.png\"") ", {\"name\": \"y\", "
+                                                                                      "\"fade\": 2, \"values\": {}}]}");
+  char *list = presets_list(presets), *pictures = presets_pictures(presets, "/show/set.json");
+  assert_string_equal(pictures, "[\"\",\"\",\"\",\"\",\"\",\"\",\"/show/p/b.png\",\"\"]");
+  assert_non_null(strstr(list, "{\"number\":7,\"name\":\"x\",\"picture\":true}"));
+  assert_non_null(strstr(list, "{\"number\":8,\"name\":\"y\",\"fade\":2,\"picture\":false}"));
+  free(list);
+  free(pictures);
+  presets_free(&presets);
 }
 
 /* Made by the first preset that is saved, read again when somebody else changes it; one that is damaged changes
@@ -444,6 +468,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_keeps_what_it_does_not_know),
       cmocka_unit_test(test_thumbnail),
+      cmocka_unit_test(test_pictures_are_beside_the_file),
       cmocka_unit_test(test_file),
       cmocka_unit_test(test_picture),
       cmocka_unit_test(test_a_frame_comes_back),

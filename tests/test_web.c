@@ -95,6 +95,100 @@ static void files(void **unused) {
   expect("\xff\xd8\xff", "GET /picture.jpg HTTP/1.0\r\nHost: localhost\r\n\r\n");
 }
 
+/* Fails the test unless the tree of OSCQuery at this path and query has these words. */
+static void expect_tree(const char *path, const char *words) {
+  expect(words, "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n" END, path);
+}
+
+static void oscquery(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *path, *words;
+  } cases[] = {
+      {"/?HOST_INFO", "{\"NAME\":\"reverie\",\"EXTENSIONS\":{\"ACCESS\":true,\"VALUE\":true"},
+      {"/?HOST_INFO", "\"OSC_PORT\":9123"},
+      {"/", "{\"FULL_PATH\":\"/\",\"ACCESS\":0,\"DESCRIPTION\":\"reverie\",\"CONTENTS\":{\"reverie\":{"},
+      {"/reverie/strength", "{\"FULL_PATH\":\"/reverie/strength\",\"ACCESS\":3,\"TYPE\":\"f\",\"VALUE\":[0.5],"
+                            "\"RANGE\":[{\"MIN\":0,\"MAX\":1}],\"DESCRIPTION\":\"0 keeps the input"},
+      {"/reverie/strength?VALUE", "\r\n\r\n{\"VALUE\":[0.5]}"},
+      {"/reverie/seed?TYPE", "{\"TYPE\":\"h\"}"},
+      {"/reverie/steps?RANGE", "{\"RANGE\":[{\"MIN\":1,\"MAX\":50}]}"},
+      {"/reverie/show?RANGE", "{\"RANGE\":[{\"VALS\":[\"picture\",\"map\",\"beside\"]}]}"},
+      {"/reverie/show?VALUE", "{\"VALUE\":[\"picture\"]}"},
+      {"/reverie/hud?TYPE", "{\"TYPE\":\"T\"}"},
+      {"/reverie/hud?VALUE", "{\"VALUE\":[true]}"},
+      {"/reverie/size?RANGE", "{\"RANGE\":[{\"MIN\":1,\"MAX\":8192},{\"MIN\":1,\"MAX\":8192}]}"},
+      {"/reverie/prompt/1?VALUE", "{\"VALUE\":[\"neon\"]}"},
+      {"/reverie/prompt/2?VALUE", "{\"VALUE\":[\"\"]}"},
+      {"/reverie/lora/1", "\"CONTENTS\":{\"weight\":{\"FULL_PATH\":\"/reverie/lora/1/weight\""},
+      {"/reverie/fit?ACCESS", "{\"ACCESS\":1}"},
+      {"/reverie/command/new-seed", "\"ACCESS\":2,\"TYPE\":\"I\",\"DESCRIPTION\":\"new seed\"}"},
+      {"/reverie/command/prompt?TYPE", "{\"TYPE\":\"f\"}"},
+      {"/reverie/figures/fps", "\"ACCESS\":1,\"TYPE\":\"f\",\"VALUE\":[24.5]}"},
+      {"/reverie/prompt/1?RANGE", " 204 "},
+      {"/reverie/command/new-seed?VALUE", " 204 "},
+      {"/reverie/strength?COLOUR", " 400 "},
+      {"/reverie/strenght", " 404 "},
+      {"/reverie/command/quit", " 404 "},
+      {"/reverie//strength", " 404 "},
+      {"/reverie/strength/", " 404 "},
+      {"/reverie/%s%n", " 404 "},
+      {"/reverie/..%2f..%2fetc", " 404 "},
+      {"/reverie/strength?%00", " 200 "},
+      {"/no/such?VALUE", " 404 "},
+  };
+  hub_set_osc_port(hub, 9123);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_tree(cases[i].path, cases[i].words);
+  char path[900] = "/reverie";
+  while (strlen(path) + 3 < sizeof path)
+    strcat(path, "/a");
+  expect_tree(path, " 404 ");
+  memset(path + 9, 'x', strlen(path) - 9);
+  expect_tree(path, " 404 ");
+  /* a browser that asks for the page gets it */
+  expect("<title>reverie</title>", "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html,*/*;q=0.8\r\n" END);
+}
+
+/* Queries pass the same gate as the page. */
+static void queries_need_the_token(void **unused) {
+  (void)unused;
+  const char *token = strstr(web_url(web), "token=") + strlen("token=");
+  expect(" 403", "GET /?HOST_INFO HTTP/1.1\r\nHost: localhost\r\n" END);
+  expect(" 403", "GET /reverie/strength HTTP/1.1\r\nHost: localhost\r\n" END);
+  expect(" 403", "GET /reverie?token=%.31sx HTTP/1.1\r\nHost: localhost\r\n" END, token);
+  expect(" 403", "GET /reverie?token=%s HTTP/1.1\r\nHost: evil.example\r\n" END, token);
+  expect("\"NAME\":\"reverie\"", "GET /?HOST_INFO&token=%s HTTP/1.1\r\nHost: localhost\r\n" END, token);
+  expect("{\"VALUE\":[0.5]}", "GET /reverie/strength?token=%s&VALUE HTTP/1.1\r\nHost: localhost\r\n" END, token);
+  expect("\"CONTENTS\"", "GET /reverie HTTP/1.1\r\nHost: localhost\r\nCookie: reverie_%d=%s\r\n" END, port, token);
+}
+
+/* A preset's picture is a PNG that the list names, and nothing else is sent. */
+static void scene_pictures(void **unused) {
+  (void)unused;
+  char png[] = "/tmp/reverie-scene-XXXXXX", other[] = "/tmp/reverie-scene-XXXXXX", list[200];
+  static const char signature[] = "\x89PNG\r\n\x1a\nand its rest";
+  int file = mkstemp(png), second = mkstemp(other);
+  assert_true(file >= 0 && second >= 0);
+  assert_int_equal(write(file, signature, sizeof signature - 1), sizeof signature - 1);
+  assert_int_equal(write(second, "root:x:0:0", 10), 10);
+  close(file);
+  close(second);
+  expect(" 404 ", "GET /scene/1.png HTTP/1.1\r\nHost: localhost\r\n" END);
+  snprintf(list, sizeof list, "[\"%s\",\"%s\",\"\",\"/tmp\",\"/dev/zero\",7]", png, other);
+  hub_set_list(hub, HUB_SCENE_FILES, strdup(list));
+  expect("and its rest", "GET /scene/1.png HTTP/1.1\r\nHost: localhost\r\n" END);
+  expect("image/png", "GET /scene/1.png HTTP/1.1\r\nHost: localhost\r\n" END);
+  for (int i = 2; i < 9; i++)
+    expect(" 404 ", "GET /scene/%d.png HTTP/1.1\r\nHost: localhost\r\n" END, i);
+  static const char *const paths[] = {"/scene/",       "/scene/0.png", "/scene/-1.png",
+                                      "/scene/1.pngx", "/scene/1",     "/scene/99999.png"};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    expect(" 404 ", "GET %s HTTP/1.1\r\nHost: localhost\r\n" END, paths[i]);
+  unlink(png);
+  unlink(other);
+}
+
 static void strangers_need_the_token(void **unused) {
   (void)unused;
   const char *token = strstr(web_url(web), "token=") + strlen("token=");
@@ -311,6 +405,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(names_and_origins),
       cmocka_unit_test(tokens),
       HERE(files),
+      HERE(oscquery),
+      EVERYWHERE(queries_need_the_token),
+      HERE(scene_pictures),
       EVERYWHERE(strangers_need_the_token),
       HERE(sockets),
       HERE(hostile_sockets),

@@ -7,6 +7,7 @@
 
 #include "app/control/value_json.h"
 #include "unet/base/json.h"
+#include "unet/base/text.h"
 
 enum { NAME_MAX_BYTES = 80 };
 
@@ -203,6 +204,58 @@ int presets_add(struct presets *presets, const char *name, const struct paramete
 
 void presets_add_picture(struct presets *presets, const char *path) {
   cJSON_AddStringToObject(cJSON_GetArrayItem(presets->list, presets_count(presets) - 1), "picture", path);
+}
+
+/* Returns the path of a preset's picture relative to the folder of the presets' file. NULL: there is none, or a file
+ * that a stranger may have written names one outside this folder. */
+static const char *find_picture(const cJSON *preset) {
+  const char *place = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(preset, "picture"));
+  size_t length = place ? strlen(place) : 0;
+  if (length < 4 || *place == '/' || strcmp(place + length - 4, ".png") != 0)
+    return NULL;
+  for (const char *part = place; part; part = strchr(part, '/')) {
+    part += *part == '/';
+    if (!strncmp(part, "..", 2))
+      return NULL;
+  }
+  return place;
+}
+
+char *presets_list(const struct presets *presets) {
+  int number = 0;
+  const cJSON *preset;
+  cJSON *list = cJSON_CreateArray();
+  cJSON_ArrayForEach(preset, presets->list) {
+    cJSON *object = cJSON_CreateObject();
+    number++;
+    cJSON_AddNumberToObject(object, "number", number);
+    cJSON_AddStringToObject(object, "name", presets_name(presets, number));
+    if (presets_fade(presets, number) >= 0)
+      cJSON_AddNumberToObject(object, "fade", presets_fade(presets, number));
+    cJSON_AddBoolToObject(object, "picture", find_picture(preset) != NULL);
+    cJSON_AddItemToArray(list, object);
+  }
+  char *text = cJSON_PrintUnformatted(list);
+  cJSON_Delete(list);
+  return text;
+}
+
+char *presets_pictures(const struct presets *presets, const char *path) {
+  const cJSON *preset;
+  cJSON *list = cJSON_CreateArray();
+  size_t folder = (size_t)(text_last_part(path) - path);
+  cJSON_ArrayForEach(preset, presets->list) {
+    const char *place = find_picture(preset);
+    size_t room = folder + (place ? strlen(place) : 0) + 1;
+    char *whole = malloc(room);
+    if (whole)
+      snprintf(whole, room, "%.*s%s", place ? (int)folder : 0, path, place ? place : "");
+    cJSON_AddItemToArray(list, cJSON_CreateString(whole ? whole : ""));
+    free(whole);
+  }
+  char *text = cJSON_PrintUnformatted(list);
+  cJSON_Delete(list);
+  return text;
 }
 
 char *presets_print(const struct presets *presets) {

@@ -34,6 +34,13 @@ int presets_add(struct presets *presets, const char *name, const struct paramete
 /* Adds to the last preset the member "picture": path of its small picture, relative to the folder of the presets'
  * file. */
 void presets_add_picture(struct presets *presets, const char *path);
+/* Returns what clients are told of the presets, which the caller frees: a JSON list of objects with the members number,
+ * name, fade (if the preset has one) and picture (true if it has one). NULL: out of memory. */
+char *presets_list(const struct presets *presets);
+/* Returns a JSON list of the files of the presets' small pictures, which the caller frees; "" in the place of a picture
+ * that is none, or that lies outside the folder of the presets' file. path: that of the presets' file. NULL: out of
+ * memory. */
+char *presets_pictures(const struct presets *presets, const char *path);
 /* Returns all presets as a JSON text, which the caller frees; NULL: out of memory. */
 char *presets_print(const struct presets *presets);
 /* Returns a JSON text with one preset that has these values, on a single line, for a snapshot. The caller frees the

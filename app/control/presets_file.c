@@ -287,6 +287,20 @@ double presets_file_fade(struct presets_file *file, int number) {
   return seconds;
 }
 
+char *presets_file_list(struct presets_file *file) {
+  pthread_mutex_lock(&file->lock);
+  char *list = presets_list(file->presets);
+  pthread_mutex_unlock(&file->lock);
+  return list;
+}
+
+char *presets_file_pictures(struct presets_file *file) {
+  pthread_mutex_lock(&file->lock);
+  char *list = presets_pictures(file->presets, file->path);
+  pthread_mutex_unlock(&file->lock);
+  return list;
+}
+
 void presets_file_save(struct presets_file *file, const struct parameters *values, const struct frame *picture) {
   struct parameters *wish = malloc(sizeof *wish);
   if (!wish) {

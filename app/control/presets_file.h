@@ -28,6 +28,9 @@ int presets_file_values(struct presets_file *file, int number, const struct para
                         struct parameters *changes, char name[81], struct error *err);
 /* Returns the seconds within which the values change to those of a preset (presets_fade). */
 double presets_file_fade(struct presets_file *file, int number);
+/* Return presets_list and presets_pictures of the presets; the caller frees the text. */
+char *presets_file_list(struct presets_file *file);
+char *presets_file_pictures(struct presets_file *file);
 /* Asks the thread that saves presets to append a preset with these values, whose name is the present time. A preset
  * that still waits to be saved is replaced. picture: the picture that is shown (PIXEL_RGBA), of which a small PNG is
  * written beside the file: NAME.png in the folder FILE-pictures; NULL: there is none. Up to PRESETS_HOLDS pictures are

@@ -157,7 +157,10 @@ static int open_all(struct live *live, struct error *err) {
     return -1;
   }
   live_read_keys(live);
-  if (hub_open(&live->hub, &live->state, err) || live_open_clients(live, err))
+  if (hub_open(&live->hub, &live->state, err))
+    return -1;
+  live_publish_presets(live);
+  if (live_open_clients(live, err))
     return -1;
   return live_open_window(live, err);
 }

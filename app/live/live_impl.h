@@ -451,6 +451,8 @@ void live_read_keys(struct live *live);
 /* Opens the file of presets. Returns 0, or -1 with err if the file cannot be read, or lacks the preset that the command
  * line names. */
 int live_open_presets(struct live *live, struct error *err);
+/* Gives the hub the lists of presets and of their pictures, if there is a file of presets. */
+void live_publish_presets(struct live *live);
 /* Applies a preset if the parameter saved_preset has changed, saves the current values as a new preset and undoes the
  * last preset if the user asked for that, and shows a notice about each. */
 void live_follow_presets(struct live *live, int64_t now_ns);

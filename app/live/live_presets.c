@@ -122,6 +122,13 @@ static void take_wanted(struct live *live, int64_t now_ns) {
   }
 }
 
+void live_publish_presets(struct live *live) {
+  if (!live->presets)
+    return;
+  hub_set_list(live->hub, HUB_SCENES, presets_file_list(live->presets));
+  hub_set_list(live->hub, HUB_SCENE_FILES, presets_file_pictures(live->presets));
+}
+
 void live_follow_presets(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   char line[sizeof state->notice];
@@ -131,6 +138,7 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   if (presets_file_refresh(live->presets, line, sizeof line, &level)) {
     live_notice(state, now_ns, "%s", line);
     live_was_told(live, level);
+    live_publish_presets(live);
   }
   state->presets = presets_file_count(live->presets);
   for (; live->presets_told != state->presets_asked; live->presets_told++)

@@ -50,6 +50,8 @@ struct hub {
   struct hub_watch *watches;
   struct covered shown;
   int lookers;
+  char *lists[HUB_LISTS]; /* in JSON; owned; NULL: there is no such list */
+  int osc_port;           /* where OSC messages are received; 0: nowhere */
 };
 
 int hub_open(struct hub **out, const struct live_state *state, struct error *err) {
@@ -74,6 +76,8 @@ void hub_close(struct hub **pointer) {
   if (!hub)
     return;
   covered_release(&hub->shown);
+  for (int i = 0; i < HUB_LISTS; i++)
+    free(hub->lists[i]);
   pthread_cond_destroy(&hub->changed);
   pthread_mutex_destroy(&hub->lock);
   free(hub);
@@ -324,14 +328,44 @@ void hub_put_back(struct hub *hub, struct covered *shown) {
   pthread_mutex_unlock(&hub->lock);
 }
 
-/* --- functions that the window's thread calls --- */
-
+/* Tells clients that something has changed. The caller holds the lock. */
 static void tell(struct hub *hub) {
   hub->version++;
   pthread_cond_broadcast(&hub->changed);
   for (const struct hub_watch *watch = hub->watches; watch; watch = watch->next)
     watch->wake(watch->opaque);
 }
+
+void hub_set_list(struct hub *hub, enum hub_list list, char *json) {
+  pthread_mutex_lock(&hub->lock);
+  char *before = hub->lists[list];
+  hub->lists[list] = json;
+  tell(hub);
+  pthread_mutex_unlock(&hub->lock);
+  free(before);
+}
+
+char *hub_get_list(struct hub *hub, enum hub_list list) {
+  pthread_mutex_lock(&hub->lock);
+  char *copy = hub->lists[list] ? strdup(hub->lists[list]) : NULL;
+  pthread_mutex_unlock(&hub->lock);
+  return copy;
+}
+
+void hub_set_osc_port(struct hub *hub, int port) {
+  pthread_mutex_lock(&hub->lock);
+  hub->osc_port = port;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+int hub_get_osc_port(struct hub *hub) {
+  pthread_mutex_lock(&hub->lock);
+  int port = hub->osc_port;
+  pthread_mutex_unlock(&hub->lock);
+  return port;
+}
+
+/* --- functions that the window's thread calls --- */
 
 bool hub_has_wishes(struct hub *hub) {
   pthread_mutex_lock(&hub->lock);

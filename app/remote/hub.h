@@ -32,6 +32,11 @@ struct hub_figures {
   struct alerts alerts;
 };
 
+/* Lists in JSON that change seldom. HUB_SCENES: the saved presets, as presets_file_list describes them.
+ * HUB_SCENE_FILES: the files of their small pictures (presets_file_pictures), which no client is told. HUB_KNOBS: the
+ * bindings of MIDI, as in midi.json. */
+enum hub_list { HUB_SCENES, HUB_SCENE_FILES, HUB_KNOBS, HUB_LISTS };
+
 struct hub;
 
 /* Makes a hub. state is borrowed and must outlive the hub; the lists state->models, vaes, loras and styles must not
@@ -67,12 +72,20 @@ PRINTF_LIKE(2, 3) void hub_tell(struct hub *hub, const char *format, ...);
 void hub_get_values(struct hub *hub, struct parameters *values);
 /* Copies the measured values (figures) that the window's thread published last. */
 void hub_get_figures(struct hub *hub, struct hub_figures *figures);
+/* Stores a list for clients to read, in the place of the one before, and calls the callbacks that hub_watch has
+ * registered. The hub owns `json` from then on and frees it; NULL: there is no such list. Any thread may call this. */
+void hub_set_list(struct hub *hub, enum hub_list list, char *json);
+/* Returns a copy of a list, which the caller frees; NULL: there is none, or memory is short. */
+char *hub_get_list(struct hub *hub, enum hub_list list);
+/* hub_set_osc_port stores the UDP port at which OSC messages are received; hub_get_osc_port returns it; 0: none. */
+void hub_set_osc_port(struct hub *hub, int port);
+int hub_get_osc_port(struct hub *hub);
 /* Waits up to wait_ms until parameters' values or figures (measured values) change. *seen is the number of the version
  * that the caller has read, 0 at first; the function updates it. Returns false if nothing has changed since that
  * version. */
 bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms);
-/* A callback for changes of parameters' values or figures (measured values). The hub calls wake(opaque) on the window's
- * thread, in hub_take or hub_publish and with its lock held: wake must not block and must not call the hub. The caller
+/* A callback for changes of parameters' values or figures (measured values). The hub calls wake(opaque) in
+ * hub_take, hub_publish or hub_set_list, with its lock held: wake must not block and must not call the hub. The caller
  * owns the struct, which must stay valid from hub_watch to hub_unwatch; only the hub uses `next`. */
 struct hub_watch {
   void (*wake)(void *opaque);

@@ -203,6 +203,7 @@ static void wait_for(struct ipc *ipc, struct platform_wish wishes[WISHES]) {
 }
 
 static void tell_changes(struct ipc *ipc) {
+  ipc->view.hub = ipc->hub;
   hub_get_values(ipc->hub, &ipc->view.values);
   hub_get_figures(ipc->hub, &ipc->view.figures);
   for (int i = 0; i < IPC_CLIENTS_MAX; i++)

@@ -390,7 +390,7 @@ int messages_open(struct messages **out, struct hub *hub, struct error *err) {
   struct messages *messages = calloc(1, sizeof *messages);
   if (!messages)
     return error_set(err, STATUS_FAILED, "no memory for a client");
-  messages->hub = hub;
+  messages->hub = messages->view.hub = hub;
   *out = messages;
   return 0;
 }

@@ -132,6 +132,7 @@ static void follow_values(struct midi *midi, bool moved) {
 
 static void keep(struct midi *midi) {
   struct error err;
+  hub_set_list(midi->hub, HUB_KNOBS, knobs_write(&midi->knobs, NULL));
   if (*midi->path && knobs_save(&midi->knobs, midi->path, &err))
     log_line(midi->log, LOG_WARNING, "%s", err.message);
 }
@@ -273,6 +274,7 @@ int midi_start(struct midi **out, const struct midi_params *params, struct error
   find_file(midi);
   if (*midi->path)
     knobs_load(&midi->knobs, midi->path, midi->log);
+  hub_set_list(midi->hub, HUB_KNOBS, knobs_write(&midi->knobs, NULL));
   hub_get_values(midi->hub, &midi->values);
   if (midi_input_open(&midi->input, params->source, midi->log, err) ||
       errand_start(&midi->errand, work, midi, "listens to MIDI", err)) {

@@ -472,6 +472,7 @@ static int open_own(struct osc *osc, const char *text, struct error *err) {
   if (osc->socket < 0)
     return error_set(err, STATUS_USAGE, "--osc %.100s: %s", text,
                      errno == EADDRINUSE ? "another program listens there; choose another port" : strerror(errno));
+  hub_set_osc_port(osc->hub, datagram_port(&osc->own));
   log_line(osc->log, LOG_INFO, "OSC: listening at %s", datagram_name(&osc->own, name));
   return 0;
 }

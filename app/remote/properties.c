@@ -6,6 +6,7 @@
 
 #include <utf8proc.h>
 
+#include "app/control/parameter_order.h"
 #include "unet/base/text.h"
 
 enum figure_type { FIGURE_SWITCH, FIGURE_REAL, FIGURE_WHOLE, FIGURE_INT, FIGURE_TEXT, FIGURE_ALERTS };
@@ -161,8 +162,8 @@ static void describe_range(cJSON *object, enum parameter id) {
 }
 
 /* Returns an object that describes a parameter: type, range, default and so on. defaults: all parameters with their
- * default values. */
-static cJSON *describe_parameter(const struct parameters *defaults, enum parameter id) {
+ * default values. place: the parameter's place in the order of parameters_in_order, from 0. */
+static cJSON *describe_parameter(const struct parameters *defaults, enum parameter id, int place) {
   static const char *const types[] = {"real", "whole", "switch", "choice", "size", "text"};
   static const char *const needs[NEEDS] = {"start",   "engine", "preparation", "encoding",
                                            "reading", "frame",  "frame",       "nothing"};
@@ -171,6 +172,10 @@ static cJSON *describe_parameter(const struct parameters *defaults, enum paramet
   add_text(object, "name", row->name);
   add_text(object, "type", types[row->type]);
   add_text(object, "need", needs[row->need]);
+  add_text(object, "group", parameter_group_label(row->group));
+  add_text(object, "label", row->label);
+  cJSON_AddNumberToObject(object, "place", place);
+  cJSON_AddNumberToObject(object, "rank", row->rank);
   describe_range(object, id);
   cJSON_AddItemToObject(object, "default", parameter_value(defaults, id, row->first));
   add_text(object, "default_text", row->from);
@@ -182,10 +187,14 @@ static cJSON *describe_parameter(const struct parameters *defaults, enum paramet
 static cJSON *list_parameters(void) {
   struct parameters *defaults = malloc(sizeof *defaults);
   cJSON *list = defaults ? cJSON_CreateArray() : NULL;
+  enum parameter ids[PARAMETERS];
+  int places[PARAMETERS], count = parameters_in_order(ids);
+  for (int i = 0; i < count; i++)
+    places[ids[i]] = i;
   if (defaults)
     parameters_init(defaults);
   for (enum parameter id = PARAMETER_NONE + 1; list && id < PARAMETERS; id++)
-    cJSON_AddItemToArray(list, describe_parameter(defaults, id));
+    cJSON_AddItemToArray(list, describe_parameter(defaults, id, places[id]));
   free(defaults);
   return list;
 }
@@ -209,6 +218,13 @@ static cJSON *list_commands(void) {
   return list;
 }
 
+static cJSON *list_value(struct hub *hub, enum hub_list list) {
+  char *text = hub_get_list(hub, list);
+  cJSON *value = text ? cJSON_CreateRaw(text) : cJSON_CreateNull();
+  free(text);
+  return value;
+}
+
 cJSON *property_value(const struct property *property, const struct message_view *view) {
   switch (property->kind) {
   case PROPERTY_PARAMETER:
@@ -219,6 +235,8 @@ cJSON *property_value(const struct property *property, const struct message_view
     return all_figures(&view->figures);
   case PROPERTY_PARAMETERS:
     return list_parameters();
+  case PROPERTY_LIST:
+    return list_value(view->hub, property->list);
   case PROPERTY_COMMANDS:
     break;
   }
@@ -239,12 +257,17 @@ int property_find(const char *name, struct property *property, struct error *err
   static const struct {
     const char *name;
     enum property_kind kind;
-  } whole[] = {
-      {"figures", PROPERTY_FIGURES}, {"parameter-list", PROPERTY_PARAMETERS}, {"command-list", PROPERTY_COMMANDS}};
+    enum hub_list list;
+  } whole[] = {{"figures", PROPERTY_FIGURES, 0},
+               {"parameter-list", PROPERTY_PARAMETERS, 0},
+               {"command-list", PROPERTY_COMMANDS, 0},
+               {"scene-list", PROPERTY_LIST, HUB_SCENES},
+               {"midi-list", PROPERTY_LIST, HUB_KNOBS}};
   *property = (struct property){0};
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
     if (!strcmp(whole[i].name, name)) {
       property->kind = whole[i].kind;
+      property->list = whole[i].list;
       return 0;
     }
   if (!strncmp(name, figures_prefix, sizeof figures_prefix - 1))

@@ -9,17 +9,26 @@
 
 /* Copies of the parameters' values and of the figures (measured values) in the hub at one moment. */
 struct message_view {
+  struct hub *hub; /* from which lists are read; borrowed */
   struct parameters values;
   struct hub_figures figures;
 };
 
-enum property_kind { PROPERTY_PARAMETER, PROPERTY_FIGURE, PROPERTY_FIGURES, PROPERTY_PARAMETERS, PROPERTY_COMMANDS };
+enum property_kind {
+  PROPERTY_PARAMETER,
+  PROPERTY_FIGURE,
+  PROPERTY_FIGURES,
+  PROPERTY_PARAMETERS,
+  PROPERTY_COMMANDS,
+  PROPERTY_LIST, /* a list of the hub, which changes seldom */
+};
 
 struct property {
   enum property_kind kind;
   /* for PROPERTY_PARAMETER: the parameter, and in `index` its instance from 1, or 0 if it has no instances */
   enum parameter id;
   int index;
+  enum hub_list list;          /* for PROPERTY_LIST */
   const struct figure *figure; /* for PROPERTY_FIGURE: describes the measured value, a field of struct hub_figures */
 };
 

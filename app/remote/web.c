@@ -32,6 +32,7 @@ static void wake(void *opaque) {
 }
 
 static void tell_all(struct web *web) {
+  web->view.hub = web->hub;
   hub_get_values(web->hub, &web->view.values);
   hub_get_figures(web->hub, &web->view.figures);
   for (int i = 0; i < WEB_CONNECTIONS_MAX; i++)

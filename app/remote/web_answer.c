@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "app/platform/app_platform.h"
+#include "app/remote/oscquery.h"
+#include "app/remote/scene_picture.h"
 #include "app/remote/web_gate.h"
 
 /* The page's files, which the build (embed.sh) converts to arrays: index.html, the style sheet, the script, the
@@ -35,6 +37,32 @@ bool web_has_token(const struct web *web, struct MHD_Connection *connection, boo
   *in_address = web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"));
   return web->address.loopback || *in_address ||
          web_token_is(web->token, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, web->cookie));
+}
+
+/* --- telling queries of OSCQuery from requests of browsers --- */
+
+static enum MHD_Result take_attribute(void *opaque, enum MHD_ValueKind kind, const char *name, const char *value) {
+  const char **attribute = opaque;
+  (void)kind;
+  if (!value && *name >= 'A' && *name <= 'Z')
+    *attribute = name;
+  return *attribute ? MHD_NO : MHD_YES;
+}
+
+/* Returns the attribute that the request asks for, as in "/?HOST_INFO": the first argument in its URL that has no
+ * value and begins with a capital letter. NULL: there is none. */
+static const char *find_attribute(struct MHD_Connection *connection) {
+  const char *attribute = NULL;
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_attribute, &attribute);
+  return attribute;
+}
+
+/* True if the request is a query: it asks for an attribute or for the address of something in the tree of OSC; or for
+ * the tree itself, whose address is that of the page, and its header Accept does not name HTML, as browsers' does. */
+static bool is_query(const struct web_request *request, const char *attribute) {
+  if (attribute || !strcmp(request->path, "/reverie") || !strncmp(request->path, OSC_ROOT, strlen(OSC_ROOT)))
+    return true;
+  return !strcmp(request->path, "/") && request->accept && !strstr(request->accept, "text/html");
 }
 
 /* --- answering HTTP requests --- */
@@ -127,6 +155,23 @@ static enum MHD_Result send_picture(struct web *web, struct MHD_Connection *conn
                    web->jpeg ? web->jpeg_size : 0, MHD_RESPMEM_MUST_COPY);
 }
 
+static enum MHD_Result send_scene(struct web *web, struct MHD_Connection *connection, const char *path) {
+  size_t size;
+  void *png = scene_picture_read(web->hub, path, &size);
+  return png ? send_body(connection, MHD_HTTP_OK, "image/png", png, size, MHD_RESPMEM_MUST_FREE)
+             : web_refuse(connection, MHD_HTTP_NOT_FOUND, "There is no such picture.\n");
+}
+
+/* Answers a query of OSCQuery: about the addresses of OSC, or about this server. */
+static enum MHD_Result send_query(struct web *web, struct MHD_Connection *connection, const char *path,
+                                  const char *attribute) {
+  unsigned status;
+  char *json = oscquery_answer(web->hub, path, attribute, &status);
+  if (!json)
+    return web_refuse(connection, status, "");
+  return send_body(connection, status, "application/json", json, strlen(json), MHD_RESPMEM_MUST_FREE);
+}
+
 static enum MHD_Result send_file(struct MHD_Connection *connection, const char *path) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (!strcmp(files[i].path, path))
@@ -144,9 +189,14 @@ enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, c
                       head_alone ? "" : "The address that the program printed has a token in it.\n");
   if (strcmp(request->method, "GET"))
     return web_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, head_alone ? "" : "GET is understood.\n");
+  const char *attribute = find_attribute(connection);
+  if (is_query(request, attribute))
+    return send_query(web, connection, request->path, attribute);
   if (in_address && !web->address.loopback)
     return leave_cookie(web, connection);
   if (!strcmp(request->path, "/picture.jpg"))
     return send_picture(web, connection);
+  if (!strncmp(request->path, "/scene/", strlen("/scene/")))
+    return send_scene(web, connection, request->path);
   return send_file(connection, request->path);
 }

@@ -13,7 +13,7 @@ enum { WEB_HEAD_MAX = 16384 };
  * request has no such header. */
 struct web_request {
   const char *method, *path;
-  const char *host, *origin, *connection, *upgrade;
+  const char *host, *origin, *connection, *upgrade, *accept;
   const char *socket_key, *socket_version, *socket_protocols;
   bool http_1_1;
   /* true: the request has a body (Content-Length, Transfer-Encoding) or asks if it may send one (Expect) */
