@@ -57,6 +57,9 @@ REAL(CLIP_POSITION, "clip-position", NOTHING, SOURCE, "Clip position", ONE(clip_
 REAL(CLIP_TIME_LEFT, "clip-time-left", NOTHING, SOURCE, "Time left", ONE(clip_time_left), .max = 1e6, .low = 0,
      .high = 600, .decimals = 1, .unit = "seconds",
      .help = "time until that file ends; 0: the source has no end; another value goes to so long before it")
+REAL(FALLBACK_AFTER, "fallback-after", NOTHING, SOURCE, "Fallback after", ONE(fallback_after), .max = 3600, .low = 0,
+     .high = 30, .standard = 3, .decimals = 1, .unit = "seconds",
+     .help = "how long a camera or stream is lost until the file of --fallback comes in its place")
 /* The choices of this parameter have the order of enum mirror_wish. */
 CHOICE(MIRROR, "mirror", NOTHING, SOURCE, "Mirror", ONE(mirror), .choices = "auto|on|off",
        .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "

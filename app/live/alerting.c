@@ -17,8 +17,10 @@ static void follow_source(struct live *live, int64_t now_ns) {
   struct reader_status reader = {0};
   if (live->reader)
     reader_get_status(live->reader, &reader);
-  follow(live, ALERT_SOURCE, reader.lost, now_ns, reader.opened ? "source lost" : "waiting for the source",
-         reader.reason);
+  const char *words = reader.opened ? "source lost" : "waiting for the source";
+  if (fallback_is_shown(live->fallback))
+    words = "source lost, fallback shown";
+  follow(live, ALERT_SOURCE, reader.lost, now_ns, words, reader.reason);
 }
 
 static void follow_engine(struct live *live, int64_t now_ns) {

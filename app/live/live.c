@@ -211,6 +211,7 @@ static void end_engine(struct live *live) {
 static void close_threads_but_engine(struct live *live) {
   struct error ignored;
   live_close_changer(live);
+  fallback_close(&live->fallback);
   reader_end(live->reader);
   reader_stop(&live->reader, &ignored);
 }
@@ -226,6 +227,7 @@ static void close_rest(struct live *live) {
   sound_tap_close(&live->tap);
   mailbox_free(&live->pictures);
   mailbox_free(&live->frames);
+  mixer_close(&live->mixer);
   platform_let_sleep(&live->awake);
 }
 

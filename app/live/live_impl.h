@@ -47,6 +47,7 @@
 #include "app/run/outputs.h"
 #include "app/run/styling.h"
 #include "app/source/changer.h"
+#include "app/source/fallback.h"
 #include "app/source/listener.h"
 #include "app/source/reader.h"
 #include "app/source/sound_tap.h"
@@ -117,8 +118,10 @@ struct live {
    * and control, but any thread may call styling_ask. */
   /* frames: from the source to the engine; pictures: from the engine to the window */
   struct mailbox frames, pictures;
-  struct reader *reader;   /* reads the source on its own thread; NULL: text to image without a source */
-  struct masking *masking; /* the mask of an inpainting model; NULL: there is no mask */
+  struct mixer *mixer;   /* passes frames of the reader or of the fallback on to `frames`; NULL: there is no reader */
+  struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
+  struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
+  struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
   int styles_told; /* number of requests in state.styles_asked that were passed to styling_ask */
   /* the source whose frames ControlNets read; NULL: they read the frames of the main source */

@@ -133,13 +133,30 @@ static void note_first_source(struct live *live, const struct source_info *info)
   pthread_mutex_unlock(&live->source_lock);
 }
 
+/* Waits until the reader's thread has opened the source, or until the fallback comes in its place. Stores the
+ * description of that one in *info. Returns false if the program ends meanwhile. */
+static bool await_either(struct live *live, struct source_info *info) {
+  enum { LOOK_AGAIN_NS = 20000000 };
+  int64_t until_ns = platform_now_ns() + (int64_t)(live->options->values.fallback_after * 1e9);
+  while (!reader_get_info(live->reader, info)) {
+    if (atomic_load(&live->leaving) || atomic_load(&setup_stop))
+      return false;
+    if (platform_now_ns() > until_ns) {
+      fallback_get_info(live->fallback, info);
+      return true;
+    }
+    platform_sleep_ns(LOOK_AGAIN_NS);
+  }
+  return true;
+}
+
 /* If the picture's aspect ratio is to be the source's, waits until the reader's thread has opened the source. Returns
  * 0, or -1 with err. */
 static int await_source(struct live *live, struct error *err) {
   struct source_info info;
   if (!live->reader || live->options->values.size.width || live->first_source.shape > 0)
     return 0;
-  if (!reader_wait_info(live->reader, &info))
+  if (live->fallback ? !await_either(live, &info) : !reader_wait_info(live->reader, &info))
     return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
   note_first_source(live, &info);
   return 0;
@@ -231,9 +248,23 @@ static void add_given(struct parameter_choices *files, const struct options *opt
 static int start_reader(struct live *live, struct source **source, struct error *err) {
   struct source_options options = live->source_options;
   options.begun = live->came != NULL;
-  if (live->list.count > 1)
-    return reader_start_list(&live->reader, source, live->spec, &options, &live->frames, err);
-  return reader_start(&live->reader, source, live->spec, &options, &live->frames, err);
+  if (mixer_open(&live->mixer, &live->frames, err))
+    return -1;
+  return reader_start_mixed(&live->reader, source, live->spec, &options, live->list.count > 1, live->mixer, MIXER_LIST,
+                            err);
+}
+
+/* Opens the file of --fallback. Returns 0, or -1 with err. */
+static int open_fallback(struct live *live, struct error *err) {
+  const char *file = live->options->fallback;
+  if (!file)
+    return 0;
+  if (!live->mixer)
+    return error_set(err, STATUS_USAGE, "--fallback: there is no source that could be lost");
+  int status = fallback_open(&live->fallback, file, &live->source_options, live->mixer, err);
+  if (status)
+    error_prefix(err, "--fallback: ");
+  return live_allow_failure(live, status, err);
 }
 
 int live_start_threads(struct live *live, struct source **source, struct error *err) {
@@ -275,12 +306,15 @@ int live_start_threads(struct live *live, struct source **source, struct error *
     return -1;
   if (live->reader && live_open_changer(live, err))
     return -1;
+  if (open_fallback(live, err))
+    return -1;
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
 }
 
 int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   live_close_changer(live);
+  fallback_close(&live->fallback);
   /* the reader is only asked to end here, and freed later, because the loop's thread may be waiting for a frame of
    * it */
   reader_end(live->reader);

@@ -91,12 +91,26 @@ static void follow_mirror(struct live *live) {
     changer_again(live->changer);
 }
 
+/* Shows the file of --fallback while the source is lost, and tells the user when it comes and goes. */
+static void follow_fallback(struct live *live, int64_t now_ns) {
+  struct reader_status status;
+  bool before = fallback_is_shown(live->fallback);
+  if (!live->fallback)
+    return;
+  reader_get_status(live->reader, &status);
+  fallback_turn(live->fallback, &status, live->state.settings.values.fallback_after, now_ns);
+  if (fallback_is_shown(live->fallback) != before)
+    live_tell(live, LOG_INFO, now_ns, before ? "the source is back, the fallback gone" : "the fallback is shown");
+  fallback_pause(live->fallback, live->state.settings.values.pause);
+}
+
 void live_follow_sources(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   struct changer_news news;
   struct error ignored;
   if (!live->changer)
     return;
+  follow_fallback(live, now_ns);
   if (state->settings.values.source != live->source_told)
     ask(live, (int)state->settings.values.source, now_ns);
   follow_mirror(live);

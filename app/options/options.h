@@ -94,6 +94,7 @@ struct options {
   enum pattern_pixels input_pixels; /* pixel format of bench's pattern */
   double input_fps;
   const char *playlist; /* file with a list of sources; NULL: none */
+  const char *fallback; /* file that is shown while a camera or stream is lost; NULL: none */
   double still; /* seconds for which each picture of a playlist is shown; 0: until the user shows the next source */
   bool loop;
   double start;              /* position in the input at which reading starts, in seconds */

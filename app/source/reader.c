@@ -26,6 +26,13 @@ struct origin {
   const atomic_bool *stop;
 };
 
+/* Where frames go: into a mailbox or, if mixer is not NULL, to an input of a mixer. */
+struct outlet {
+  struct mailbox *mailbox;
+  struct mixer *mixer;
+  enum mixer_input input;
+};
+
 struct reader {
   /* The following fields are used by the reader's thread only, except: `thread` belongs to the caller of start and
    * stop; info and the pointer now.source are written under lock, because other threads read them under it; failed and
@@ -36,7 +43,7 @@ struct reader {
    * needed */
   struct ahead *ahead;
   struct source_info info;
-  struct mailbox *mailbox;
+  struct outlet outlet;
   struct timetable timetable;
   /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS, until the source gives a frame */
   int retry_ms;
@@ -267,7 +274,10 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   reader->status.frames++;
   reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
-  mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
+  if (reader->outlet.mixer)
+    mixer_put(reader->outlet.mixer, reader->outlet.input, frame);
+  else
+    mailbox_put(reader->outlet.mailbox, &(struct mail){.frame = *frame});
   be_urgent(reader, hardware || reader->ahead);
 }
 
@@ -415,7 +425,10 @@ static void *reader_main(void *opaque) {
   reader->ended = true;
   pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
-  mailbox_close(reader->mailbox);
+  if (reader->outlet.mixer)
+    mixer_end(reader->outlet.mixer, reader->outlet.input);
+  else
+    mailbox_close(reader->outlet.mailbox);
   return NULL;
 }
 
@@ -429,13 +442,13 @@ static void reader_free(struct reader *reader) {
 }
 
 static int start(struct reader **out, struct source **source, const char *spec, const struct source_options *options,
-                 struct mailbox *mailbox, bool goes_on, struct error *err) {
+                 const struct outlet *outlet, bool goes_on, struct error *err) {
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader)
     return error_set(err, STATUS_FAILED, "no memory for the reader");
   platform_lock_init(&reader->lock);
   wait_init(&reader->changed);
-  reader->mailbox = mailbox;
+  reader->outlet = *outlet;
   reader->goes_on = goes_on;
   reader->retry_ms = RETRY_FIRST_MS;
   reader->status.sources = 1;
@@ -462,12 +475,18 @@ fail:
 
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err) {
-  return start(reader, source, spec, options, mailbox, false, err);
+  return start(reader, source, spec, options, &(struct outlet){.mailbox = mailbox}, false, err);
 }
 
 int reader_start_list(struct reader **reader, struct source **source, const char *spec,
                       const struct source_options *options, struct mailbox *mailbox, struct error *err) {
-  return start(reader, source, spec, options, mailbox, true, err);
+  return start(reader, source, spec, options, &(struct outlet){.mailbox = mailbox}, true, err);
+}
+
+int reader_start_mixed(struct reader **reader, struct source **source, const char *spec,
+                       const struct source_options *options, bool goes_on, struct mixer *mixer, enum mixer_input input,
+                       struct error *err) {
+  return start(reader, source, spec, options, &(struct outlet){.mixer = mixer, .input = input}, goes_on, err);
 }
 
 /* Makes the thread leave the current source, also if it blocks in a read. The caller holds the lock. */

@@ -12,6 +12,7 @@
 #define APP_SOURCE_READER_H
 
 #include "app/flow/mailbox.h"
+#include "app/source/mixer.h"
 #include "app/source/source.h"
 
 struct reader;
@@ -52,6 +53,12 @@ int reader_start(struct reader **reader, struct source **source, const char *spe
  * force from the beginning. */
 int reader_start_list(struct reader **reader, struct source **source, const char *spec,
                       const struct source_options *options, struct mailbox *mailbox, struct error *err);
+
+/* Works as reader_start or, with goes_on true, as reader_start_list, but gives the frames to an input of a mixer, which
+ * must outlive the reader. */
+int reader_start_mixed(struct reader **reader, struct source **source, const char *spec,
+                       const struct source_options *options, bool goes_on, struct mixer *mixer, enum mixer_input input,
+                       struct error *err);
 
 /* Makes the reader continue with another source, at once or at the end of the current one. *source (NULL: the thread
  * opens it), spec and options are used as by reader_start. If an earlier source has been handed over and has not begun

@@ -11,6 +11,7 @@ enum { WIDTH = 32, HEIGHT = 16, BEGINNINGS = 100 };
 struct fake {
   struct source source;
   long read;
+  bool spare;
   int first;         /* value of the first picture's bytes */
   int64_t resume_ms; /* time stamp of the first picture */
   struct host_pictures pictures;
@@ -36,6 +37,10 @@ void fake_source_begin(const struct fake_source_script *new_script) {
 
 void fake_source_come(void) {
   late = false;
+}
+
+void fake_source_go(void) {
+  late = true;
 }
 
 void fake_source_let_read(long frames) {
@@ -71,12 +76,13 @@ enum urgency fake_source_urgency(void) {
 }
 
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
-  int attempt = attempts++;
+  bool spare = !strncmp(spec, "spare", 5);
+  int attempt = spare ? 0 : attempts++;
   if (!strncmp(spec, "missing", 7))
     return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
   if (options->resume > FAKE_LENGTH_S)
     return error_set(err, STATUS_INPUT, "%s: ends before that", spec);
-  if (late || !strncmp(spec, "tcp:", 4)) {
+  if ((late && !spare) || !strncmp(spec, "tcp:", 4)) {
     error_set(err, STATUS_INPUT, "%s: not there yet", spec);
     return SOURCE_NOT_YET;
   }
@@ -87,6 +93,7 @@ int source_open(struct source **source, const char *spec, const struct source_op
     return error_set(err, STATUS_FAILED, "no memory");
   fake->source.impl = &fake_impl;
   fake->resume_ms = (int64_t)(options->resume * 1000);
+  fake->spare = spare;
   fake->first = strncmp(spec, "other", 5) ? 0 : 100;
   openings++;
   open_now++;
@@ -100,8 +107,21 @@ int source_read_ahead(struct source *source, struct error *err) {
   return script.frames ? 0 : error_set(err, STATUS_INPUT, "the fake source is empty");
 }
 
+static int read_spare(struct fake *fake, struct frame *frame, struct error *err) {
+  if (fake->source.interrupted)
+    return 0;
+  if (host_pictures_take(&fake->pictures, PIXEL_RGBA, WIDTH, HEIGHT, frame, err))
+    return -1;
+  memset(frame_plane(frame, 0), 200 + (int)(fake->read % 50), (size_t)frame->pitch[0] * HEIGHT);
+  frame->pts = fake->read * script.frame_ms;
+  frame->serial = (uint64_t)fake->read++;
+  return 1;
+}
+
 int source_read(struct source *source, struct frame *frame, struct error *err) {
   struct fake *fake = (struct fake *)source;
+  if (fake->spare)
+    return read_spare(fake, frame, err);
   urgency = platform_urgency();
   if (fake->read < BEGINNINGS)
     begun_ns[fake->read] = platform_now_ns();
@@ -126,7 +146,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
 }
 
 void source_get_info(const struct source *source, struct source_info *info) {
-  (void)source;
+  bool spare = ((const struct fake *)source)->spare;
   int width = script.shapeless ? 0 : WIDTH, height = script.shapeless ? 0 : HEIGHT;
   *info = (struct source_info){.description = "fake",
                                .width = width,
@@ -135,8 +155,8 @@ void source_get_info(const struct source *source, struct source_info *info) {
                                .fps = 1000.0 / script.frame_ms,
                                .time_base_num = 1,
                                .time_base_den = 1000,
-                               .realtime = script.realtime,
-                               .returns = script.realtime,
+                               .realtime = script.realtime && !spare,
+                               .returns = script.realtime && !spare,
                                .hardware = script.hardware};
   if (!script.shapeless)
     return;

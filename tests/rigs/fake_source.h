@@ -24,11 +24,16 @@ struct fake_source_script {
   const char *hardware; /* name of the hardware that decodes; NULL: none */
 };
 
+/* A source whose name begins with "spare" is an endless file that is always there, whatever the script says; its
+ * pictures are numbered from 200 to 249, again and again. */
+
 /* Makes sources behave as the script says. Pictures of a source whose name begins with "other" are numbered from 100
  * on. The source "missing" cannot be opened, and a stream whose address begins with "tcp:" never connects. */
 void fake_source_begin(const struct fake_source_script *script);
 /* From now on a source can be opened although the script says `late`. */
 void fake_source_come(void);
+/* From now on no source can be opened, until fake_source_come. */
+void fake_source_go(void);
 /* Allows this many more frames of each gated source to be read. */
 void fake_source_let_read(long frames);
 int fake_source_openings(void); /* returns how often a source was opened successfully */

@@ -1,0 +1,131 @@
+/* The file that stands in for a lost camera, and the mixer that passes on the one or the other; with a fake source in
+ * place of the real ones. Pictures of the camera are numbered from 0 on, those of the file from 200. */
+#include "tests/rigs/cmocka_all.h"
+
+#include <string.h>
+
+#include "app/source/fallback.h"
+#include "tests/rigs/fake_source.h"
+#include "unet/base/platform.h"
+
+enum { PATIENCE_MS = 60000, FIRST_SPARE = 200 };
+
+static struct {
+  struct mailbox frames;
+  struct mixer *mixer;
+  struct reader *reader;
+  struct fallback *fallback;
+  struct source_options options;
+  double after_s;
+  int got;             /* what the mailbox answered last */
+  struct frame newest; /* the last picture, of which only the numbers are still valid */
+  int value;           /* value of its bytes */
+} rig;
+
+static void begin(const struct fake_source_script *script) {
+  struct source *source = NULL;
+  struct error err;
+  memset(&rig, 0, sizeof rig);
+  rig.options.live = true;
+  fake_source_begin(script);
+  mailbox_init(&rig.frames);
+  assert_int_equal(source_open(&source, "camera", &rig.options, &err), 0);
+  assert_int_equal(mixer_open(&rig.mixer, &rig.frames, &err), 0);
+  assert_int_equal(reader_start_mixed(&rig.reader, &source, "camera", &rig.options, false, rig.mixer, MIXER_LIST, &err),
+                   0);
+  assert_int_equal(fallback_open(&rig.fallback, "spare", &rig.options, rig.mixer, &err), 0);
+}
+
+static void end(void) {
+  fallback_close(&rig.fallback);
+  reader_stop(&rig.reader, NULL);
+  mixer_close(&rig.mixer);
+  mailbox_free(&rig.frames);
+  assert_int_equal(fake_source_open_now(), 0);
+}
+
+/* One pass of a main loop. Serial numbers rise whoever gives the frames, and another giver is another stretch. */
+static void turn(void) {
+  struct reader_status status;
+  const struct mail *mail;
+  reader_get_status(rig.reader, &status);
+  fallback_turn(rig.fallback, &status, rig.after_s, platform_now_ns());
+  rig.got = mailbox_take(&rig.frames, &mail, 5);
+  if (rig.got != 1)
+    return;
+  int value = mail->frame.plane[0][0];
+  bool other = (value >= FIRST_SPARE) != (rig.value >= FIRST_SPARE);
+  assert_true(!rig.newest.stretch || mail->frame.serial > rig.newest.serial);
+  assert_true(!rig.newest.stretch || !other || mail->frame.stretch > rig.newest.stretch);
+  rig.newest = mail->frame;
+  rig.value = value;
+}
+
+#define UNTIL(condition)                                                                                               \
+  do {                                                                                                                 \
+    int64_t until_ns = platform_now_ns() + PATIENCE_MS * INT64_C(1000000);                                             \
+    do {                                                                                                               \
+      turn();                                                                                                          \
+      if (platform_now_ns() > until_ns)                                                                                \
+        fail_msg("never came: %s", #condition);                                                                        \
+    } while (!(condition));                                                                                            \
+  } while (0)
+
+/* It comes when the camera is lost, goes with the camera's first picture, and comes again. */
+static void test_camera_dies_twice(void **state) {
+  (void)state;
+  begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 20});
+  UNTIL(rig.got == 1 && rig.value < FIRST_SPARE);
+  for (int i = 0; i < 2; i++) {
+    fake_source_go();
+    rig.after_s = 0;
+    UNTIL(rig.got == 1 && rig.value >= FIRST_SPARE);
+    assert_true(fallback_is_shown(rig.fallback));
+    rig.after_s = 3600; /* from now on a loss is too short to count */
+    fake_source_come();
+    UNTIL(rig.got == 1 && rig.value < FIRST_SPARE);
+    UNTIL(!fallback_is_shown(rig.fallback));
+    for (int count = 0; count < 40; count += rig.got == 1) {
+      turn();
+      assert_true(rig.value < FIRST_SPARE);
+    }
+  }
+  end();
+}
+
+/* A loss that is shorter than it may be brings nothing. The end of the camera's reader ends the pictures, also while
+ * the file is shown. */
+static void test_short_loss(void **state) {
+  (void)state;
+  begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 20});
+  rig.after_s = 3600;
+  for (int count = 0; count < 60; count += rig.got == 1) {
+    turn();
+    assert_true(rig.value < FIRST_SPARE && !fallback_is_shown(rig.fallback));
+  }
+  fake_source_go();
+  rig.after_s = 0;
+  UNTIL(rig.got == 1 && rig.value >= FIRST_SPARE);
+  reader_end(rig.reader);
+  UNTIL(rig.got < 0);
+  end();
+}
+
+static void test_missing_file(void **state) {
+  (void)state;
+  struct fallback *fallback = NULL;
+  struct error err;
+  begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = -1});
+  assert_int_equal(fallback_open(&fallback, "missing", &rig.options, rig.mixer, &err), -1);
+  assert_null(fallback);
+  end();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_camera_dies_twice),
+      cmocka_unit_test(test_short_loss),
+      cmocka_unit_test(test_missing_file),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
