@@ -305,13 +305,14 @@ def held_out_crops(root, count=48, size=256):
 class Images:
     """The training pictures on the device, and random crops of them (no host work: safe inside a CUDA graph)."""
 
-    def __init__(self, root, device, limit=0):
+    def __init__(self, root, device, limit=0, jobs=16):
+        """limit: use about so many pictures, 0: all. jobs: processes that decode them, at most 16."""
         rows = read_sources(root)
         whole = [r for r in rows if r['kind'] != 'cutout' and r['split'] == 'train']
         cut = [r for r in rows if r['kind'] == 'cutout']
         if limit:
             whole, cut = whole[::max(1, len(whole) // limit)], cut[::max(1, len(cut) // limit)]
-        with ProcessPoolExecutor(min(16, os.cpu_count())) as pool:
+        with ProcessPoolExecutor(max(1, min(16, jobs))) as pool:
             pictures = list(pool.map(decode, [os.path.join(root, r['file']) for r in whole], chunksize=8))
             cutouts = list(pool.map(decode, [os.path.join(root, r['file']) for r in cut], chunksize=8))
         self.device = device

@@ -266,7 +266,7 @@ def oil(x, e):
     body = saturate(mix(body, smear(body, tx, ty, 6, 1.5), .7 - .35 * busy) + .55 * sharp * busy, 1.25)
     broad, narrow = grain(e, 2.2), grain(e, 1.)
     bristle = smear(mix(broad * .75, narrow, busy), tx, ty, 8, 1.6) * 2
-    gx, gy = sobel(bristle * mix(torch.full_like(busy, .34), torch.full_like(busy, .20), busy) + luminance(body) * 1.6)
+    gx, gy = sobel(bristle * mix(torch.full_like(busy, .24), torch.full_like(busy, .20), busy) + luminance(body) * 1.6)
     light = (-.75 * gx - .65 * gy).clamp(-.4, .4)
     return (body * (1 + .06 * bristle) + light * .26).clamp(0, 1)
 
@@ -282,15 +282,15 @@ def watercolor(x, e):
     grey = luminance(wash)
     steps = tone(grey) * 4
     whole = torch.floor(steps)
-    band = (whole + smoothstep(steps - whole, .32, .68)) / 4
-    wash = wash * ((mix(grey, band, .6) * .85 + .18) / (grey + .08)).clamp(0, 3)
+    band = (whole + smoothstep(steps - whole, .24, .76)) / 4
+    wash = wash * ((mix(grey, band, .6) * .80 + .23) / (grey + .08)).clamp(0, 3)
     wash = 1 - (1 - wash) * .92
     light = luminance(wash)
     rim = (blur(light, 3.) - light).clamp(0, 1) * 5 + (blur(light, 1.2) - light).clamp(0, 1) * 4
     drawn = (blur(luminance(x), 2.2) - blur(luminance(x), .7) - .012).clamp(0, .25)       # the finest brush
-    pigment = (.9 + rim + 5. * drawn + .10 * cloud(e, 1) + .10 * grain(e, .6) * (1 - light)).clamp(.3, 2.2)
+    pigment = (.9 + rim + 5. * drawn + .08 * cloud(e, 1) * light + .05 * grain(e, .6) * light).clamp(.3, 2.2)
     out = torch.exp(torch.log(saturate(wash, 1.55).clamp(.03, .995)) * pigment)     # Beer's law: more pigment, darker
-    bare = smoothstep(blur(band, 1.2), .70, .98)
+    bare = smoothstep(blur(band, 1.2), .62, .98)
     paper = colour(x, .985, .975, .95) * (1 - .012 * grain(e, .5).clamp(-2, 2))
     return (mix(out, torch.ones_like(out), bare * .92) * paper).clamp(0, 1)
 
@@ -418,7 +418,7 @@ def neon(x, e):
     soft = blur(x, .7)
     grey = luminance(soft)
     strong = energy(relief(grey, 14., .12), .8)
-    tube, core = smoothstep(strong, .028, .15), smoothstep(strong, .10, .32)
+    tube, core = smoothstep(strong, .034, .16), smoothstep(strong, .10, .30)
     gx, gy = sobel(blur(grey, 1.))
     body = blur(soft, 1.5)
     chroma = body - luminance(body)
@@ -429,7 +429,7 @@ def neon(x, e):
     own = (.5 + .5 * chroma / (chroma.amax(1, keepdim=True) + .015)).clamp(0, 1)
     hue = mix(palette, own, smoothstep(vivid, .02, .10))
     lit = hue * tube
-    glow = 1.7 * lit + .9 * blur(lit, 2.5) + 1.2 * blur(lit, 8.)
+    glow = 1.9 * lit + .5 * blur(lit, 2.2) + 1.2 * blur(lit, 9.)
     base = grey.pow(1.7) * colour(x, .10, .09, .30) + colour(x, .010, .008, .030) + .16 * soft * soft
     return (1 - (1 - base).clamp(0, 1) * torch.exp(-1.1 * glow) + .32 * core * tube).clamp(0, 1)
 
@@ -495,7 +495,7 @@ def popart(x, e, palettes=()):
 # The 40 colours of pixel art: greys, earths, reds, yellows, greens, blues, violets
 PIXEL_COLOURS = """0b0a14 1d1a2b 343148 4f4d5c 7c7a80 a9a7a8 dcdce0 fbf9f2 2a1518 55261f 8a3f2b bf6b3f e29a5f f3c58f
 fde3bd 6b5f54 a01f33 d93a3a f2642a 3c2a12 6f5620 a98a2f e3c24a f8e98a 12301f 1f5531 3f7f3c 79ac4a b9d56f 0e2a3d 174a6b
-2474a5 45a6d3 8fd2ea 1c1a52 3a3794 6465cf 4a1f5c b05aa6 ab9c88"""
+2474a5 45a6d3 8fd2ea 1c1a52 2d4a9e 4f78d8 4a1f5c b05aa6 ab9c88"""
 
 
 def pixelart(x, e):
@@ -505,7 +505,8 @@ def pixelart(x, e):
     axes = _cached(('axes', x.device), lambda: torch.tensor(
         [[.42, .60, .20], [.70, -.70, 0.], [-.30, -.30, .60]], device=x.device))
     batch, _, height, width = x.shape
-    small = F.avg_pool2d(opened(saturate(x, 1.6).clamp(0, 1), .3), 8)
+    flat = mix(x, kuwahara(x, 4, 8.), .75)                                 # texture would be speckles
+    small = F.avg_pool2d(opened(saturate(flat, 1.4).clamp(0, 1), .3), 8)
     small = small + .5 * (small - blur(small, 1.2))                        # a block's own contrast: eyes stay eyes
     small = ((small - .5) * 1.12 + .51).clamp(0, 1)
     line = relief(luminance(kuwahara(x, 3, 6.)), 14., .10)
@@ -513,7 +514,7 @@ def pixelart(x, e):
     rows, cols = height // 8, width // 8
     order = _cached(('dither', x.device), lambda: torch.tensor([[-.38, .13], [.38, -.13]], device=x.device))
     order = order.repeat((rows + 1) // 2, (cols + 1) // 2)[:rows, :cols]
-    small = small * (.45 + .55 * smoothstep(outline, .30, .80)) + .05 * order
+    small = small * (.45 + .55 * smoothstep(outline, .30, .80)) + .022 * order
     apart = small.permute(0, 2, 3, 1)[..., None, :] - colours              # (B, rows, cols, 40, 3)
     distance = (apart[..., None, :] * axes).sum(-1).square().sum(-1)
     near = torch.softmax(-distance * 900, -1)                              # the nearest colour, but without a jump
@@ -524,7 +525,7 @@ def pixelart(x, e):
 def blueprint(x, e):
     """White lines on blue, one along each edge, with a drawing grid and faint shading."""
     grey = tone(luminance(mix(kuwahara(x, 3, 5.), x, .4)))
-    lines = smoothstep(energy(relief(grey, 14., .14), .8), .045, .20)
+    lines = smoothstep(energy(relief(grey, 14., .14), .8), .036, .16)
     xx, yy = pixels(x)
     grid = (torch.maximum(smoothstep(triangle(xx / 32), .94, 1.), smoothstep(triangle(yy / 32), .94, 1.)) * .16
             + torch.maximum(smoothstep(triangle(xx / 8), .80, 1.), smoothstep(triangle(yy / 8), .80, 1.)) * .035)

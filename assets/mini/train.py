@@ -3,14 +3,16 @@
 
     train.py prepare  PACKAGES DATA      pick and pack the pictures and clips of unpacked Debian packages
     train.py train    DATA OUT           autoencoder, then U-Net, text encoder and decoder; writes OUT/model;
-                                         --from MODEL goes on from a trained model; --pause and --resume part a run
+                                         --from MODEL goes on from a trained model; --pause and --resume part a run;
+                                         --gpus N trains on N GPUs of this host
     train.py evaluate DATA MODEL OUT     figures (evaluation.json) and picture sheets of a trained model
     train.py look     DATA MODEL OUT     sheets of your own pictures (DATA/look, 512x512) in every style
     train.py check    MODEL              load it with diffusers and transformers and compare (needs both)
     train.py selftest OUT                the whole thing in miniature on made-up pictures; a CPU is enough
 
 The parts: data.py (pictures), targets.py (what the styles look like), nets.py, text.py (prompts, tokenizer),
-model.py (schedule, export, drawing), evaluate.py (figures and sheets); this file holds the training itself.
+model.py (schedule, export, drawing), group.py (several GPUs), evaluate.py (figures and sheets); this file holds the
+training itself.
 
 The method in short. The model restyles a frame in one step: the U-Net gets pure noise and the encoded frame and
 predicts the latent of the finished picture. Every texture of the target is a fixed function of that noise
@@ -32,6 +34,7 @@ from PIL import Image
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import data
+import group as groups
 import nets
 import targets
 import text
@@ -42,7 +45,7 @@ NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trail
 # Styles that are hard or matter most come twice in a batch
 TWICE = ('photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink', 'cartoon', 'popart')
 # Hard lines and thresholds flicker most
-CALM = dict(ink=4., mosaic=4., pixelart=4., watercolor=4., popart=3., pencil=3., cartoon=2., charcoal=2.)
+CALM = dict(ink=6., mosaic=4., pixelart=4., watercolor=4., popart=3., pencil=5., cartoon=2., charcoal=2.)
 
 
 def half_precision():
@@ -199,11 +202,15 @@ def clip(parameters, norm):
 
 
 class Clock:
-    """Learning-rate schedule over a phase, by the time left for it, counted from the session's second step on."""
+    """Learning-rate schedule over a phase, by the time left for it, counted from the session's second step on.
 
-    def __init__(self, left, max_steps=0, saved=None):
+    Process 0's clock is everybody's.
+    """
+
+    def __init__(self, group, left, args, saved=None):
         """left(): seconds until the phase shall end. saved: a checkpoint, whose place in the schedule is kept."""
-        self.left, self.max_steps, self.calls, self.begin = left, max_steps, 0, None
+        self.group, self.left, self.args, self.calls, self.begin = group, left, args, 0, None
+        self.written = time.time()
         self.origin, self.steps = (saved['part'], saved['steps']) if saved else (0., 0)
         self.part = self.origin
 
@@ -217,13 +224,23 @@ class Clock:
         self.steps += 1
         if self.begin is not None:
             self.part = self.origin + (1 - self.origin) * (time.time() - self.begin) / self.seconds
-            if self.max_steps:
-                self.part = max(self.part, (self.steps - 1) / self.max_steps)
+            if self.args.max_steps:
+                self.part = max(self.part, (self.steps - 1) / self.args.max_steps)
+        self.part, = self.group.first(self.part)
         return min(1., self.part)
 
+    def due(self):
+        """(save, stop): is it time for a checkpoint, and is the session's time up? Two steps are always made."""
+        stop = bool(self.args.pause) and self.calls > 3 and time.time() - START > self.args.pause
+        save = stop or (self.args.save_every and time.time() - self.written > self.args.save_every)
+        save, stop = self.group.first(save, stop)
+        if save:
+            self.written = time.time()
+        return save, stop
+
     def speed(self, count):
-        """Samples a second of this session, at `count` samples a step."""
-        return self.calls * count / (time.time() - (self.begin or START))
+        """Samples a second of this session and all processes, at `count` samples a step and process."""
+        return self.calls * count * self.group.size / (time.time() - (self.begin or START))
 
     def rate(self, part, warm_up):
         return min(1., self.steps / warm_up) * (.5 + .5 * math.cos(math.pi * part)) + .004
@@ -257,11 +274,6 @@ def read_checkpoint(saved, modules, optimisers):
                                     exp_avg=torch.zeros_like(p), exp_avg_sq=torch.empty_like(p).copy_(second))
 
 
-def paused(clock, args):
-    """True when the session's time is up; two steps are always made."""
-    return args.pause and clock.calls > 3 and time.time() - START > args.pause
-
-
 # ---------------------------------------------------------------------------------------------- phase 1: autoencoder
 
 def new_autoencoder(maker):
@@ -275,23 +287,27 @@ def new_autoencoder(maker):
     return ae
 
 
-def train_autoencoder(maker, ae, args, saved, mean, checkpoint):
+def train_autoencoder(group, maker, ae, args, saved, mean, checkpoint):
     """Half photos, half targets; unit-variance latents. In place, averaged in the end. Returns False when paused."""
-    torch.manual_seed(11 + (saved['steps'] if saved else 0))
+    group.seed(11 + (saved['steps'] if saved else 0))
     encoder, decoder = compiled(ae.encoder, args.compile), compiled(ae.decoder, args.compile)
     opt = optimiser(ae.parameters(), (.9, .99))
     if saved:
         read_checkpoint(saved, [ae], [opt])
-    average, highest = Average(ae, mean), 8e-4 if args.start else 1.6e-3
+    group.spread(ae)
+    average = Average(ae, mean)
+    highest = min(1.6e-3, 8e-4 * group.size ** .5) if args.start else 1.6e-3
     left = args.autoencoder_seconds * (1 - saved['part'] if saved else 1)
-    clock, batch = Clock(lambda: left, args.max_steps, saved), args.batch
+    clock, batch = Clock(group, lambda: left, args, saved), args.batch
     sums, seen = torch.zeros(2, device=DEVICE), 0
     while (part := clock.done()) < 1:
-        if paused(clock, args):
+        save, stop = clock.due()
+        if save:
             checkpoint('autoencoder', clock, [ae], [opt], [average])
+        if stop:
             return False
-        for group in opt.param_groups:
-            group['lr'] = highest * clock.rate(part, 100)
+        for entry in opt.param_groups:
+            entry['lr'] = highest * clock.rate(part, 100)
         if clock.calls % 3 == 1:                                           # every made batch serves three steps
             frames, _, made, _ = maker()
             pictures = torch.cat([frames, made])
@@ -312,6 +328,7 @@ def train_autoencoder(maker, ae, args, saved, mean, checkpoint):
         loss = rebuilt + .1 * unit
         opt.zero_grad(set_to_none=True)
         loss.backward()
+        group.average(ae.parameters())
         clip(list(ae.parameters()), 1.)
         opt.step()
         average.update()
@@ -349,13 +366,13 @@ def next_timesteps(t, twin):
     return torch.where(again, NODES[0], lower), again
 
 
-def train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint):
+def train_unet(group, maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint):
     """U-Net, text encoder and decoder together, in place, averaged in the end. Returns False when it was paused.
 
     Every made batch is used three times: first from pure noise, then from where the model's own answer leads
     (about a third of the samples start again), so that the later steps of a run learn to mend, not to copy.
     """
-    torch.manual_seed(20 + (saved['steps'] if saved else 0))
+    group.seed(20 + (saved['steps'] if saved else 0))
     prompts, schedule = Prompts(tokenizer, maker), Schedule()
     ae.encoder.requires_grad_(False)
     run_unet, decoder = compiled(unet, args.compile), compiled(ae.decoder, args.compile)
@@ -366,22 +383,23 @@ def train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint
     modules, optimisers = [unet, writer, ae, critic], [opt, critic_opt]
     if saved:
         read_checkpoint(saved, modules, optimisers)
+    group.spread(unet, writer, ae, critic)
     averages = [Average(*both) for both in zip((unet, writer, ae.decoder), mean or (None,) * 3)]
     uses, slots = 3, [dict(left=0) for _ in range(6)]
-    clock = Clock(lambda: args.until - (time.time() - START), args.max_steps, saved)
-    sums, seen, written = torch.zeros(4, device=DEVICE), 0, time.time()
+    clock = Clock(group, lambda: args.until - (time.time() - START), args, saved)
+    sums, seen = torch.zeros(4, device=DEVICE), 0
     rebuilt_count = args.batch // 6
     pair_count = args.batch // 4
     single_count = args.batch - rebuilt_count - 2 * pair_count
     while (part := clock.done()) < 1:
-        if paused(clock, args) or (args.save_every and time.time() - written > args.save_every):
+        save, stop = clock.due()
+        if save:
             checkpoint('unet', clock, modules, optimisers, averages)
-            written = time.time()
-            if paused(clock, args):
-                return False
-        for group in opt.param_groups:
-            ready = min(1., part / .08) if group['scale'] < 1 else 1.     # the decoder joins in gently
-            group['lr'] = args.rate * group['scale'] * ready * clock.rate(part, 200)
+        if stop:
+            return False
+        for entry in opt.param_groups:
+            ready = min(1., part / .08) if entry['scale'] < 1 else 1.     # the decoder joins in gently
+            entry['lr'] = args.rate * entry['scale'] * ready * clock.rate(part, 200)
         slot = slots[clock.calls % len(slots)]
         if slot['left'] == 0:
             frames, damaged, made, noise = (x.clone() for x in maker())
@@ -422,6 +440,7 @@ def train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint
             loss = loss - args.critic * min(1., critic_part) * verdict.float().mean()
         opt.zero_grad(set_to_none=True)
         loss.backward()
+        group.average(main_parameters + list(ae.decoder.parameters()))
         clip(main_parameters, 1.)
         clip(list(ae.decoder.parameters()), .5)
         opt.step()
@@ -434,6 +453,7 @@ def train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint
             verdict_loss = F.relu(1 - real.float()).mean() + F.relu(1 + fake.float()).mean()
             critic_opt.zero_grad(set_to_none=True)
             verdict_loss.backward()
+            group.average(critic.parameters())
             critic_opt.step()
 
         with torch.no_grad():
@@ -462,12 +482,21 @@ def train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint
 def train(root, out, args):
     """The training; writes OUT/model, and OUT/checkpoint.pt where it was paused. Returns False then."""
     os.makedirs(out, exist_ok=True)
-    random.seed(0)
-    torch.manual_seed(0)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
+    for name in ('TRAINED', 'meeting'):
+        if os.path.exists(os.path.join(out, name)):
+            os.remove(os.path.join(out, name))
     text.write_tokenizer(os.path.join(out, 'tokenizer'))
+    groups.launch(args.gpus, train_one, root, out, args)
+    return os.path.exists(os.path.join(out, 'TRAINED'))
+
+
+def train_one(group, root, out, args):
+    """One process's share of the training. Process 0 writes the files and the log."""
+    random.seed(0)
+    group.seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
     tokenizer = text.Tokenizer(os.path.join(out, 'tokenizer'))
-    images = data.Images(root, DEVICE, args.limit)
+    images = data.Images(root, DEVICE, args.limit, os.cpu_count() // group.size)
     log('pictures', tuple(images.pictures.shape), 'cut-outs', tuple(images.cutouts.shape))
     maker = Maker(images, args.each, args.size)
     if CUDA:
@@ -477,6 +506,7 @@ def train(root, out, args):
             maker()
         torch.cuda.synchronize()
         log('a batch of %d takes %.1f ms to make' % (maker.count, (time.time() - begin) * 200))
+    group.meet(os.path.join(out, 'meeting'))
     folder, place = os.path.join(out, 'model'), os.path.join(out, 'checkpoint.pt')
     saved, mean, start = None, None, args.start
     if args.resume:
@@ -492,6 +522,8 @@ def train(root, out, args):
 
     def checkpoint(phase, clock, modules, optimisers, averages):
         """OUT/model with the averages in place of the weights, and OUT/checkpoint.pt with the rest."""
+        if group.rank:
+            return
         write_checkpoint(place, phase, clock, modules, optimisers)
         for average in averages:
             average.swap()
@@ -501,17 +533,15 @@ def train(root, out, args):
         log('saved at step', clock.steps)
 
     if args.autoencoder_seconds and (saved is None or saved['phase'] == 'autoencoder'):
-        if not train_autoencoder(maker, ae, args, saved, mean and mean.ae, checkpoint):
-            return False
+        if not train_autoencoder(group, maker, ae, args, saved, mean and mean.ae, checkpoint):
+            return
         log_limits(maker, ae)
         saved = mean = None
     mean = mean and (mean.unet, mean.writer, mean.ae.decoder)
-    if not train_unet(maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint):
-        return False
-    export(folder, unet, ae, writer)
-    open(os.path.join(out, 'TRAINED'), 'w').close()
-    log('exported')
-    return True
+    if train_unet(group, maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint) and group.rank == 0:
+        export(folder, unet, ae, writer)
+        open(os.path.join(out, 'TRAINED'), 'w').close()
+        log('exported')
 
 
 def selftest(out, args):
@@ -556,6 +586,7 @@ def main():
                         help='stop so many seconds after the start and leave OUT/checkpoint.pt for --resume')
     parser.add_argument('--resume', action='store_true',
                         help='go on from OUT/checkpoint.pt and OUT/model at the same place of the schedule')
+    parser.add_argument('--gpus', type=int, default=1, help='train on so many GPUs (processes on a CPU), each with its own batch')
     parser.add_argument('--rate', type=float, default=9e-4, help='highest learning rate of the U-Net')
     parser.add_argument('--steady', type=float, default=.25, help='weight of what differs between two frames of a scene')
     parser.add_argument('--until', type=float, default=1340, help='end the training so many seconds after the start')
