@@ -118,6 +118,50 @@ static void test_displays_come_and_go(void **state) {
   shell("ffprobe -v error shown.mkv");
 }
 
+#define LEFT_HALF "crop=320:800:0:0"
+#define RIGHT_HALF "crop=320:800:320:0"
+/* Drags the mouse from the first point of the screen to the second. */
+#define DRAG(from, to) "xdotool mousemove " from " mousedown 1 mousemove " to " mouseup 1"
+
+/* The right corners of the second display are dragged to its middle: the picture is drawn in the left half alone, in
+ * the window, not in snapshots. That is kept with the display's name, and the other display knows nothing of it. */
+static void test_corners_are_kept(void **state) {
+  (void)state;
+  const char *before = getenv("XDG_CONFIG_HOME");
+  char folder[300];
+  snprintf(folder, sizeof folder, "%s", clip("config"));
+  setenv("XDG_CONFIG_HOME", folder, 1);
+  shell(FFMPEG "-f lavfi -i color=black:s=320x800 -frames:v 1 half.png");
+  start_window("still.mkv --loop --size 128x128 --threads 1 --fullscreen --no-hud --display my1 -v "
+               "--snapshot-dir shots");
+  expect_place("1280,0,640,800");
+  expect_window(RIGHT_HALF, false, 0.9, "half.png", WHOLE);
+  save();
+  shell("mv shot.png straight.png");
+  press("X");
+  shell(DRAG("1915 4", "1595 4"));
+  shell(DRAG("1915 796", "1595 796"));
+  press("Escape");
+  expect_window(RIGHT_HALF, true, 0.999, "half.png", WHOLE);
+  expect_window(LEFT_HALF, false, 0.9, "half.png", WHOLE);
+  save();
+  assert_true(clip_same_picture("shot.png", "straight.png"));
+  quit_window();
+  start_window("still.mkv --loop --size 128x128 --threads 1 --fullscreen --no-hud --display my0 -v");
+  expect_place("0,0,1280,800");
+  expect_window("crop=640:800:640:0,scale=320:800", false, 0.9, "half.png", WHOLE);
+  quit_window();
+  start_window("still.mkv --loop --size 128x128 --threads 1 --fullscreen --no-hud --display my1 -v");
+  wait_said("reverie: display DUMMY1: the picture's place on it is as it was kept\n");
+  expect_window(RIGHT_HALF, true, 0.999, "half.png", WHOLE);
+  expect_window(LEFT_HALF, false, 0.9, "half.png", WHOLE);
+  quit_window();
+  if (before)
+    setenv("XDG_CONFIG_HOME", before, 1);
+  else
+    unsetenv("XDG_CONFIG_HOME");
+}
+
 /* The picture's window is in the upper left corner, and the operator's beside or below it, within the display. */
 #define APART                                                                                                          \
   "eval $(xdotool getwindowgeometry --shell $(" FIND_OPERATOR ")); left=$X top=$Y right=$((X + WIDTH)) "               \
@@ -183,9 +227,7 @@ static bool open_displays(void) {
 int main(int argc, char **argv) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, two_displays, screen_end_program)
   const struct CMUnitTest tests[] = {
-      CASE(test_names),
-      CASE(test_operator),
-      CASE(test_displays_come_and_go),
+      CASE(test_names),       CASE(test_operator), CASE(test_displays_come_and_go), CASE(test_corners_are_kept),
       CASE(test_one_display),
   };
   unsetenv("WAYLAND_DISPLAY");

@@ -14,6 +14,11 @@ static void expect_near(int x, int y, const double rgb[3], double tolerance) {
       fail_msg("pixel %d, %d channel %d is %d, wanted %.2f", x, y, c, shown[y][x][c], rgb[c]);
 }
 
+static void plain_grey(struct frame *picture, int grey) {
+  take_picture(picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  memset(frame_plane(picture, 0), grey, (size_t)picture->pitch[0] * HEIGHT);
+}
+
 static void exact_in_its_own_size(void **state) {
   (void)state;
   struct frame picture = {0};
@@ -47,10 +52,129 @@ static void bars_beside_another_shape(void **state) {
       bool inside = x >= left && x < left + HEIGHT;
       assert_memory_equal(shown[y][x], inside ? pixel_of(&picture, x - left, y) : black, 3);
     }
-  assert_true(present_locate(present, &view, 0) == 0);
-  assert_true(present_locate(present, &view, WIDTH) == 1);
-  assert_true(fabsf(present_locate(present, &view, WIDTH / 2.0f) - 0.5f) < 1e-6f);
+  assert_true(present_locate(present, &view, 0, 0) == 0);
+  assert_true(present_locate(present, &view, WIDTH, 0) == 1);
+  assert_true(fabsf(present_locate(present, &view, WIDTH / 2.0f, 0) - 0.5f) < 1e-6f);
   frame_release(&picture);
+}
+
+/* A picture of four colours, whose parts are WIDTH / 2 by HEIGHT / 2. */
+static void fill_quarters(struct frame *picture) {
+  static const uint8_t colors[4][4] = {{250, 0, 0, 255}, {0, 250, 0, 255}, {0, 0, 250, 255}, {250, 250, 0, 255}};
+  take_picture(picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      memcpy(frame_plane(picture, 0) + y * picture->pitch[0] + 4 * x, colors[(y >= HEIGHT / 2) * 2 + (x >= WIDTH / 2)],
+             4);
+}
+
+static void expect_color(double x, double y, int r, int g, int b) {
+  expect_near((int)(x * WIDTH), (int)(y * HEIGHT), (const double[3]){r, g, b}, 2);
+}
+
+/* Turned by half, mirrored, zoomed, and filling the window with a picture of another shape. */
+static void placed(void **state) {
+  (void)state;
+  struct frame picture = {0};
+  struct placement placement = {.zoom = 1, .rotation = 180};
+  struct present_view view = plain_view();
+  view.placement = &placement;
+  fill_quarters(&picture);
+  present_picture(present, &picture);
+  draw(&view);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      assert_memory_equal(shown[y][x], pixel_of(&picture, WIDTH - 1 - x, HEIGHT - 1 - y), 3);
+  placement = (struct placement){.zoom = 1, .flip = FLIP_HORIZONTAL};
+  draw(&view);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      assert_memory_equal(shown[y][x], pixel_of(&picture, WIDTH - 1 - x, y), 3);
+  placement = (struct placement){.zoom = 0.5};
+  draw(&view);
+  expect_color(0.2, 0.5, 0, 0, 0);
+  expect_color(0.3, 0.3, 250, 0, 0);
+  expect_color(0.7, 0.7, 250, 250, 0);
+  expect_color(0.5, 0.8, 0, 0, 0);
+  assert_true(fabsf(present_locate(present, &view, WIDTH * 0.375f, 9) - 0.25f) < 1e-6f);
+  fill_random(&picture, PIXEL_RGBA, HEIGHT / 4, HEIGHT / 4);
+  memset(frame_plane(&picture, 0), 200, (size_t)picture.pitch[0] * (size_t)picture.height);
+  present_picture(present, &picture);
+  placement = (struct placement){.zoom = 1, .fit = OUTPUT_FILL};
+  draw(&view);
+  expect_color(0, 0, 200, 200, 200);
+  expect_color(0.999, 0.999, 200, 200, 200);
+  frame_release(&picture);
+}
+
+/* A corner pin: the picture's middle is where the diagonals of the four corners meet, not in the middle of its edges,
+ * and nothing is drawn outside. What fills more than the canvas is cut at the canvas. Then the plain view again. */
+static void pinned(void **state) {
+  (void)state;
+  struct frame picture = {0};
+  /* upper side half as long: the diagonals meet at a third of the height, from above */
+  struct placement placement = {.zoom = 1, .corner = {{0.25, 0}, {-0.25, 0}, {0, 0}, {0, 0}}};
+  struct present_view view = plain_view();
+  fill_quarters(&picture);
+  present_picture(present, &picture);
+  for (int large = 0; large < 2; large++) {
+    placement.zoom = large ? 3 : 1;
+    view.placement = &placement;
+    draw(&view);
+    expect_color(0.1, 0.1, 0, 0, 0);
+    expect_color(0.9, 0.1, 0, 0, 0);
+    expect_color(0.2, 0.05, 0, 0, 0);
+    expect_color(0.4, 1 / 3.0 - 0.05, 250, 0, 0);
+    expect_color(0.6, 1 / 3.0 - 0.05, 0, 250, 0);
+    expect_color(0.4, 1 / 3.0 + 0.05, 0, 0, 250);
+    expect_color(0.6, 1 / 3.0 + 0.05, 250, 250, 0);
+    expect_color(0.02, 0.99, 0, 0, 250);
+  }
+  placement.zoom = 1;
+  view.split = true;
+  view.split_at = 0.5f;
+  view.fit = FIT_STRETCH;
+  struct frame input = {0};
+  plain_grey(&input, 90);
+  present_input(present, &input, 1);
+  draw(&view);
+  expect_color(0.4, 0.5, 90, 90, 90);
+  expect_color(0.6, 0.5, 250, 250, 0);
+  expect_color(0.1, 0.1, 0, 0, 0);
+  view = plain_view();
+  draw(&view);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      assert_memory_equal(shown[y][x], pixel_of(&picture, x, y), 3);
+  frame_release(&picture);
+  frame_release(&input);
+}
+
+/* The test card covers the picture, or half of it, within the corners; without a picture, too. */
+static void carded(void **state) {
+  (void)state;
+  struct frame picture = {0}, card = {0};
+  struct placement placement = {.zoom = 1, .corner = {{0.25, 0}, {-0.25, 0}, {0, 0}, {0, 0}}};
+  struct present_view view = plain_view();
+  plain_grey(&card, 200);
+  present_card(present, &card);
+  draw(&view);
+  expect_color(0.5, 0.5, 0, 0, 0);
+  view.card = 1;
+  draw(&view);
+  expect_color(0.5, 0.5, 200, 200, 200);
+  plain_grey(&picture, 100);
+  present_picture(present, &picture);
+  view.card = 0.5f;
+  view.placement = &placement;
+  draw(&view);
+  expect_color(0.5, 0.5, 150, 150, 150);
+  expect_color(0.1, 0.1, 0, 0, 0);
+  view.cover.blackout = 1;
+  draw(&view);
+  expect_color(0.5, 0.5, 0, 0, 0);
+  frame_release(&picture);
+  frame_release(&card);
 }
 
 /* Sizes of the governor's lie a pixel beside the shape that was asked for, as their sides are even: no thin bars. */
@@ -332,11 +456,6 @@ static void changing_inputs(void **state) {
   frame_release(&picture);
 }
 
-static void plain_picture(struct frame *picture, int grey) {
-  take_picture(picture, PIXEL_RGBA, WIDTH, HEIGHT);
-  memset(frame_plane(picture, 0), grey, (size_t)picture->pitch[0] * HEIGHT);
-}
-
 static void expect_grey(const struct cover_levels *cover, double grey) {
   struct present_view view = plain_view();
   view.cover = *cover;
@@ -349,8 +468,8 @@ static void expect_grey(const struct cover_levels *cover, double grey) {
 static void what_lies_over_the_picture(void **state) {
   (void)state;
   struct frame picture = {0}, source = {0};
-  plain_picture(&picture, 40);
-  plain_picture(&source, 200);
+  plain_grey(&picture, 40);
+  plain_grey(&source, 200);
   expect_grey(&(struct cover_levels){.held = 1, .bypass = 1}, 0); /* nothing is there yet */
   present_source(present, &source);
   expect_grey(&(struct cover_levels){.bypass = 1}, 200);
@@ -363,7 +482,7 @@ static void what_lies_over_the_picture(void **state) {
   present_hold(present);
   expect_grey(&(struct cover_levels){.held = 1}, 40);
   expect_grey(&(struct cover_levels){.held = 0.5f}, 40); /* no other has come */
-  plain_picture(&picture, 100);
+  plain_grey(&picture, 100);
   present_picture(present, &picture);
   expect_grey(&(struct cover_levels){.held = 1}, 40);
   expect_grey(&(struct cover_levels){.held = 0.5f}, 70);
@@ -417,6 +536,9 @@ int main(void) {
       CASE(bars_beside_another_shape),
       CASE(no_bars_where_rounding_made_the_shape),
       CASE(in_a_part_of_the_drawable),
+      CASE(placed),
+      CASE(pinned),
+      CASE(carded),
       CASE(enlarged),
       CASE(yuv_formats),
       CASE(known_colors),

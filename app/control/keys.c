@@ -291,6 +291,14 @@ static void run_quit_at_once(struct live_state *state, const struct command_call
   state->quit = true;
 }
 
+/* Begins to edit the window's corners with the first one, or ends that. */
+static void run_edit_corners(struct live_state *state, const struct command_call *call) {
+  bool edits = get(state, PARAMETER_CORNER_EDIT) > 0;
+  live_set(state, PARAMETER_CORNER_EDIT, edits ? 0 : 1, call->now_ns);
+  live_notice(state, call->now_ns,
+              edits ? "corners as they are" : "drag a corner, or Tab and arrows; Del puts it back; Esc ends");
+}
+
 /* Closes the help if it is shown; otherwise leaves full screen. */
 static void run_leave(struct live_state *state, const struct command_call *call) {
   live_set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
@@ -399,6 +407,10 @@ static const struct command_entry table[] = {
     {"midi-learn", "u", KEY_NONE, "u", "bind a MIDI knob to what was changed last", false, false, run_midi_learn,
      PARAMETER_MIDI_LEARN, 0},
     {"fullscreen", "f", KEY_F11, "f F11", "fill the screen, or not", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
+    {"edit-corners", "X", KEY_NONE, "X", "move the window's corners: drag, or Tab and arrows", false, false,
+     run_edit_corners, PARAMETER_CORNER_EDIT, 0},
+    {"test-card", "D", KEY_NONE, "D", "the test card, with the display's name", false, false, run_switch,
+     PARAMETER_TEST_CARD, 0},
     {"operator", "O", KEY_NONE, "O", "the operator's window", false, false, run_switch, PARAMETER_OPERATOR, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_help, PARAMETER_HELP, 0},

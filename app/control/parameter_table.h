@@ -141,6 +141,30 @@ SWITCH(OPERATOR, "operator", NOTHING, WINDOW, "Operator's window", ONE(with_oper
        .help = "a second window for the operator, with the picture, figures, the prompt line and all "
                "parameters; the other one then has the picture and nothing else, and fills its "
                "display where there are two")
+/* The choices of the next parameters have the order of enum output_fit and enum output_flip. */
+CHOICE(OUTPUT_FIT, "output-fit", NOTHING, OUTPUT, "Window fit", ONE(output_fit), .order = 9,
+       .choices = "fit|fill|stretch",
+       .help = "how the picture comes into the window: whole, with bars where its shape is another; filling it, cut at "
+               "two sides; or stretched. Recordings, --to and snapshots stay as they are")
+REAL(OUTPUT_ZOOM, "output-zoom", NOTHING, OUTPUT, "Window zoom", ONE(output_zoom), .order = 9, .min = 0.1, .max = 10,
+     .low = 0.5, .high = 2, .standard = 1, .decimals = 3,
+     .help = "how large the window shows the picture; 1: as --output-fit says")
+REAL(OUTPUT_ROTATION, "output-rotation", NOTHING, OUTPUT, "Window rotation", ONE(output_rotation), .order = 9,
+     .min = -360, .max = 360, .low = -180, .high = 180, .decimals = 1, .unit = "degrees",
+     .help = "how far the window turns the picture clockwise")
+CHOICE(OUTPUT_FLIP, "output-flip", NOTHING, OUTPUT, "Window flip", ONE(output_flip), .order = 9,
+       .choices = "no|horizontal|vertical|both",
+       .help = "the window as a mirror shows it (horizontal, for projection from behind), or upside down (both)")
+REAL(CORNER_X, "corner[].x", NOTHING, OUTPUT, "Corner [] right", EACH(corner_x, OUTPUT_CORNERS), .order = 9, .min = -1,
+     .max = 1, .low = -0.5, .high = 0.5, .decimals = 4, .unit = "window widths",
+     .help = "how far that corner of the window is moved to the right: 1 is top left, then clockwise")
+REAL(CORNER_Y, "corner[].y", NOTHING, OUTPUT, "Corner [] down", EACH(corner_y, OUTPUT_CORNERS), .order = 9, .min = -1,
+     .max = 1, .low = -0.5, .high = 0.5, .decimals = 4, .unit = "window heights",
+     .help = "how far that corner of the window is moved down")
+WHOLE(CORNER_EDIT, "corner-edit", NOTHING, OUTPUT, "Edit corner", ONE(corner_edit), .order = 9, .max = OUTPUT_CORNERS,
+      .help = "which corner of the window arrow keys move, while the mouse drags any; 0: none is edited")
+SWITCH(TEST_CARD, "test-card", NOTHING, OUTPUT, "Test card", ONE(test_card), .order = 9,
+       .help = "a grid with circles and the display's name in the place of the picture")
 SWITCH(HUD, "hud", NOTHING, WINDOW, "Figures", ONE(hud), .standard = 1, .help = "the figures on the picture")
 SWITCH(HELP, "help", NOTHING, WINDOW, "Help", ONE(help), .help = "what the keys do, on the picture")
 TEXT(MIDI_LEARN, "midi-learn", NOTHING, WINDOW, "MIDI learn", ONE(midi_learn),

@@ -16,7 +16,7 @@
 #include "unet/base/error.h"
 #include "unet/base/parameter_row.h"
 
-enum { LFOS_MAX = 4 };
+enum { LFOS_MAX = 4, OUTPUT_CORNERS = 4 };
 enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
 /* The value of the parameter midi-learn that means: bind the next MIDI knob to the parameter that was changed last. */
 #define MIDI_LEARN_LAST "last"

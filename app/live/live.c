@@ -53,6 +53,7 @@ static int run(struct live *live, struct error *err) {
     if (window_check(live->window, err)) /* handling events or drawing may just have found that the window is lost */
       return -1;
     changed |= live_cover(live, platform_now_ns());
+    changed |= live_follow_output(live, now_ns);
     live_draw(live, fresh, changed, now_ns);
     live_replace_curtain(live, now_ns);
   }
@@ -268,6 +269,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   platform_be_urgent(false);
   bool anew = !status && live.handing == HANDING_READY && !live.state.quit && !atomic_load(&setup_stop);
   end_engine(&live);
+  live_close_output(&live);
   live_close_window(&live);
   live_finish_snapshots(&live);
   if (live_close_outputs(&live, status ? &ignored : err))

@@ -17,6 +17,7 @@
  * source_list.c       decides which source of several is shown
  * live_clip.c         seeks in the file that is shown, and tells the place in it
  * sound_modulation.c  analyses sound and lets it move values
+ * live_output.c       keeps where each display shows the picture, and draws the test card
  * live_tempo.c        brings onsets of the sound to the clock of beats
  * clients.c           opens the clients (IPC, web page, OSC, MIDI), which set values from outside
  * successor.c         restarts the program if the engine cannot be opened again in this process
@@ -24,6 +25,7 @@
 #ifndef APP_LIVE_LIVE_IMPL_H
 #define APP_LIVE_LIVE_IMPL_H
 
+#include "app/control/corners.h"
 #include "app/control/cover.h"
 #include "app/control/key_bindings.h"
 #include "app/control/keys.h"
@@ -32,6 +34,7 @@
 #include "app/control/modulation.h"
 #include "app/control/panel.h"
 #include "app/control/script.h"
+#include "app/flow/errand.h"
 #include "app/live/figures.h"
 #include "app/live/handover.h"
 #include "app/live/probe.h"
@@ -55,6 +58,7 @@
 #include "app/window/hud.h"
 #include "app/window/present.h"
 #include "app/window/snapshot.h"
+#include "app/window/test_card.h"
 #include "app/window/window.h"
 
 /* Number of pixels of the picture's longer side if --size is not given; the shorter side follows from the source's
@@ -73,6 +77,15 @@ struct costs {
   uint64_t window_bytes;
   double engine_cpu_ms, window_cpu_ms;
   long made, shown;
+};
+
+/* Writes displays.json on a thread of its own. While that runs, it alone uses the fields behind `errand`. */
+struct display_keeper {
+  struct errand errand;
+  char name[96]; /* name of the display */
+  struct parameters values;
+  int status; /* 0, or -1 with err */
+  struct error err;
 };
 
 struct live {
@@ -272,6 +285,15 @@ struct live {
   struct cover_levels cover_levels; /* opacities of frozen picture, source and black in this pass of the loop, 0 to 1 */
   bool cover_moves; /* true: a fade is going on, so cover_levels will differ in the next pass of the loop */
 
+  /* From here down to keeper: where the output window shows the picture. */
+  struct placement placement;     /* the values, as drawn */
+  int64_t placed_ns;              /* when they have changed last; 0: the file has them */
+  char display_told[96];          /* name of the display whose values were taken last; "": none was yet */
+  struct corner_drag corner_drag; /* the corner that the mouse drags */
+  struct test_card card;
+  float card_level; /* opacity of the test card, 0 to 1 */
+  struct display_keeper keeper;
+
   /* From here down to script_s: scripts that are played and recorded. */
   struct script *script; /* the script (parameter values over time) that is played; NULL: none */
   /* writes the recorded script; NULL: no script is recorded, or the engine is not open yet */
@@ -423,6 +445,16 @@ void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
 /* Writes the place in the file and the time left, such as "0:12 -1:18", into words and returns words; NULL: the source
  * is no file. */
 const char *live_describe_clip(const struct live *live, char *words, size_t size);
+
+/* --- live_output.c: where the output window shows the picture --- */
+
+/* Writes what is not kept yet. Called before the window closes. */
+void live_close_output(struct live *live);
+/* Takes the values that are kept for the window's display when that is another one than before, keeps those that
+ * somebody has set, and follows the test card. Returns true if the output window must be drawn again. */
+bool live_follow_output(struct live *live, int64_t now_ns);
+/* Handles the mouse in the output window while corners are edited. Returns false if it has no use for the event. */
+bool live_drag_corner(struct live *live, const struct window_event *event, int64_t now_ns);
 
 /* --- live_scripts.c: playing and recording scripts (parameter values over time) --- */
 

@@ -50,6 +50,7 @@ static void upload_again(struct live *live) {
     live->input_part = 0;
   }
   live->source_serial = 0;
+  test_card_close(&live->card);
 }
 
 int live_follow_context(struct live *live, int64_t now_ns, struct error *err) {

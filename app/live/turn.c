@@ -217,7 +217,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
     refusal_put_back(state, &live->engine.refused, &live->engine.prepared.shape);
   live_follow_told(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
-  window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));
+  window_show_pointer(live->window,
+                      values->corner_edit || (!values->with_operator && (!values->fullscreen || values->split)));
   live_follow_clip(live, now_ns);
   live_follow_sources(live, now_ns);
   live_follow_sound(live, now_ns);

@@ -148,6 +148,8 @@ static struct present_view make_view(const struct live *live, enum window_which 
       .split = with_overlay && live->state.settings.values.split && live->shown && live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,
       .bicubic = which == WINDOW_OUTPUT && !window_is_software(live->window),
+      .placement = which == WINDOW_OUTPUT && !placement_is_plain(&live->placement) ? &live->placement : NULL,
+      .card = which == WINDOW_OUTPUT ? live->card_level : 0,
       .cover = live->cover_levels,
   };
 }
@@ -163,7 +165,7 @@ static struct present_view make_operator_view(struct live *live, int width, int 
   return view;
 }
 
-static void move_split(struct live *live, float x) {
+static void move_split(struct live *live, float x, float y) {
   int width, height;
   struct error outside;
   bool alone = live_layout(live) == HUD_OVERLAY;
@@ -172,7 +174,7 @@ static void move_split(struct live *live, float x) {
   const struct present_view view =
       alone ? make_view(live, WINDOW_OUTPUT, width, height) : make_operator_view(live, width, height);
   parameters_set_number(&live->state.settings.values, PARAMETER_SPLIT_AT, 0,
-                        (double)present_locate(live->present, &view, x), &outside);
+                        (double)present_locate(live->present, &view, x, y), &outside);
 }
 
 static void get_list_box(struct live *live, struct list_box *box) {
@@ -190,15 +192,17 @@ static bool lists(const struct live *live) {
 static void handle_point(struct live *live, const struct window_event *event, int64_t now_ns) {
   struct panel *panel = &live->panel;
   struct list_box box;
-  if (event->which == WINDOW_OUTPUT && live_layout(live) == HUD_OPERATOR)
+  if (event->which == WINDOW_OUTPUT && live_layout(live) == HUD_OPERATOR) {
+    live_drag_corner(live, event, now_ns);
     return;
+  }
   get_list_box(live, &box);
   if (event->pressed && lists(live) && panel_press(panel, &live->state, &box, event->x, event->y, now_ns))
     return;
   if (panel->list.grabbed)
     parameter_list_drag(&panel->list, &live->state, &box, event->x, now_ns);
-  else if (live->state.settings.values.split)
-    move_split(live, event->x);
+  else if (!live_drag_corner(live, event, now_ns) && live->state.settings.values.split)
+    move_split(live, event->x, event->y);
 }
 
 static void paste(struct live *live) {
@@ -214,7 +218,7 @@ static void handle_key(struct live *live, const struct window_event *event, int6
     return;
   if (panel->types && event->key == KEY_CONTROL + 'v')
     paste(live);
-  else if (!panel_key(panel, &live->state, event->key, now_ns))
+  else if (!panel_key(panel, &live->state, event->key, now_ns) && !corners_key(&live->state, event->key, now_ns))
     commands_run(&live->state, event->key, event->repeat, now_ns);
 }
 
@@ -237,6 +241,7 @@ static void handle_event(struct live *live, const struct window_event *event, in
     break;
   case WINDOW_RELEASE:
     parameter_list_release(&live->panel.list);
+    live->corner_drag = (struct corner_drag){0};
     break;
   case WINDOW_WHEEL:
     parameter_list_scroll(&live->panel.list, (int)lrintf(-3 * event->turns));

@@ -302,6 +302,11 @@ const struct option option_table[] = {
          "display the picture is shown on: its number, from 0, or its name or part of it (default: 0, with --operator "
          "1)"},
     {"operator", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_OPERATOR},
+    {"output-fit", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, .parameter = PARAMETER_OUTPUT_FIT},
+    {"output-zoom", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "X", .parameter = PARAMETER_OUTPUT_ZOOM},
+    {"output-rotation", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "DEGREES", .parameter = PARAMETER_OUTPUT_ROTATION},
+    {"output-flip", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, .parameter = PARAMETER_OUTPUT_FLIP},
+    {"test-card", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_TEST_CARD},
     {"no-hud", 0, OPTION_OFF, GROUP_WINDOW, LIVE, .parameter = PARAMETER_HUD,
      .help = "start without the figures on the picture"},
     {"split", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_SPLIT,
@@ -344,9 +349,9 @@ const struct option option_table[] = {
              "--web=0.0.0.0:8080 for others on its network, who need the token in the address that is printed"},
 
     {"no-config", 0, OPTION_FLAG, GROUP_GENERAL, LIVE, AT(no_config),
-     .help = "leave reverie.conf and keys.conf unread, which are in reverie in XDG_CONFIG_HOME (~/.config): options as "
-             "here, one a line without --, and keys; a switch that is on there is turned off with =no, as in "
-             "--fullscreen=no"},
+     .help = "leave reverie.conf, keys.conf and displays.json unread, which are in reverie in XDG_CONFIG_HOME "
+             "(~/.config): options as here, one a line without --, keys, and where displays show the picture; a switch "
+             "that is on there is turned off with =no, as in --fullscreen=no"},
     {"verbose", 'v', OPTION_VERBOSE, GROUP_GENERAL, ALL, .help = "say more; twice: much more"},
     {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},
     {"help", 'h', OPTION_HELP, GROUP_GENERAL, ALL, .help = "show help, also of one command"},

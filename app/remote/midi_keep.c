@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/platform/app_platform.h"
+#include "app/platform/whole_text.h"
 
 enum { TEXT_MAX = 1 << 20 };
 
@@ -52,27 +53,11 @@ void knobs_load(struct knobs *knobs, const char *path, const struct log *log) {
   free(text);
 }
 
-static int write_text(const char *path, const char *text) {
-  size_t size = strlen(text);
-  FILE *file = platform_create(path);
-  if (!file)
-    return -1;
-  bool written = fwrite(text, 1, size, file) == size && fputc('\n', file) != EOF && !platform_save(file);
-  return fclose(file) || !written ? -1 : 0;
-}
-
 int knobs_save(const struct knobs *knobs, const char *path, struct error *err) {
-  char *before = read_text(path), *text = knobs_write(knobs, before), *beside = platform_temporary_name(path);
-  int status = -1;
-  if (!text || !beside)
-    error_set(err, STATUS_FAILED, "%s: no memory to keep the bindings of MIDI", path);
-  else if (write_text(beside, text) || platform_replace(beside, path)) {
-    error_set(err, STATUS_OUTPUT, "%s: the bindings of MIDI cannot be kept: %s", path, strerror(errno));
-    platform_remove(beside);
-  } else
-    status = 0;
+  char *before = read_text(path), *text = knobs_write(knobs, before);
+  int status = text ? whole_text_write(path, text, "the bindings of MIDI", err)
+                    : error_set(err, STATUS_FAILED, "%s: no memory to keep the bindings of MIDI", path);
   free(before);
   free(text);
-  free(beside);
   return status;
 }

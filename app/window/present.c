@@ -7,74 +7,27 @@
 #include "app/control/picture_size.h"
 #include "app/window/embed.h"
 #include "app/window/gl_util.h"
+#include "app/window/image.h"
 
 /* Number of the source's frames that OpenGL may hold at a time. The number is small because a hardware decoder has few
  * frames in all (HARDWARE_HOLDS). */
 enum { FRAME_HOLDS = 3 };
 
-/* The arrangements of a frame's samples in its planes, for which the shader input.frag computes colours in different
- * ways; the shader gets the number. */
-enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
-
-/* Format of a texture that holds one of a frame's planes. */
-struct texture_format {
-  int plane;
-  GLint internal;
-  GLenum format, type;
-  int texel_bytes;
-  /* the texture's width and height are those of the frame, divided by these numbers and rounded up */
-  int divide_x, divide_y;
-};
-
-struct pixel_layout {
-  enum plane_layout layout;
-  int textures;
-  struct texture_format texture[3];
-};
-
-/* How the planes of each pixel format become textures. YUYV's one plane fills two textures, one with texels (Y, Cb or
- * Cr) for luma and one with texels (Y0, Cb, Y1, Cr) for chroma, so that both can be interpolated. */
-static const struct pixel_layout layouts[PIXEL_FORMATS] = {
-    [PIXEL_NV12] = {LAYOUT_Y_CBCR,
-                    2,
-                    {{0, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 1, 1}, {1, GL_RG8, GL_RG, GL_UNSIGNED_BYTE, 2, 2, 2}}},
-    [PIXEL_P010] = {LAYOUT_Y_CBCR,
-                    2,
-                    {{0, GL_R16, GL_RED, GL_UNSIGNED_SHORT, 2, 1, 1}, {1, GL_RG16, GL_RG, GL_UNSIGNED_SHORT, 4, 2, 2}}},
-    [PIXEL_YUV420P] = {LAYOUT_Y_CB_CR,
-                       3,
-                       {{0, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 1, 1},
-                        {1, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 2, 2},
-                        {2, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 2, 2}}},
-    [PIXEL_YUYV] = {LAYOUT_YUYV,
-                    2,
-                    {{0, GL_RG8, GL_RG, GL_UNSIGNED_BYTE, 2, 1, 1}, {0, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, 4, 2, 1}}},
-    [PIXEL_BGRA] = {LAYOUT_RGB, 1, {{0, GL_RGBA8, GL_BGRA, GL_UNSIGNED_BYTE, 4, 1, 1}}},
-    [PIXEL_RGBA] = {LAYOUT_RGB, 1, {{0, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, 4, 1, 1}}},
-};
-
-/* One frame or picture as OpenGL has it: up to three textures, one for each plane. */
-struct image {
-  GLuint texture[3];
-  bool filled;
-  /* format, size and colour space of the frame in the textures; its pointers to planes are not valid */
-  struct frame frame;
-};
-
 /* Values of the uniforms that all shader programs (struct painter) have. */
 struct paint {
-  /* left, bottom, right and top edge of the rectangle to fill, from -1 to 1 across the view (OpenGL's normalised device
-   * coordinates) */
-  float rect[4];
+  float canvas[9], pin[9]; /* the maps of placement.h */
+  /* part of the picture's width that is drawn, from the left, while clip distances are enabled */
+  float columns[2];
   float opacity, light;
 };
 
-/* A shader program that fills a rectangle, with the locations of its uniforms and the values set last. A uniform is set
- * only when its value changes, because most pictures are drawn like the one before, and each OpenGL call costs some
- * microseconds on a processor core that has just slept. Initialise with zeros, which are the uniforms' first values. */
+/* A shader program that draws a picture at its place, with the locations of its uniforms and the values set last. A
+ * uniform is set only when its value changes, because most pictures are drawn like the one before, and each OpenGL call
+ * costs some microseconds on a processor core that has just slept. Initialise with zeros, which are the uniforms' first
+ * values. */
 struct painter {
   GLuint program;
-  GLint rect, opacity, light;
+  GLint canvas, pin, columns, opacity, light;
   struct paint told;
 };
 
@@ -93,7 +46,7 @@ struct present {
     GLint layout, sample_scale, matrix, zero, scale;
   } at;               /* locations of the uniforms (variables) of the shader input.frag */
   struct colors told; /* the values to which the uniforms of input.frag were set last */
-  struct image picture, held, input, source;
+  struct image picture, held, input, source, card;
   /* give OpenGL direct access to the engine's pictures (import) and to the source's frames (import_frames) in GPU
    * memory; NULL: these are uploaded */
   struct import *import, *import_frames;
@@ -104,7 +57,9 @@ static int open_painter(struct painter *painter, const char *name, const char *f
   painter->program = gl_program(name, embed_present_vert, fragment, err);
   if (!painter->program)
     return -1;
-  painter->rect = glGetUniformLocation(painter->program, "rect");
+  painter->canvas = glGetUniformLocation(painter->program, "canvas");
+  painter->pin = glGetUniformLocation(painter->program, "pin");
+  painter->columns = glGetUniformLocation(painter->program, "columns");
   painter->opacity = glGetUniformLocation(painter->program, "opacity");
   painter->light = glGetUniformLocation(painter->program, "light");
   return 0;
@@ -143,6 +98,7 @@ int present_open(struct present **out, const struct import_impl *impl, void *opa
   glGenBuffers(1, &present->columns);
   present->picture.texture[0] = gl_texture(GL_LINEAR);
   present->held.texture[0] = gl_texture(GL_LINEAR);
+  present->card.texture[0] = gl_texture(GL_LINEAR);
   for (int i = 0; i < 3; i++) {
     present->input.texture[i] = gl_texture(GL_LINEAR);
     present->source.texture[i] = gl_texture(GL_LINEAR);
@@ -160,6 +116,7 @@ void present_close(struct present **pointer) {
   import_close(&present->import_frames);
   glDeleteTextures(1, present->picture.texture);
   glDeleteTextures(1, present->held.texture);
+  glDeleteTextures(1, present->card.texture);
   glDeleteTextures(3, present->input.texture);
   glDeleteTextures(3, present->source.texture);
   glDeleteVertexArrays(1, &present->vertices);
@@ -169,78 +126,6 @@ void present_close(struct present **pointer) {
   glDeleteProgram(present->frame.program);
   free(present);
   *pointer = NULL;
-}
-
-/* Returns true if the textures exist and have the format and size of this frame. */
-static bool suits(const struct image *image, const struct frame *frame) {
-  return image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
-         image->frame.height == frame->height;
-}
-
-/* Sets the distance between rows (pitch) in texels for the next upload, unless *told, the value that was set last, is
- * equal. */
-static void tell_pitch(int pitch, int width, int *told) {
-  int wanted = pitch == width ? 0 : pitch;
-  if (wanted != *told)
-    glPixelStorei(GL_UNPACK_ROW_LENGTH, wanted);
-  *told = wanted;
-}
-
-/* Fills the textures with the left `columns` columns of the frame. from: addresses of the planes in host memory, or
- * their offsets in the OpenGL buffer that is bound. */
-static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
-  const struct pixel_layout *layout = &layouts[frame->format];
-  bool same = suits(image, frame);
-  int pitch = 0;
-  for (int i = 0; i < layout->textures; i++) {
-    const struct texture_format *t = &layout->texture[i];
-    int width = (frame->width + t->divide_x - 1) / t->divide_x, some = (columns + t->divide_x - 1) / t->divide_x;
-    int height = (frame->height + t->divide_y - 1) / t->divide_y;
-    const uint8_t *pixels = from[t->plane];
-    glBindTexture(GL_TEXTURE_2D, image->texture[i]);
-    tell_pitch(frame->pitch[t->plane] / t->texel_bytes, some, &pitch);
-    if (!same)
-      glTexImage2D(GL_TEXTURE_2D, 0, t->internal, width, height, 0, t->format, t->type, some == width ? pixels : NULL);
-    if (same || some < width)
-      glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, some, height, t->format, t->type, pixels);
-  }
-  tell_pitch(0, 0, &pitch);
-  image->frame = *frame;
-  image->filled = true;
-}
-
-/* Fills the textures with the left `columns` columns of a frame from host memory. Returns false if the frame has no
- * pixels in host memory. */
-static bool upload(struct present *present, struct image *image, const struct frame *frame, int columns) {
-  if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
-    return false;
-  const uint8_t *const from[3] = {frame->plane[0], frame->plane[1], frame->plane[2]};
-  fill(image, frame, columns, from);
-  for (int plane = 0; plane < frame_planes(frame->format); plane++)
-    present->counts.bytes += (uint64_t)frame_row_bytes(frame->format, plane, columns) *
-                             (uint64_t)frame_rows(frame->format, plane, frame->height);
-  return true;
-}
-
-/* Lets the GPU fill the textures from the frame's own GPU memory. The first time, all columns are filled: textures
- * without contents cannot be created while a buffer is bound, because the address NULL then means the offset 0. Returns
- * false if the GPU cannot read the frame. */
-static bool share(struct import *import, struct image *image, const struct frame *frame, int columns) {
-  if (!import)
-    return false;
-  import_follow(import);
-  unsigned buffer = import_take(import, frame);
-  if (!buffer)
-    return false;
-  uint8_t *const *planes = (uint8_t *const *)frame->picture->device_plane;
-  const uint8_t *from[3] = {0};
-  for (int plane = 1; plane < frame_planes(frame->format); plane++)
-    from[plane] = (const uint8_t *)(uintptr_t)(planes[plane] - planes[0]);
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
-  fill(image, frame, suits(image, frame) ? columns : frame->width, from);
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
-  import_told(import, frame);
-  return true;
 }
 
 bool present_shares(struct present *present, const struct gpu_id *gpu) {
@@ -256,15 +141,15 @@ void present_picture(struct present *present, const struct frame *picture) {
     /* called for each picture: even while no frame of the source is shown, frames that OpenGL still holds must be
      * released when the GPU has read them */
     import_follow(present->import_frames);
-  if (share(present->import, &present->picture, picture, picture->width))
+  if (image_share(present->import, &present->picture, picture, picture->width))
     present->counts.shared++;
-  else if (upload(present, &present->picture, picture, picture->width))
+  else if (image_upload(&present->picture, picture, picture->width, &present->counts.bytes))
     present->counts.uploaded++;
 }
 
 static void take_frame(struct present *present, struct image *image, const struct frame *frame, int columns) {
-  if (!share(present->import_frames, image, frame, columns))
-    upload(present, image, frame, columns);
+  if (!image_share(present->import_frames, image, frame, columns))
+    image_upload(image, frame, columns, &present->counts.bytes);
 }
 
 /* Uploads the visible part of the input and some more columns, because interpolation at the edge reads the neighbouring
@@ -277,6 +162,10 @@ void present_input(struct present *present, const struct frame *input, float par
 
 void present_source(struct present *present, const struct frame *source) {
   take_frame(present, &present->source, source, source->width);
+}
+
+void present_card(struct present *present, const struct frame *card) {
+  image_upload(&present->card, card, card->width, &present->counts.bytes);
 }
 
 void present_hold(struct present *present) {
@@ -353,61 +242,79 @@ static struct box letterbox(int width, int height, float shape) {
 static void tell_painter(struct painter *painter, const struct paint *paint) {
   if (!memcmp(&painter->told, paint, sizeof *paint))
     return;
-  glUniform4fv(painter->rect, 1, paint->rect);
+  glUniformMatrix3fv(painter->canvas, 1, GL_FALSE, paint->canvas);
+  glUniformMatrix3fv(painter->pin, 1, GL_FALSE, paint->pin);
+  glUniform2fv(painter->columns, 1, paint->columns);
   glUniform1f(painter->opacity, paint->opacity);
   glUniform1f(painter->light, paint->light);
   painter->told = *paint;
 }
 
-/* Fills the box with the texture that is bound, by the painter's program. opacity: 0 to 1; 1 hides what was drawn
- * before. */
-static void paint(struct painter *painter, const struct present_view *view, struct box box, float opacity) {
-  float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
-  const struct paint wanted = {.rect = {(float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
-                                        (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y},
-                               .opacity = opacity,
-                               .light = 1 - view->cover.blackout};
+/* Where the parts of a view are drawn. */
+struct stage {
+  const struct present_view *view;
+  /* Rectangle of the view that the picture fills; for a placed view (view->placement), the picture's rectangle on the
+   * canvas before it is rotated. */
+  struct box box;
+  double canvas[9], pin[9]; /* the maps of placement.h */
+  struct paint paint;
+};
+
+/* Draws the texture that is bound, by the painter's program. opacity: 0 to 1; 1 hides what was drawn before. */
+static void paint(struct painter *painter, struct stage *stage, float opacity) {
+  stage->paint.opacity = opacity;
   glUseProgram(painter->program);
-  tell_painter(painter, &wanted);
+  tell_painter(painter, &stage->paint);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
-static void paint_frame(struct present *present, const struct image *image, const struct present_view *view,
-                        struct box box, float opacity) {
+static void paint_frame(struct present *present, const struct image *image, struct stage *stage, float opacity) {
   const struct frame *frame = &image->frame;
-  for (int i = layouts[frame->format].textures - 1; i >= 0; i--) {
-    glActiveTexture(GL_TEXTURE0 + (GLenum)i);
-    glBindTexture(GL_TEXTURE_2D, image->texture[i]);
-  }
-  struct colors colors = {.layout = (GLint)layouts[frame->format].layout};
+  struct colors colors = {.layout = (GLint)image_bind(image)};
   fill_colors(frame, &colors);
-  fill_fit(frame, (float)box.width / (float)box.height, view->fit, colors.scale);
+  fill_fit(frame, (float)stage->box.width / (float)stage->box.height, stage->view->fit, colors.scale);
   glUseProgram(present->frame.program);
   tell_colors(present, &colors);
-  paint(&present->frame, view, box, opacity);
+  paint(&present->frame, stage, opacity);
 }
 
 /* Draws the picture. Bicubic interpolation is used only where the picture is enlarged; where it is reduced, bicubic
  * would look no better than bilinear. */
-static void paint_picture(struct present *present, const struct image *image, const struct present_view *view,
-                          struct box box, float opacity) {
-  bool bicubic = view->bicubic && box.width > image->frame.width;
+static void paint_picture(struct present *present, const struct image *image, struct stage *stage, float opacity) {
+  bool bicubic = stage->view->bicubic && stage->box.width > image->frame.width;
   glBindTexture(GL_TEXTURE_2D, image->texture[0]);
-  paint(bicubic ? &present->bicubic : &present->plain, view, box, opacity);
+  paint(bicubic ? &present->bicubic : &present->plain, stage, opacity);
 }
 
-/* Limits later drawing to the columns of the view from `from` to `to`, in pixels. */
-static void limit(const struct present_view *view, int from, int to) {
-  glScissor(view->left + from, view->bottom, to - from, view->height);
+/* Limits later drawing to the columns from `from` to `to`, in pixels of the view; in a placed view, of the canvas
+ * before the picture is rotated. */
+static void limit(struct stage *stage, int from, int to) {
+  const struct present_view *view = stage->view;
+  if (view->placement) {
+    stage->paint.columns[0] = (float)(from - stage->box.left) / (float)stage->box.width;
+    stage->paint.columns[1] = (float)(to - stage->box.left) / (float)stage->box.width;
+  } else {
+    glScissor(view->left + from, view->bottom, to - from, view->height);
+  }
 }
 
-/* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. */
-static void paint_line(const struct present_view *view, struct box box, int x) {
-  int bottom = view->bottom + view->height - box.top - box.height;
+/* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. In a placed view,
+ * where it may be at any angle, it is black. */
+static void paint_line(struct present *present, struct stage *stage, int x) {
+  const struct present_view *view = stage->view;
+  int bottom = view->bottom + view->height - stage->box.top - stage->box.height;
+  if (view->placement) {
+    float light = stage->paint.light;
+    stage->paint.light = 0;
+    limit(stage, x - 1, x + 1);
+    paint_picture(present, &present->picture, stage, 1);
+    stage->paint.light = light;
+    return;
+  }
   x += view->left;
-  glScissor(x - 2, bottom, 4, box.height);
+  glScissor(x - 2, bottom, 4, stage->box.height);
   glClear(GL_COLOR_BUFFER_BIT);
-  glScissor(x - 1, bottom, 2, box.height);
+  glScissor(x - 1, bottom, 2, stage->box.height);
   glClearColor(1, 1, 1, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   glClearColor(0, 0, 0, 1);
@@ -425,48 +332,115 @@ static struct box picture_box(const struct image *image, const struct present_vi
   return letterbox(view->width, view->height, (float)width / (float)height);
 }
 
+/* Computes the maps of a placed view, and the picture's rectangle on its canvas. */
+static void place(struct stage *stage) {
+  const struct present_view *view = stage->view;
+  struct box *box = &stage->box;
+  double width, window = (double)view->width / view->height;
+  double height = placement_canvas(view->placement, (double)box->width / box->height, window, stage->canvas, &width);
+  placement_pin(view->placement, stage->pin);
+  box->width = (int)fmax(1, round(width * view->width));
+  box->height = (int)fmax(1, round(height * view->height));
+  box->left = (view->width - box->width) / 2;
+  box->top = (view->height - box->height) / 2;
+}
+
+static struct stage make_stage(const struct image *image, const struct present_view *view) {
+  struct stage stage = {.view = view, .box = picture_box(image, view), .pin = {2, 0, 0, 0, -2, 0, -1, 1, 1}};
+  const struct box *box = &stage.box;
+  if (view->placement) {
+    place(&stage);
+  } else {
+    stage.canvas[0] = (double)box->width / view->width;
+    stage.canvas[4] = (double)box->height / view->height;
+    stage.canvas[6] = (double)box->left / view->width;
+    stage.canvas[7] = (double)box->top / view->height;
+    stage.canvas[8] = 1;
+  }
+  for (int i = 0; i < 9; i++) {
+    stage.paint.canvas[i] = (float)stage.canvas[i];
+    stage.paint.pin[i] = (float)stage.pin[i];
+  }
+  stage.paint.columns[1] = 1;
+  stage.paint.light = 1 - view->cover.blackout;
+  return stage;
+}
+
 static bool shows_held(const struct present *present, const struct present_view *view) {
   return view->cover.held > 0 && present->held.filled;
 }
 
-/* Draws the frozen picture over the newest one, and the source over both (bypass), with the opacities of the fades. */
-static void paint_cover(struct present *present, const struct present_view *view, struct box box, int split) {
-  bool holds = shows_held(present, view), bypasses = view->cover.bypass > 0 && present->source.filled;
-  int right = box.left + box.width;
-  glEnable(GL_BLEND);
+static void blend(bool on) {
+  if (on)
+    glEnable(GL_BLEND);
+  else
+    glDisable(GL_BLEND);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+}
+
+/* Draws the frozen picture over the newest one, and the source over both (bypass), with the opacities of the fades. */
+static void paint_cover(struct present *present, struct stage *stage, int split) {
+  const struct present_view *view = stage->view;
+  bool holds = shows_held(present, view), bypasses = view->cover.bypass > 0 && present->source.filled;
+  int right = stage->box.left + stage->box.width;
+  blend(true);
   if (holds) {
-    limit(view, split, right);
-    paint_picture(present, &present->held, view, box, present->picture.filled ? view->cover.held : 1);
+    limit(stage, split, right);
+    paint_picture(present, &present->held, stage, present->picture.filled ? view->cover.held : 1);
   }
   if (bypasses) {
-    limit(view, box.left, right);
-    paint_frame(present, &present->source, view, box, view->cover.bypass);
+    limit(stage, stage->box.left, right);
+    paint_frame(present, &present->source, stage, view->cover.bypass);
   }
-  glDisable(GL_BLEND);
+  blend(false);
 }
 
 /* Draws the picture, the input frame to the left of the split, and then freeze and bypass over the picture. */
-static void paint_all(struct present *present, const struct present_view *view, struct box box, int split) {
+static void paint_all(struct present *present, struct stage *stage, int split) {
+  const struct present_view *view = stage->view;
+  const struct box box = stage->box;
   bool has_input = present->input.filled, has_picture = present->picture.filled || shows_held(present, view);
   if (present->picture.filled) {
-    limit(view, split, box.left + box.width);
-    paint_picture(present, &present->picture, view, box, 1);
+    limit(stage, split, box.left + box.width);
+    paint_picture(present, &present->picture, stage, 1);
   }
   if (has_input && split > box.left) {
-    limit(view, box.left, split);
-    paint_frame(present, &present->input, view, box, 1);
+    limit(stage, box.left, split);
+    paint_frame(present, &present->input, stage, 1);
   }
   if (has_picture && has_input && view->split && view->cover.blackout <= 0)
-    paint_line(view, box, split);
+    paint_line(present, stage, split);
   if (view->cover.held > 0 || view->cover.bypass > 0)
-    paint_cover(present, view, box, split);
+    paint_cover(present, stage, split);
 }
 
-/* Returns true if nothing but the picture is visible (no split, no cover), and the picture fills the view. */
-static bool is_alone(const struct present *present, const struct present_view *view, struct box box) {
-  return present->picture.filled && box.width == view->width && box.height == view->height && !view->split &&
-         view->cover.held <= 0 && view->cover.bypass <= 0;
+/* Draws the test card over all of the canvas. */
+static void paint_card(struct present *present, struct stage *stage) {
+  static const float whole[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  memcpy(stage->paint.canvas, whole, sizeof whole);
+  stage->paint.columns[0] = 0;
+  stage->paint.columns[1] = 1;
+  blend(true);
+  glBindTexture(GL_TEXTURE_2D, present->card.texture[0]);
+  paint(&present->plain, stage, stage->view->card);
+  blend(false);
+}
+
+/* Returns true if nothing but the picture is visible (no split, no cover), and the picture fills the view or is
+ * placed. */
+static bool is_alone(const struct present *present, const struct stage *stage) {
+  const struct present_view *view = stage->view;
+  bool fills = view->placement || (stage->box.width == view->width && stage->box.height == view->height);
+  return present->picture.filled && fills && !view->split && view->cover.held <= 0 && view->cover.bypass <= 0;
+}
+
+/* Starts or ends the limits within which a view is drawn: for a placed one, clip distances of the shader present.vert;
+ * for others, the columns of the scissor test. */
+static void bound(const struct present_view *view, bool alone, void (*change)(GLenum)) {
+  for (GLenum i = 0; view->placement && i < 6; i++)
+    change(GL_CLIP_DISTANCE0 + i);
+  if (!view->placement && !alone)
+    change(GL_SCISSOR_TEST);
 }
 
 /* Draws the view. Most views show only the picture; that case is drawn with fewer OpenGL calls, which cost time (struct
@@ -475,26 +449,30 @@ void present_draw(struct present *present, const struct present_view *view) {
   if (view->width <= 0 || view->height <= 0)
     return;
   bool holds = shows_held(present, view);
-  struct box box = picture_box(holds ? &present->held : &present->picture, view);
-  int split = !present->picture.filled && !holds ? box.left + box.width
-              : view->split                      ? box.left + (int)lroundf((float)box.width * view->split_at)
-                                                 : box.left;
+  struct stage stage = make_stage(holds ? &present->held : &present->picture, view);
+  const struct box *box = &stage.box;
+  int split = !present->picture.filled && !holds ? box->left + box->width
+              : view->split                      ? box->left + (int)lroundf((float)box->width * view->split_at)
+                                                 : box->left;
+  bool alone = is_alone(present, &stage);
   glViewport(view->left, view->bottom, view->width, view->height);
   glClear(GL_COLOR_BUFFER_BIT); /* clears all of the drawable, which may be larger than the view */
   glBindVertexArray(present->vertices);
-  if (is_alone(present, view, box)) {
-    paint_picture(present, &present->picture, view, box, 1);
-    return;
-  }
-  glEnable(GL_SCISSOR_TEST);
-  paint_all(present, view, box, split);
-  glDisable(GL_SCISSOR_TEST);
+  bound(view, alone, glEnable);
+  if (alone)
+    paint_picture(present, &present->picture, &stage, 1);
+  else
+    paint_all(present, &stage, split);
+  bound(view, alone, glDisable);
+  if (view->card > 0 && present->card.filled)
+    paint_card(present, &stage);
 }
 
-float present_locate(const struct present *present, const struct present_view *view, float x) {
-  struct box box = picture_box(&present->picture, view);
-  float at = (x - (float)(view->left + box.left)) / (float)(box.width > 0 ? box.width : 1);
-  return fminf(1, fmaxf(0, at));
+float present_locate(const struct present *present, const struct present_view *view, float x, float y) {
+  const struct stage stage = make_stage(&present->picture, view);
+  double u, v, across = (double)(x - (float)view->left) / view->width;
+  bool found = placement_locate(stage.canvas, stage.pin, across, (double)y / view->height, &u, &v);
+  return found ? fminf(1, fmaxf(0, (float)u)) : 0;
 }
 
 void present_flush(void) {

@@ -7,6 +7,7 @@
 
 #include "app/control/cover.h"
 #include "app/window/import.h"
+#include "app/control/placement.h"
 #include "unet/base/picture.h"
 #include "unet/engine.h"
 
@@ -22,6 +23,10 @@ struct present_view {
   float split_at; /* position of the split, as a fraction of the picture's width from the left: 0 to 1 */
   /* true: pictures are enlarged by bicubic interpolation; false: bilinear */
   bool bicubic;
+  /* where the picture is shown in the view, borrowed; NULL: whole, in the middle. The view must then fill its
+   * drawable. */
+  const struct placement *placement;
+  float card; /* opacity of the test card over the picture, 0 to 1 */
   struct cover_levels cover;
 };
 
@@ -51,6 +56,8 @@ void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input, float part);
 /* Uploads the source's frame that is drawn instead of pictures during a bypass. */
 void present_source(struct present *present, const struct frame *source);
+/* Uploads the test card (PIXEL_RGBA), which a view shows if its member card is above 0. */
+void present_card(struct present *present, const struct frame *card);
 /* Keeps the textures of the picture that was uploaded last, to draw that picture during a freeze. */
 void present_hold(struct present *present);
 
@@ -72,7 +79,8 @@ int present_read_columns(const struct present *present, const struct present_vie
  * they cannot be read. */
 int present_read(int width, int height, uint8_t *rgba);
 
-/* Converts x, in pixels of the drawable, to a position on the picture: 0 (left edge) to 1 (right edge), clamped. */
-float present_locate(const struct present *present, const struct present_view *view, float x);
+/* Converts a point, in pixels of the drawable from its top left corner, to a position on the picture: 0 (left edge) to
+ * 1 (right edge), clamped. y matters in a placed view alone. */
+float present_locate(const struct present *present, const struct present_view *view, float x, float y);
 
 #endif

@@ -236,6 +236,15 @@ const char *window_lost_display(const struct window *window) {
   return placed && window->place.gone ? window->place.name : NULL;
 }
 
+/* While the window fills a display or lies in its corner, that display counts, also while it is disconnected. */
+const char *window_display_name(const struct window *window) {
+  if (window->fullscreen || window->borderless || window->lost)
+    return window->place.name;
+  int number = SDL_GetWindowDisplayIndex(window->sdl[WINDOW_OUTPUT]);
+  const char *name = number < 0 ? NULL : SDL_GetDisplayName(number);
+  return name ? name : window->place.name;
+}
+
 bool window_takes_events(const struct window *window) {
   const char *driver = SDL_GetCurrentVideoDriver();
   return window->lost || !driver || (strcmp(driver, "offscreen") && strcmp(driver, "dummy"));

@@ -119,6 +119,9 @@ int window_check(const struct window *window, struct error *err);
 /* Returns the name of the output window's display if that display is disconnected; NULL: it is connected. */
 const char *window_lost_display(const struct window *window);
 
+/* Returns the name of the display on which the output window is, valid until the next call. */
+const char *window_display_name(const struct window *window);
+
 /* Returns true if the window can get events; SDL's drivers without a screen ("offscreen", "dummy") deliver none. */
 bool window_takes_events(const struct window *window);
 /* Returns true if window_poll would return an event or window_check a failure. */

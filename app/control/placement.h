@@ -1,0 +1,60 @@
+/* Computes where the output window shows the picture: how the picture fits the window, its zoom, rotation and flip, and
+ * a corner pin, which moves the window's four corners so that the picture fits a surface on which a projector shines
+ * obliquely. No OpenGL and no window is used.
+ *
+ * A point of the picture is first mapped to the canvas, which is the window without corner pin, by an affine map. Then
+ * the canvas is mapped to the window by a homography, the map of a plane that keeps straight lines straight. Picture
+ * and canvas go from 0, 0 (top left) to 1, 1 (bottom right); what lies outside of the canvas is not shown. Matrices
+ * have nine elements, column after column, as OpenGL takes them. */
+#ifndef APP_CONTROL_PLACEMENT_H
+#define APP_CONTROL_PLACEMENT_H
+
+#include <stdbool.h>
+
+enum { PLACEMENT_CORNERS = 4 };
+
+/* How the picture fits the window: whole with bars beside it, or filling all of it and cut, or stretched. */
+enum output_fit { OUTPUT_FIT, OUTPUT_FILL, OUTPUT_STRETCH };
+enum output_flip { FLIP_NO, FLIP_HORIZONTAL, FLIP_VERTICAL, FLIP_BOTH };
+
+struct placement {
+  enum output_fit fit;
+  enum output_flip flip; /* of what the other fields have made, as seen by the audience */
+  double zoom;           /* size of the picture; 1: as `fit` says */
+  double rotation;       /* in degrees, clockwise */
+  /* how far the window's corners are moved to the right and downwards, in widths and heights of the window; in the
+   * order top left, top right, bottom right, bottom left */
+  double corner[PLACEMENT_CORNERS][2];
+};
+
+/* Returns true if the placement changes nothing: the picture is shown whole, in the middle of the window. */
+bool placement_is_plain(const struct placement *placement);
+
+/* Stores in `at` the positions of the four moved corners, in widths and heights of the window, from its top left
+ * corner. */
+void placement_corners(const struct placement *placement, double at[PLACEMENT_CORNERS][2]);
+/* Returns true if four corners, in this order, make a shape on which a picture can be shown: convex, not mirrored, and
+ * nowhere so thin that a triangle of three corners has less than a five-hundredth of the window's area. */
+bool placement_corners_good(double at[PLACEMENT_CORNERS][2]);
+/* If the corners do not make a good shape, brings all of them back towards the window's own corners, as little as makes
+ * the shape good. */
+void placement_bound_corners(double at[PLACEMENT_CORNERS][2]);
+
+/* Computes the homography that maps 0, 0 to at[0], 1, 0 to at[1], 1, 1 to at[2] and 0, 1 to at[3]. The corners must
+ * make a good shape. */
+void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]);
+
+/* Stores in matrix the map from the picture to the canvas. shape: width / height of the picture; window: of the
+ * window. Returns the height of the picture in heights of the window, before it is rotated. *width, in widths of the
+ * window, is its width. */
+double placement_canvas(const struct placement *placement, double shape, double window, double matrix[9],
+                        double *width);
+/* Stores in matrix the map from the canvas to OpenGL's clip space, where 1, 1 is the top right corner of the view, with
+ * the corners bounded (placement_bound_corners). */
+void placement_pin(const struct placement *placement, double matrix[9]);
+
+/* Finds the point that canvas and then pin map to x, y in the window, which are in widths and heights of it from its
+ * top left corner. Stores it in *u and *v, in parts of the picture. Returns false if there is none. */
+bool placement_locate(const double canvas[9], const double pin[9], double x, double y, double *u, double *v);
+
+#endif
