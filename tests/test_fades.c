@@ -448,6 +448,54 @@ static void scenes_in_a_hurry(void **unused) {
   assert_int_equal(at(stage, 16)->shown_prompt, 5);
 }
 
+/* How far the noise of a moment lies towards each of two seeds; all else of it is noise of other seeds. */
+static double part_of(const struct controls *now, int64_t seed) {
+  int64_t whole = (int64_t)floor((double)now->seed_position), from = (int64_t)now->seed + whole;
+  int64_t to = now->seed_share > 0 ? (int64_t)now->seed_to : from + 1;
+  double share = now->seed_share > 0 ? now->seed_share : (double)now->seed_position - (double)whole;
+  return (from == seed) * (1 - share) + (to == seed) * share;
+}
+
+/* Calls the scene of a seed at second `begin`, and expects that the noise goes there from where it is, without a jump,
+ * until second `end`. */
+static void expect_even_noise(struct stage *stage, int64_t seed, double position, double begin, double end) {
+  static const int64_t places[] = {0, 1, 500, 501, 9000, 9001};
+  struct controls before = controls_at(stage, begin);
+  const double step = 0.01, most = 0.05;
+  parameters_init(&stage->scene);
+  parameters_clear_marks(&stage->scene);
+  give(stage, PARAMETER_SEED, 0, (double)seed);
+  give(stage, PARAMETER_SEED_POSITION, 0, position);
+  glide_set(&stage->glide, &stage->scene, (int64_t)(begin * 1e9), 4);
+  for (double at = begin; at < end; at += step) {
+    struct controls now = controls_at(stage, at);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+      assert_true(fabs(part_of(&now, places[i]) - part_of(&before, places[i])) < most);
+    before = now;
+  }
+}
+
+/* A scene that is called while another one comes takes the noise on from where it is: to a third seed, to one of the
+ * two between which it is, and back. */
+static void noise_goes_on_from_scene_to_scene(void **unused) {
+  (void)unused;
+  static const double moments[] = {10.4, 11.5, 12.5, 13.9};
+  for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+    struct stage *stage = open_stage();
+    expect_even_noise(stage, 500, 0, 10, moments[i]);
+    expect_even_noise(stage, 9000, 0.25, moments[i], moments[i] + 2.5);
+    expect_even_noise(stage, 500, 0, moments[i] + 2.5, moments[i] + 4);
+    expect_even_noise(stage, 0, 0, moments[i] + 4, moments[i] + 9);
+    struct controls now = controls_at(stage, 99);
+    assert_true(now.seed == 0 && now.seed_position == 0 && now.seed_share == 0);
+  }
+  struct stage *stage = open_stage(); /* what comes at once leaves nothing of the way */
+  expect_even_noise(stage, 500, 0, 10, 12);
+  give(stage, PARAMETER_SEED, 0, 77);
+  glide_set(&stage->glide, &stage->scene, INT64_C(12000000000), 0);
+  assert_true(controls_at(stage, 12).seed == 77 && controls_at(stage, 12).seed_share == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_keep_the_shape),
@@ -459,6 +507,7 @@ int main(void) {
       cmocka_unit_test(scenes_come_evenly),
       cmocka_unit_test(scenes_come_on_the_beat),
       cmocka_unit_test(seeds_come),
+      cmocka_unit_test(noise_goes_on_from_scene_to_scene),
       cmocka_unit_test(prompts_come),
       cmocka_unit_test(scenes_in_a_hurry),
       cmocka_unit_test(covers_fade),

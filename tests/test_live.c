@@ -458,19 +458,25 @@ static void test_presets(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && "
         "echo '{\"presets\": [{\"name\": \"x\", \"values\": {\"model\": \"/etc/passwd\"}}, {\"name\": \"two\", "
-        "\"values\": {\"prompt[]\": [\"neon\", \"ink\"]}}]}' >out/set.json");
+        "\"values\": {\"prompt[]\": [\"neon\", \"ink\"]}, \"source\": \"still.mkv\"}, {\"name\": \"away\", "
+        "\"values\": {}, \"source\": \"/etc/passwd\"}]}' >out/set.json");
   start_window("still.mkv --loop --prompt oil --presets out/set.json --snapshot-dir out "
                "--ipc ipc.sock" PICTURE);
   press("a");
   wait_said("preset 1 (x): model: only what the command line names can be chosen");
   expect_ipc("[\"set_property\",\"prompt[9]\",\"a dog\"]", "success");
-  expect_ipc("[\"set_property\",\"saved-preset\",2]", "success");
+  expect_ipc("[\"set_property\",\"scene\",\"away\"]", "success");
+  wait_said("preset 3 (away): source: \"passwd\" is not among the sources");
+  expect_ipc("[\"set_property\",\"scene\",\"none such\"]", "there is no preset called \\\"none such");
+  expect_ipc("[\"set_property\",\"scene\",\"two\"]", "success");
   wait_ipc("[\"get_property\",\"prompt[2]\"]", "\"data\":\"ink\"");
+  wait_ipc("[\"get_property\",\"saved-preset\"]", "\"data\":2");
+  wait_ipc("[\"get_property\",\"scene\"]", "\"data\":\"two\"");
   expect_ipc("[\"get_property\",\"prompt[3]\"]", "\"data\":\"watercolor\""); /* as at the start */
   expect_ipc("[\"get_property\",\"prompt[9]\"]", "\"data\":\"pop art\"");
   expect_ipc("[\"set_property\",\"saved-preset\",0]", "success");
   press("minus r S");
-  wait_said("saved preset 3");
+  wait_said("saved preset 4");
   wait_for_pictures();
   take_as("first");
   press("2 plus r");
@@ -479,7 +485,7 @@ static void test_presets(void **state) {
   take_until("again", true);
   press("2 plus r");
   take_until("changed", false);
-  expect_ipc("[\"set_property\",\"saved-preset\",3]", "success"); /* as it is, which says that it is to be so */
+  expect_ipc("[\"set_property\",\"saved-preset\",4]", "success"); /* as it is, which says that it is to be so */
   take_until("back", true);
   expect_ipc("[\"set_property\",\"clip-position\",1.5]", "success");
   wait_said("clip: 0:01 of 0:02");
@@ -487,7 +493,7 @@ static void test_presets(void **state) {
   wait_said("clip: 0:00 of 0:02");
   expect_ipc("[\"set_property\",\"clip-time-left\",0]", "success");
   expect_ipc("[\"seek-back\",99]", "success");
-  expect_ipc("[\"set_property\",\"saved-preset\",99]", "there is no number 99, but 3");
+  expect_ipc("[\"set_property\",\"saved-preset\",99]", "there is no number 99, but 4");
   quit_window();
   start_window("still.mkv --loop --presets out/first.png --saved-preset 1 --snapshot-dir out" PICTURE);
   take_until("picture", true);

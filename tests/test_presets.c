@@ -214,6 +214,18 @@ static void refused(const char *text, const char *why) {
 #define PRESET(values) "{\"presets\": [{\"name\": \"x\", \"values\": {" values "}}]}"
 
 /* The seconds within which a preset comes, where it says so; what the program saves says nothing about it. */
+static void test_source_and_name(void **state) {
+  (void)state;
+  struct presets *presets = read_presets("{\"presets\": [{\"name\": \"x\", \"source\": \"sea.mp4\", \"values\": {}}, "
+                                         "{\"name\": \"y\", \"values\": {}}, {\"name\": \"y\", \"values\": {}}]}");
+  assert_string_equal(presets_source(presets, 1), "sea.mp4");
+  assert_null(presets_source(presets, 2));
+  assert_true(presets_find(presets, "y") == 2 && presets_find(presets, "x") == 1 && presets_find(presets, "z") == 0);
+  presets_free(&presets);
+  refused("{\"presets\": [{\"name\": \"x\", \"source\": \"\", \"values\": {}}]}", "\"source\": the name of a source");
+  refused("{\"presets\": [{\"name\": \"x\", \"source\": 2, \"values\": {}}]}", "\"source\": the name of a source");
+}
+
 static void test_fade(void **state) {
   (void)state;
   struct presets *presets = read_presets("{\"presets\": [{\"name\": \"x\", \"fade\": 2.5, \"values\": {}}, "
@@ -464,6 +476,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_partial),
       cmocka_unit_test(test_ends_of_lists),
       cmocka_unit_test(test_usual_prompts),
+      cmocka_unit_test(test_source_and_name),
       cmocka_unit_test(test_fade),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_keeps_what_it_does_not_know),

@@ -167,27 +167,54 @@ static void set_number(struct settings *settings, enum parameter id, int index, 
   parameters_set_number(&settings->values, id, index, number, &ignored);
 }
 
-static void set_seed(struct settings *settings, const struct parameters *values, double position) {
-  set_number(settings, PARAMETER_SEED, 0, (double)values->seed);
+static void set_seed(struct settings *settings, int64_t seed, double position) {
+  set_number(settings, PARAMETER_SEED, 0, (double)seed);
   set_number(settings, PARAMETER_SEED_POSITION, 0, position);
 }
 
-/* Sets the noise between two seeds that are far apart, in three parts of the same speed: with seed-position to the
- * nearest whole seed; from there straight to the whole seed nearest to the end; then with seed-position to the end.
- * part: fraction of the glide that has passed, 0 to 1. */
+/* Stores where the noise is on a way that an earlier glide has not finished, and to which end of that way it goes
+ * first: to the seed that the new values ask for, if that is an end, else to the nearer one. So the noise goes on from
+ * where it is, and does not begin anew. */
+static void find_way(struct glide *glide, const struct settings *settings) {
+  const struct parameters *from = &glide->from, *to = &glide->to;
+  int64_t target = to->seed + (int64_t)round(to->seed_position);
+  glide->way_share = fmin(settings->seed_share, 1);
+  glide->way_to = settings->seed_to;
+  glide->way_end = glide->way_share >= 0.5;
+  if (target == (int64_t)glide->way_to)
+    glide->way_end = 1;
+  else if (target == from->seed + (int64_t)floor(from->seed_position))
+    glide->way_end = 0;
+}
+
+/* Sets the noise between two seeds that are far apart, in up to four parts of the same speed: to the end of a way that
+ * an earlier glide has not finished; with seed-position to the nearest whole seed; from there straight to the whole
+ * seed nearest to the end; then with seed-position to the end. part: fraction of the glide that has passed, 0 to 1. */
 static void go_far(const struct glide *glide, struct settings *settings, double part) {
   const struct parameters *from = &glide->from, *to = &glide->to;
-  double first = round(from->seed_position), last = round(to->seed_position);
-  double before = fabs(first - from->seed_position), after = fabs(last - to->seed_position);
-  double way = part * (before + 1 + after);
+  bool on_way = glide->way_share > 0, other_end = on_way && glide->way_end;
+  double rest = on_way ? glide->way_end - glide->way_share : 0;
+  int64_t seed = other_end ? (int64_t)glide->way_to : from->seed;
+  double position = other_end ? 0 : on_way ? floor(from->seed_position) : from->seed_position;
+  double first = round(position), last = round(to->seed_position);
+  double before = fabs(first - position), after = fabs(last - to->seed_position);
+  double between = seed + (int64_t)first != to->seed + (int64_t)last;
+  double way = part * (fabs(rest) + before + between + after);
+  if (way < fabs(rest)) {
+    set_seed(settings, from->seed, from->seed_position);
+    settings->seed_to = glide->way_to;
+    settings->seed_share = glide->way_share + copysign(way, rest);
+    return;
+  }
+  way -= fabs(rest);
   if (way < before) {
-    set_seed(settings, from, from->seed_position + copysign(way, first - from->seed_position));
-  } else if (way < before + 1) {
-    set_seed(settings, from, first);
+    set_seed(settings, seed, position + copysign(way, first - position));
+  } else if (way < before + between) {
+    set_seed(settings, seed, first);
     settings->seed_to = (uint64_t)(to->seed + (int64_t)last);
     settings->seed_share = way - before;
   } else {
-    set_seed(settings, to, last + copysign(way - before - 1, to->seed_position - last));
+    set_seed(settings, to->seed, last + copysign(way - before - between, to->seed_position - last));
   }
 }
 
@@ -197,9 +224,9 @@ static void set_noise(struct glide *glide, struct settings *settings, double par
   const struct parameters *from = &glide->from, *to = &glide->to;
   settings->seed_share = 0;
   if (part >= 1 || (walks(glide) && part >= 0.5 && !glide->halfway))
-    set_seed(settings, to, to->seed_position);
-  else if (!walks(glide) && is_near(glide))
-    set_seed(settings, from, from->seed_position + part * (seed_place(to) - seed_place(from)));
+    set_seed(settings, to->seed, to->seed_position);
+  else if (!walks(glide) && is_near(glide) && glide->way_share <= 0)
+    set_seed(settings, from->seed, from->seed_position + part * (seed_place(to) - seed_place(from)));
   else if (!walks(glide))
     go_far(glide, settings, part);
 }
@@ -261,6 +288,7 @@ static void begin(struct glide *glide, struct settings *settings) {
     glide->to.seed = settings->values.seed;
   if (!parameters_marked(&glide->to, PARAMETER_SEED_POSITION, 0))
     glide->to.seed_position = settings->values.seed_position;
+  find_way(glide, settings);
   begin_prompts(glide, settings, glide->begin_ns);
   settings_copy(&glide->last, settings);
   glide->state = GLIDE_GOES;

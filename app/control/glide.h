@@ -26,6 +26,12 @@ struct glide {
   /* place[i]: number (from 1) of the prompt whose slot contains the new text of prompt i + 1 while the glide goes on:
    * its own; or, if the old text of prompt i + 1 is shown at the beginning, that of a prompt which is not shown */
   int place[SLOT_PRESETS];
+  /* If an earlier glide had led the noise part of the way from one seed to another when this one began: that other
+   * seed, which part of the way (0 to 1), and the end of the way (0 or 1) to which the noise goes first. way_share 0:
+   * it had not. */
+  uint64_t way_to;
+  double way_share;
+  int way_end;
   bool was_shown[SLOT_PRESETS]; /* was_shown[i]: true: prompt i + 1 had a weight above 0 at the beginning */
   bool halfway;                 /* true: the values that change at half of the time have changed */
 };

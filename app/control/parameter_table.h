@@ -78,6 +78,8 @@ REAL(FADE, "fade", NOTHING, OUTPUT, "Fade", ONE(fade), .rank = 15, .order = 5, .
 WHOLE(SAVED_PRESET, "saved-preset", NOTHING, SCENE, "Scene", ONE(saved_preset), .max = 9999, .high = 64, .from = "0",
       .help = "which preset of the file of --presets was taken last; another number takes "
               "that one")
+TEXT(SCENE, "scene", NOTHING, SCENE, "Scene's name", ONE(scene),
+     .help = "name of the preset of the file of --presets that was taken last; another name takes that one")
 REAL(TEMPO, "tempo", NOTHING, TEMPO, "Tempo", ONE(tempo), .max = 400, .low = 60, .high = 180, .decimals = 2,
      .unit = "beats per minute", .from = "",
      .help =

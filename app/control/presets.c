@@ -79,6 +79,11 @@ static bool has_good_fade(const cJSON *preset) {
                    fade->valuedouble <= parameter_row(PARAMETER_PRESET_FADE)->max);
 }
 
+static bool has_good_source(const cJSON *preset) {
+  const cJSON *source = cJSON_GetObjectItemCaseSensitive(preset, "source");
+  return !source || (cJSON_IsString(source) && *source->valuestring && strlen(source->valuestring) < PRESET_SOURCE_MAX);
+}
+
 /* Checks names, types and ranges of all presets by applying each preset to temporary values, which are allocated
  * because they are large. Instances beyond the end of a list are set to their defaults in this check, which does not
  * change its result. Returns 0, or -1 with err about the first wrong preset. */
@@ -98,6 +103,9 @@ static int check_presets(const cJSON *list, struct error *err) {
     else if (!has_good_fade(preset))
       status = error_set(err, STATUS_USAGE, "preset %d (%.40s): \"fade\": seconds from 0 to %g are needed", number,
                          name, parameter_row(PARAMETER_PRESET_FADE)->max);
+    else if (!has_good_source(preset))
+      status =
+          error_set(err, STATUS_USAGE, "preset %d (%.40s): \"source\": the name of a source is needed", number, name);
     else if (read_values(values, &values[1], preset, err))
       status = error_prefix(err, "preset %d (%.40s): ", number, name);
     if (status)
@@ -158,6 +166,22 @@ const char *presets_name(const struct presets *presets, int number) {
 double presets_fade(const struct presets *presets, int number) {
   const cJSON *fade = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(presets->list, number - 1), "fade");
   return fade ? fade->valuedouble : -1;
+}
+
+int presets_find(const struct presets *presets, const char *name) {
+  const cJSON *preset;
+  int number = 0;
+  cJSON_ArrayForEach(preset, presets->list) {
+    number++;
+    if (!strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(preset, "name")), name))
+      return number;
+  }
+  return 0;
+}
+
+const char *presets_source(const struct presets *presets, int number) {
+  const cJSON *preset = cJSON_GetArrayItem(presets->list, number - 1);
+  return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(preset, "source"));
 }
 
 int presets_values(const struct presets *presets, int number, const struct parameters *start,

@@ -6,14 +6,17 @@
  * end of the list get the values that they had when the program started. NAME[2] sets one instance. Numbers and
  * switches are JSON numbers and booleans; sizes ("512x288"), choices and texts are strings; null means that a text is
  * not given. A preset may also have a member "fade": the seconds, 0 to 600, within which the values change to those of
- * the preset. Parameters that a preset does not name stay as they are. A preset that the program saves contains every
- * parameter on which a picture depends, so that it produces exactly the same picture again. */
+ * the preset; and a member "source": the source that is shown with it, by its name in the list of sources or the last
+ * part of that name. Parameters that a preset does not name stay as they are. A preset that the program saves contains
+ * every parameter on which a picture depends, so that it produces exactly the same picture again. */
 #ifndef APP_CONTROL_PRESETS_H
 #define APP_CONTROL_PRESETS_H
 
 #include "app/control/parameters.h"
 
 struct presets;
+
+enum { PRESET_SOURCE_MAX = 1024 }; /* room for the name of a preset's source, in bytes */
 
 /* Parses presets and checks names, types and ranges of all values. text: JSON in the form that the top of this file
  * describes; NULL: *presets is empty. The caller frees *presets with presets_free. Returns 0, or -1 with err set. */
@@ -25,6 +28,10 @@ const char *presets_name(const struct presets *presets, int number);
 /* Returns the seconds within which the values change to those of a preset (its member "fade"); negative: the preset has
  * no such member. */
 double presets_fade(const struct presets *presets, int number);
+/* Returns the number (from 1) of the first preset of this name; 0: there is none. */
+int presets_find(const struct presets *presets, const char *name);
+/* Returns the name of the source that a preset has (its member "source"), valid as long as the presets; NULL: none. */
+const char *presets_source(const struct presets *presets, int number);
 /* Sets in *changes the values of preset `number` (from 1), each of them marked as set. start: the values with which the
  * program started, which instances beyond the end of a preset's list get. Returns 0, or -1 with err set. */
 int presets_values(const struct presets *presets, int number, const struct parameters *start,

@@ -280,6 +280,29 @@ int presets_file_values(struct presets_file *file, int number, const struct para
   return status;
 }
 
+int presets_file_find(struct presets_file *file, const char *name) {
+  pthread_mutex_lock(&file->lock);
+  int number = presets_find(file->presets, name);
+  pthread_mutex_unlock(&file->lock);
+  return number;
+}
+
+void presets_file_name(struct presets_file *file, int number, char name[81]) {
+  pthread_mutex_lock(&file->lock);
+  bool there = number >= 1 && number <= presets_count(file->presets);
+  snprintf(name, 81, "%s", there ? presets_name(file->presets, number) : "");
+  pthread_mutex_unlock(&file->lock);
+}
+
+bool presets_file_source(struct presets_file *file, int number, char source[PRESET_SOURCE_MAX]) {
+  pthread_mutex_lock(&file->lock);
+  const char *name = presets_source(file->presets, number);
+  if (name)
+    snprintf(source, PRESET_SOURCE_MAX, "%s", name);
+  pthread_mutex_unlock(&file->lock);
+  return name != NULL;
+}
+
 double presets_file_fade(struct presets_file *file, int number) {
   pthread_mutex_lock(&file->lock);
   double seconds = presets_fade(file->presets, number);

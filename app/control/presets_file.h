@@ -26,6 +26,12 @@ int presets_file_count(struct presets_file *file);
  * terminating zero byte. Returns 0, or -1 with err. */
 int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
                         struct parameters *changes, char name[81], struct error *err);
+/* Returns the number (from 1) of the first preset of this name; 0: there is none. */
+int presets_file_find(struct presets_file *file, const char *name);
+/* Copies the name of preset `number`; "" if there is no such preset. */
+void presets_file_name(struct presets_file *file, int number, char name[81]);
+/* Copies the name of the source that preset `number` is shown with (presets_source). Returns false if it has none. */
+bool presets_file_source(struct presets_file *file, int number, char source[PRESET_SOURCE_MAX]);
 /* Returns the seconds within which the values change to those of a preset (presets_fade). */
 double presets_file_fade(struct presets_file *file, int number);
 /* Return presets_list and presets_pictures of the presets; the caller frees the text. */

@@ -311,6 +311,7 @@ static bool is_recorded(enum parameter id) {
   case PARAMETER_FULLSCREEN:
   case PARAMETER_RECORDING:
   case PARAMETER_SAVED_PRESET:
+  case PARAMETER_SCENE:
   case PARAMETER_CUED_PRESET:
   case PARAMETER_BEAT:
   case PARAMETER_BAR_PHASE:

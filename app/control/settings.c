@@ -39,6 +39,8 @@ void settings_turn(struct settings *settings, int64_t now_ns) {
 
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns) {
   settings_walk(settings, now_ns);
+  if (parameters_marked(changes, PARAMETER_SEED, 0) || parameters_marked(changes, PARAMETER_SEED_POSITION, 0))
+    settings->seed_share = 0;
   parameters_apply(&settings->values, changes);
   settings_turn(settings, now_ns);
 }

@@ -244,6 +244,7 @@ struct live {
   /* preset_set: somebody has set the preset's number since a preset was applied; preset_put_back: this program has set
    * the number itself, because the preset could not be applied or was undone */
   bool preset_set, preset_put_back;
+  bool scene_put; /* true: this program has set the parameter scene itself since live_take_scene was called last */
 
   /* From here down to record_next: recordings and other outputs. */
   struct sound_tap *tap; /* the sound of the source that is shown, for recordings; NULL: there is no source */
@@ -488,6 +489,9 @@ void live_read_keys(struct live *live);
 int live_open_presets(struct live *live, struct error *err);
 /* Gives the hub the lists of presets and of their pictures, if there is a file of presets. */
 void live_publish_presets(struct live *live);
+/* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene.
+ * Called before values are sent to the loop's thread. */
+void live_take_scene(struct live *live, int64_t now_ns);
 /* Applies a preset if the parameter saved_preset has changed, saves the current values as a new preset and undoes the
  * last preset if the user asked for that, and shows a notice about each. */
 void live_follow_presets(struct live *live, int64_t now_ns);

@@ -4,6 +4,8 @@
 
 #include "app/control/presets_file.h"
 #include "app/live/live_impl.h"
+#include "unet/base/address.h"
+#include "unet/base/text.h"
 
 int live_open_presets(struct live *live, struct error *err) {
   const char *path = live->options->presets;
@@ -73,17 +75,40 @@ static void set_values(struct live *live, struct parameters *changes, double sec
   loop_glide(live->loop, changes, begin_ns, seconds);
 }
 
+/* Adds to `changes` the number of the source that the preset names, if it names one. Only sources of the list can be
+ * named, so that presets of strangers open nothing. Returns 0, or -1 with err. */
+static int add_source(const struct live *live, int number, struct parameters *changes, struct error *err) {
+  char source[PRESET_SOURCE_MAX];
+  if (!presets_file_source(live->presets, number, source))
+    return 0;
+  for (int i = 0; live->changer && i < changer_count(live->changer); i++) {
+    const char *name = changer_name(live->changer, i);
+    if (!strcmp(name, source) || !strcmp(text_last_part(name), source))
+      return parameters_set_number(changes, PARAMETER_SOURCE, 0, i + 1, err);
+  }
+  return error_set(err, STATUS_USAGE, "source: \"%.200s\" is not among the sources", address_name(source).text);
+}
+
 static int take(struct live *live, int number, int64_t now_ns, struct error *err) {
   struct parameters changes;
   char name[81];
   if (presets_file_values(live->presets, number, &live->start, &changes, name, err))
     return -1;
-  if (check_changes(live, &changes, err))
+  if (add_source(live, number, &changes, err) || check_changes(live, &changes, err))
     return error_prefix(err, "preset %d (%s): ", number, name);
   double own = presets_file_fade(live->presets, number);
   set_values(live, &changes, own >= 0 ? own : live->state.settings.values.preset_fade, now_ns);
   live_notice(&live->state, now_ns, "preset %d: %s", number, name);
   return 0;
+}
+
+/* Sets the parameter scene to the name of the preset that was taken last. */
+static void show_scene(struct live *live) {
+  char name[81];
+  struct error ignored;
+  presets_file_name(live->presets, live->preset_taken, name);
+  parameters_set_text(&live->state.settings.values, PARAMETER_SCENE, 0, *name ? name : NULL, &ignored);
+  live->scene_put = true;
 }
 
 /* Sets the values that the last preset has changed to what they were before. A second call restores the preset's
@@ -101,7 +126,25 @@ static void undo(struct live *live, int64_t now_ns) {
   live->preset_taken = former;
   parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, former, &ignored);
   live->preset_put_back = true;
+  show_scene(live);
   live_notice(&live->state, now_ns, "as before the preset");
+}
+
+void live_take_scene(struct live *live, int64_t now_ns) {
+  struct parameters *values = &live->state.settings.values;
+  struct error ignored;
+  const char *name = parameters_text(values, PARAMETER_SCENE, 0);
+  bool asked = parameters_marked(values, PARAMETER_SCENE, 0) && !live->scene_put && live->presets;
+  live->scene_put = false;
+  if (!asked || !name)
+    return;
+  int number = presets_file_find(live->presets, name);
+  if (number) {
+    parameters_set_number(values, PARAMETER_SAVED_PRESET, 0, number, &ignored);
+  } else {
+    live_notice(&live->state, now_ns, "there is no preset called \"%s\"", name);
+    show_scene(live);
+  }
 }
 
 /* Applies the preset whose number keys or clients have set in the parameter saved_preset. If the preset cannot be
@@ -120,6 +163,7 @@ static void take_wanted(struct live *live, int64_t now_ns) {
     live->preset_former = live->preset_taken;
     live->preset_taken = wanted;
   }
+  show_scene(live);
 }
 
 void live_publish_presets(struct live *live) {

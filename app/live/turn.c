@@ -203,6 +203,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_get_info(live->reader, &live->info);
+  live_take_scene(live, now_ns);
   /* If somebody sets saved_preset to the number of the preset that is in use, this preset is applied again. */
   live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
   live->preset_put_back = false;

@@ -1,5 +1,7 @@
 #include "app/remote/hub.h"
 
+#include <cjson/cJSON.h>
+
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -111,11 +113,12 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* True if clients may set this parameter to any text: prompts, lfo[], which names a parameter, and midi-learn, which
- * names the parameter to which the next MIDI knob is bound. All other texts are names of files that the
- * program would open. */
+/* True if a text of this parameter is no file's name: prompts, lfo[], which names a parameter, scene, which names a
+ * preset, and midi-learn, which names the parameter to which the next MIDI knob is bound. All other texts are names of
+ * files that the program would open. */
 static bool is_free(enum parameter id) {
-  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN || id == PARAMETER_LFO;
+  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN || id == PARAMETER_LFO ||
+         id == PARAMETER_SCENE;
 }
 
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
@@ -155,9 +158,24 @@ static int check_moved(const char *text, struct error *err) {
   return *text ? modulation_find(text, &id, &index, err) : 0;
 }
 
+/* Checks that there is a preset of this name. Returns 0, or -1 with err set. */
+static int check_scene(struct hub *hub, const char *text, struct error *err) {
+  char *list = hub_get_list(hub, HUB_SCENES);
+  cJSON *scenes = list ? cJSON_Parse(list) : NULL;
+  const cJSON *scene;
+  bool found = false;
+  cJSON_ArrayForEach(scene, scenes) {
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(scene, "name"));
+    found |= name && !strcmp(name, text);
+  }
+  cJSON_Delete(scenes);
+  free(list);
+  return found ? 0 : error_set(err, STATUS_USAGE, "scene: there is no preset called \"%.80s\"", text);
+}
+
 /* Checks a text that a client sets, as hub_check does. The text must also have no line ends and control characters,
  * which only texts of the command line and of presets may have. Returns 0, or -1 with err set. */
-static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+static int check_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   if (hub_check(hub, id, index, text, err))
     return -1;
@@ -166,6 +184,8 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
                      parameter_name(id, index, name));
   if (id == PARAMETER_LFO && text)
     return check_moved(text, err);
+  if (id == PARAMETER_SCENE && text)
+    return check_scene(hub, text, err);
   return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
 }
 
