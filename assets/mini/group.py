@@ -54,7 +54,7 @@ class Group:
 
     @torch.no_grad()
     def average(self, parameters):
-        """Average the gradients over the processes. One that is not finite makes all of them so, in every process."""
+        """Average the gradients over the processes. What is not finite in one is so in all, which skip the step alike."""
         if self.size > 1:
             grads = [p.grad for p in parameters if p.grad is not None]
             flat = torch.cat([g.flatten() for g in grads])
