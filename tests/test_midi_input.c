@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static struct parameters *turn(struct rig *rig) {
 }
 
 static void start(struct rig *rig, const char *source) {
-  const struct midi_params params = {source, rig->hub, &rig->log};
+  const struct midi_params params = {.source = source, .hub = rig->hub, .log = &rig->log};
   struct error err;
   if (midi_start(&rig->midi, &params, &err))
     fail_msg("%s", err.message);
@@ -304,11 +305,51 @@ static void complaints_are_counted(void **state) {
 }
 
 static void assert_not_started(struct rig *rig, const char *source, const char *why) {
-  const struct midi_params params = {source, rig->hub, &rig->log};
+  const struct midi_params params = {.source = source, .hub = rig->hub, .log = &rig->log};
   struct error err = {0};
   assert_int_equal(midi_start(&rig->midi, &params, &err), -1);
   if (!strstr(err.message, why))
     fail_msg("%s, not %s", err.message, why);
+}
+
+/* Values go to a pipe without a reader as soon as it has one, also to the next reader; nothing waits for them. */
+static void values_go_to_a_pipe(void **state) {
+  struct rig *rig = *state;
+  char *back = fixture_path(rig->folder, "back");
+  const struct midi_params params = {.source = rig->pipe, .target = back, .hub = rig->hub, .log = &rig->log};
+  struct error err;
+  signal(SIGPIPE, SIG_IGN);
+  assert_int_equal(mkfifo(back, 0600), 0);
+  fixture_text(rig->folder, "reverie/midi.json", BINDING);
+  if (midi_start(&rig->midi, &params, &err))
+    fail_msg("%s", err.message);
+  for (int level = 127; level >= 0; level -= 127) {
+    int reader = open(back, O_RDONLY | O_NONBLOCK);
+    char got[3] = "";
+    assert_true(reader >= 0);
+    hub_set_number(rig->hub, PARAMETER_STRENGTH, 0, level / 127.0, &err);
+    await_strength(rig, level / 127.0);
+    for (int i = 0; i < WAIT_MS && !(got[0] == '\xb0' && got[1] == 0x15 && got[2] == level); i++)
+      if (read(reader, got, sizeof got) < 1)
+        platform_sleep_ns(1000000);
+    assert_true(got[0] == '\xb0' && got[1] == 0x15 && got[2] == level);
+    close(reader);
+  }
+  PLAY(rig, "\xb0\x15\x40\xb0\x15\x7f\xb0\x15\x00\xb0\x15\x7f"); /* knobs go on to work */
+  await_strength(rig, 1);
+  free(back);
+}
+
+static void what_is_no_target_is_refused(void **state) {
+  struct rig *rig = *state;
+  const char *const wrong[] = {"/no/such/device", rig->folder, rig->kept};
+  fixture_text(rig->folder, "reverie/midi.json", BINDING);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const struct midi_params params = {.target = wrong[i], .hub = rig->hub, .log = &rig->log};
+    struct error err = {0};
+    assert_int_equal(midi_start(&rig->midi, &params, &err), -1);
+    assert_non_null(strstr(err.message, i ? "neither a device nor a named pipe" : "No such file"));
+  }
 }
 
 static void what_is_no_source_is_refused(void **state) {
@@ -363,12 +404,20 @@ static void the_sequencer_has_a_port(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_RIG(bound_knobs_set_values),           WITH_RIG(a_clock_sets_the_beat),
-      WITH_RIG(a_knob_is_learnt_by_the_key),      WITH_RIG(a_knob_is_learnt_by_name),
-      WITH_RIG(without_midi_nothing_is_learnt),   WITH_RIG(a_damaged_file_is_kept_aside),
-      WITH_RIG(what_another_version_wrote_stays), WITH_RIG(a_file_is_played),
-      WITH_RIG(a_pipe_here_needs_no_slash),       WITH_RIG(complaints_are_counted),
-      WITH_RIG(what_is_no_source_is_refused),     WITH_RIG(a_pipe_has_one_reader),
+      WITH_RIG(bound_knobs_set_values),
+      WITH_RIG(a_clock_sets_the_beat),
+      WITH_RIG(a_knob_is_learnt_by_the_key),
+      WITH_RIG(a_knob_is_learnt_by_name),
+      WITH_RIG(without_midi_nothing_is_learnt),
+      WITH_RIG(a_damaged_file_is_kept_aside),
+      WITH_RIG(what_another_version_wrote_stays),
+      WITH_RIG(a_file_is_played),
+      WITH_RIG(a_pipe_here_needs_no_slash),
+      WITH_RIG(complaints_are_counted),
+      WITH_RIG(what_is_no_source_is_refused),
+      WITH_RIG(a_pipe_has_one_reader),
+      WITH_RIG(values_go_to_a_pipe),
+      WITH_RIG(what_is_no_target_is_refused),
       WITH_RIG(the_sequencer_has_a_port),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

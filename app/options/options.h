@@ -156,7 +156,8 @@ struct options {
   struct parameter_choices osc_to; /* addresses to which OSC messages are sent */
   /* MIDI input: device, file, pipe or sequencer port; "": a port of the program's own; NULL: no MIDI */
   const char *midi;
-  const char *web; /* [HOST:]PORT at which the web page is served; "": the default; NULL: no page */
+  const char *midi_out; /* where the values of what MIDI knobs set are sent; NULL: nowhere */
+  const char *web;      /* [HOST:]PORT at which the web page is served; "": the default; NULL: no page */
   /* sound that recordings get: an input, SOUND_NONE or SOUND_OF_SOURCE; NULL: SOUND_OF_SOURCE */
   const char *record_sound;
   const char *sound; /* sound that changes parameter values: an input or SOUND_OF_SOURCE; NULL: none */

@@ -326,6 +326,10 @@ const struct option option_table[] = {
      .help = "MIDI knobs and pads set what they have learnt to (key u, then move one): from a port of ALSA's sequencer "
              "that others connect to, from one of its ports by name or number, or from a raw device, file or named "
              "pipe, as in --midi=/dev/snd/midiC1D0"},
+    {"midi-out", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "TARGET", .value = VALUE_FILE, AT(midi_out), .optional = true,
+     .help = "send the values of what MIDI knobs and pads set back to them, as they change: to motor faders and lights "
+             "of pads; at a port of ALSA's sequencer that others connect to, to one of its ports by name or number, or "
+             "to a raw device or named pipe, as in --midi-out=/dev/snd/midiC1D0"},
     {"sound", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "INPUT", .value = VALUE_FILE, AT(sound),
      .help =
          "what --modulate and --tempo-from sound follow: source, the sound of what is shown, in step with its "

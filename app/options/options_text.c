@@ -26,7 +26,7 @@ static const struct {
     {"REVERIE_DATA_DIR", "folder that holds mini/model and sample.mp4; looked in before all others"},
     {"XDG_DATA_HOME", "models are looked for by name in reverie/models below it (default: ~/.local/share)"},
     {"XDG_CONFIG_HOME", "reverie/reverie.conf and keys.conf are read below it, and what MIDI knobs are bound to is "
-                        "kept in midi.json there "
+                        "kept in midi.json there, where displays show the picture in displays.json "
                         "(default: ~/.config)"},
     {"XDG_CACHE_HOME", "tuning results and the prompts typed are kept in reverie/ below it (default: ~/.cache)"},
     {"HF_HUB_CACHE",

@@ -112,6 +112,9 @@ int platform_open_pipe_to_write(const char *path);
 /* Waits up to wait_ms for data from a pipe and reads it. Returns the number of bytes read, 0 at the end, or -1 (errno
  * EAGAIN: no data came). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
+/* Writes to a pipe or device as much as it takes without waiting, if it was opened so. Returns the number of bytes
+ * written, or -1 (errno EAGAIN: it takes nothing now). */
+int64_t platform_write_pipe(int descriptor, const void *bytes, size_t size);
 /* Reserves a named pipe for this reader as long as the descriptor is open, because two readers would each get a part of
  * the data. Returns false if another process has reserved the pipe in this way, and true if the file is no named
  * pipe. */

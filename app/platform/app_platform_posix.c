@@ -293,6 +293,13 @@ int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms) 
   return got;
 }
 
+int64_t platform_write_pipe(int descriptor, const void *bytes, size_t size) {
+  int64_t written = write(descriptor, bytes, size);
+  if (written < 0 && errno == EINTR)
+    errno = EAGAIN;
+  return written;
+}
+
 /* Changes only pipes, because a terminal is shared with other processes. */
 bool platform_stop_blocking(int descriptor) {
   struct stat file;

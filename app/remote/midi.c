@@ -10,17 +10,23 @@
 #include "app/flow/errand.h"
 #include "app/platform/app_platform.h"
 #include "app/platform/paths.h"
+#include "app/remote/midi_feedback.h"
 #include "app/remote/midi_input.h"
 #include "app/remote/midi_keep.h"
+#include "app/remote/midi_output.h"
 
-enum { TICK_MS = 20, BYTES = 256 };
+/* A controller gets at most SENT_BYTES every TICK_MS, 1200 bytes a second; a MIDI cable takes 3125. */
+enum { TICK_MS = 20, BYTES = 256, SENT_BYTES = 24 };
 static const int64_t complaint_ns = 1000000000;
 
 /* Only the MIDI thread uses this struct's fields, except stop, which midi_stop sets. */
 struct midi {
   struct hub *hub;
   const struct log *log;
-  struct midi_input *input;
+  struct midi_input *input;   /* NULL: no messages are received */
+  struct midi_output *output; /* NULL: no values are sent */
+  struct midi_feedback feedback;
+  int64_t sent_ns; /* when values were sent last */
   struct midi_reader reader;
   struct knobs knobs;
   struct midi_clock clock;
@@ -224,6 +230,8 @@ static void take_message(struct midi *midi, const struct midi_message *message, 
     take_clock(midi, message, now_ns);
     return;
   }
+  if (midi_feedback_is_echo(&midi->feedback, &midi->knobs, message, now_ns))
+    return;
   if (!*fresh)
     follow_values(midi, true);
   *fresh = true;
@@ -231,18 +239,42 @@ static void take_message(struct midi *midi, const struct midi_message *message, 
   act(midi, &action);
 }
 
+/* Sends the values that the controller does not show yet, every TICK_MS. */
+static void send_values(struct midi *midi, int64_t now_ns) {
+  uint8_t bytes[SENT_BYTES];
+  bool anew;
+  if (!midi->output || now_ns - midi->sent_ns < (int64_t)TICK_MS * 1000000)
+    return;
+  midi->sent_ns = now_ns;
+  size_t room = midi_output_room(midi->output, sizeof bytes, &anew);
+  if (anew)
+    midi_feedback_forget(&midi->feedback, &midi->knobs);
+  size_t count = room ? midi_feedback_make(&midi->feedback, &midi->knobs, &midi->values, now_ns, bytes, room) : 0;
+  if (count)
+    midi_output_write(midi->output, bytes, count);
+}
+
+/* Waits at most TICK_MS for bytes, and returns how many came. */
+static size_t read_input(struct midi *midi, uint8_t bytes[BYTES]) {
+  if (midi->input)
+    return midi_input_read(midi->input, bytes, BYTES, TICK_MS);
+  platform_sleep_ns((int64_t)TICK_MS * 1000000);
+  return 0;
+}
+
 static void work(void *opaque) {
   struct midi *midi = opaque;
   uint8_t bytes[BYTES];
   struct midi_message message;
   while (!atomic_load(&midi->stop)) {
-    size_t count = midi_input_read(midi->input, bytes, sizeof bytes, TICK_MS);
+    size_t count = read_input(midi, bytes);
     int64_t came_ns = platform_now_ns();
     bool fresh = false;
     follow_values(midi, false);
     for (size_t i = 0; i < count; i++)
       if (midi_read(&midi->reader, bytes[i], &message))
         take_message(midi, &message, &fresh, came_ns);
+    send_values(midi, came_ns);
   }
 }
 
@@ -250,6 +282,7 @@ static void work(void *opaque) {
 
 static void free_all(struct midi *midi) {
   midi_input_close(&midi->input);
+  midi_output_close(&midi->output);
   free(midi);
 }
 
@@ -264,7 +297,7 @@ static void find_file(struct midi *midi) {
 
 int midi_start(struct midi **out, const struct midi_params *params, struct error *err) {
   *out = NULL;
-  if (!params->source)
+  if (!params->source && !params->target)
     return 0;
   struct midi *midi = calloc(1, sizeof *midi);
   if (!midi)
@@ -276,7 +309,9 @@ int midi_start(struct midi **out, const struct midi_params *params, struct error
     knobs_load(&midi->knobs, midi->path, midi->log);
   hub_set_list(midi->hub, HUB_KNOBS, knobs_write(&midi->knobs, NULL));
   hub_get_values(midi->hub, &midi->values);
-  if (midi_input_open(&midi->input, params->source, midi->log, err) ||
+  midi_feedback_forget(&midi->feedback, &midi->knobs);
+  if ((params->source && midi_input_open(&midi->input, params->source, midi->log, err)) ||
+      (params->target && midi_output_open(&midi->output, params->target, midi->log, err)) ||
       errand_start(&midi->errand, work, midi, "listens to MIDI", err)) {
     free_all(midi);
     return -1;

@@ -4,7 +4,8 @@
  *
  * If somebody sets the parameter midi-learn, the next knob that is moved is bound: to the parameter or command that the
  * text of midi-learn names (knob_target_find), or for the text "last" to the parameter that was changed last. Bindings
- * are saved in midi.json in the folder for configuration. */
+ * are saved in midi.json in the folder for configuration. If a target is given, the values of what is bound are sent to
+ * it (midi_feedback.h). */
 #ifndef APP_REMOTE_MIDI_H
 #define APP_REMOTE_MIDI_H
 
@@ -17,12 +18,14 @@ struct midi_params {
   /* the source of MIDI messages, in the form that midi_input_open accepts: "", a path, or an ALSA port; NULL: MIDI is
    * not used */
   const char *source;
+  /* where the values of bound parameters are sent, in the form that midi_output_open accepts; NULL: they are not */
+  const char *target;
   struct hub *hub; /* borrowed, as is log; both must outlive *midi */
   const struct log *log;
 };
 
-/* Loads the bindings, opens the source of MIDI messages and starts the thread. If params->source is NULL, *midi becomes
- * NULL and 0 is returned. Returns 0, or -1 with err set. */
+/* Loads the bindings, opens source and target of MIDI messages and starts the thread. If params->source and
+ * params->target are NULL, *midi becomes NULL and 0 is returned. Returns 0, or -1 with err set. */
 int midi_start(struct midi **midi, const struct midi_params *params, struct error *err);
 /* Ends the thread, waits at most wait_ms for that, and frees *midi, which becomes NULL. Returns false if the thread has
  * not ended in time: nothing is freed, the thread still uses the hub, and midi_stop may be called again. Does nothing

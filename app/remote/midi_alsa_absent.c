@@ -22,3 +22,18 @@ size_t midi_alsa_read(struct midi_alsa *alsa, uint8_t *bytes, size_t size, int w
   (void)wait_ms;
   return 0;
 }
+
+int midi_alsa_open_out(struct midi_alsa **alsa, const char *target, const struct log *log, struct error *err) {
+  (void)log;
+  *alsa = NULL;
+  return error_set(err, STATUS_USAGE,
+                   "--midi-out %.100s: this reverie was built without ALSA (libasound2-dev); a raw device or named "
+                   "pipe can be given, as in --midi-out=/dev/snd/midiC1D0",
+                   target);
+}
+
+void midi_alsa_write(struct midi_alsa *alsa, const uint8_t *bytes, size_t size) {
+  (void)alsa;
+  (void)bytes;
+  (void)size;
+}

@@ -175,14 +175,14 @@ static double value_at(const struct knob_binding *binding, double at) {
   return parameter_row(binding->target.id)->type == TYPE_REAL ? value : round(value);
 }
 
-static double place_of(const struct knob_binding *binding, double value) {
+double knob_place(const struct knob_binding *binding, double value) {
   return fmin(1, fmax(0, (value - binding->low) / (binding->high - binding->low)));
 }
 
 /* True if the knob's position `at` (0 to 1) is so near to the parameter's value that setting the parameter to this
  * position makes no visible jump. */
 static bool is_near(const struct knob_binding *binding, double at, double value) {
-  return fabs(at - place_of(binding, value)) <= NEAR || value_at(binding, at) == value;
+  return fabs(at - knob_place(binding, value)) <= NEAR || value_at(binding, at) == value;
 }
 
 static bool is_number(const struct knob_target *target) {
@@ -215,6 +215,11 @@ static bool may_be_endless(const struct knob_binding *binding) {
          parameter_row(binding->target.id)->type != TYPE_SWITCH;
 }
 
+static void note_movement(struct knob_binding *binding, const struct use *use, int64_t now_ns) {
+  binding->moved_ns = now_ns;
+  binding->heard = use->at;
+}
+
 static struct knob_action learn(struct knobs *knobs, const struct use *use, const struct parameters *values,
                                 int64_t now_ns) {
   struct knob_action action = {.kind = KNOB_DOES_NOTHING, .knob = use->knob, .target = knobs->wanted};
@@ -226,6 +231,7 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   if (!binding)
     return action;
   bind(binding, &use->knob, &knobs->wanted);
+  note_movement(binding, use, now_ns);
   begin_where_it_is(binding, use, values);
   if (may_be_endless(binding))
     endless_begin(&binding->endless, use->value);
@@ -267,7 +273,7 @@ static double next_value(const struct knob_binding *binding, double value, doubl
 /* Returns true if the knob may set the parameter. If the knob's position differs from the parameter's value, the knob
  * must first be moved past that value, so that the value never jumps. */
 static bool catches(struct knob_binding *binding, double at, double value, int64_t now_ns) {
-  double before = binding->at, place = place_of(binding, value);
+  double before = binding->at, place = knob_place(binding, value);
   bool own = binding->caught && (now_ns - binding->set_ns < SETTLED_NS ||
                                  fabs(value - binding->set) <= 1e-6 * fmax(fabs(binding->low), fabs(binding->high)));
   bool passed = before >= 0 && (before - place) * (at - place) <= 0;
@@ -369,6 +375,8 @@ struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *me
   if (knobs->learning)
     return learn(knobs, &use, values, now_ns);
   struct knob_binding *binding = find(knobs, &use.knob);
+  if (binding)
+    note_movement(binding, &use, now_ns);
   return binding ? act_as_told(binding, &use, values, now_ns) : act_unbound(&use);
 }
 

@@ -43,6 +43,10 @@ struct knob_binding {
    * knob last set it (platform_now_ns) */
   double set;
   int64_t set_ns;
+  /* moved_ns: the time when this knob was moved last (platform_now_ns), 0: never; heard: the position, 0 to 1, that it
+   * has then sent */
+  int64_t moved_ns;
+  double heard;
 };
 
 enum { KNOBS_MAX = 128, MIDI_CHANNELS = 16 };
@@ -89,6 +93,9 @@ struct knob_action {
 
 /* Writes the name of a knob for users, such as "cc 21 of channel 1". Returns name. */
 const char *knob_name(const struct knob *knob, char name[PARAMETER_NAME_MAX]);
+
+/* Returns the position, 0 to 1, at which the knob sets its parameter to this value. */
+double knob_place(const struct knob_binding *binding, double value);
 
 /* Makes knobs_take bind the next knob that is moved to target. target NULL: stops waiting for a knob. */
 void knobs_learn(struct knobs *knobs, const struct knob_target *target);

@@ -38,4 +38,11 @@ void midi_alsa_close(struct midi_alsa *alsa);
  * stored. */
 size_t midi_alsa_read(struct midi_alsa *alsa, uint8_t *bytes, size_t size, int wait_ms);
 
+/* Makes a port of ALSA's sequencer that sends and, if target is not "", connects it to the client of that name. Returns
+ * 0, or -1 with err set. */
+int midi_alsa_open_out(struct midi_alsa **alsa, const char *target, const struct log *log, struct error *err);
+/* Sends whole MIDI messages to all that are connected to the port of midi_alsa_open_out. Does not wait: what the
+ * sequencer has no room for is lost. */
+void midi_alsa_write(struct midi_alsa *alsa, const uint8_t *bytes, size_t size);
+
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "app/remote/midi_bind.h"
+#include "app/remote/midi_feedback.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("b", "\xb0\x15\x40\x15\x41\xf8\x90\x24\x7f\x24\x02\xe0\x7f\x7f\xc0\x04\xd0\x10"),
@@ -17,13 +17,25 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
+/* What goes back is whole messages, each beginning with a status byte, with data bytes alone behind it. */
+static void send_back(struct midi_feedback *feedback, const struct knobs *knobs, const struct parameters *values,
+                      int64_t now_ns) {
+  uint8_t bytes[24];
+  size_t count = midi_feedback_make(feedback, knobs, values, now_ns, bytes, sizeof bytes);
+  FUZZ_CHECK(count <= sizeof bytes && count % 3 == 0);
+  for (size_t i = 0; i < count; i++)
+    FUZZ_CHECK((bytes[i] >= 128) == (i % 3 == 0));
+}
+
 /* Whatever comes, what is to be set is in range, and what runs has a name. */
 static void play(struct knobs *knobs, const uint8_t *data, size_t size) {
   struct midi_reader reader = {0};
   struct midi_message message;
+  struct midi_feedback feedback;
   struct parameters values;
   struct error err;
   parameters_init(&values);
+  midi_feedback_forget(&feedback, knobs);
   for (size_t i = 0; i < size; i++) {
     if (!midi_read(&reader, data[i], &message))
       continue;
@@ -34,6 +46,8 @@ static void play(struct knobs *knobs, const uint8_t *data, size_t size) {
     struct knob_action action = knobs_take(knobs, &message, &values, (int64_t)i * 10000000);
     if (action.kind == KNOB_SETS)
       FUZZ_CHECK(!parameters_set_number(&values, action.target.id, action.target.index, action.number, &err));
+    send_back(&feedback, knobs, &values, (int64_t)i * 10000000);
+    midi_feedback_is_echo(&feedback, knobs, &message, (int64_t)i * 10000000);
     FUZZ_CHECK(action.kind != KNOB_RUNS || (action.target.command && *action.target.command->name));
   }
 }

@@ -1,0 +1,42 @@
+/* Decides which MIDI messages bring the values of bound parameters back to a controller, so that its motor faders stand
+ * where the values are and the lights of its pads show what is on. Knobs get the message by which they are bound, at
+ * the position that their parameter's value has. A pad gets a note whose velocity says how much: 127 while what it
+ * switches is on, or while the prompt that it selects is shown; velocity 0, which ends the note, otherwise.
+ *
+ * A controller must not be told what it has just said, since a fader would then work against the hand that moves it:
+ * nothing is sent to a knob for a third of a second after it was moved (a pad: a tenth after it was struck), and to
+ * a knob that stands where the value is. What a controller sends back in answer to a message is recognised. These
+ * functions use no thread, device or file. */
+#ifndef APP_REMOTE_MIDI_FEEDBACK_H
+#define APP_REMOTE_MIDI_FEEDBACK_H
+
+#include <stddef.h>
+
+#include "app/remote/midi_bind.h"
+
+/* What one knob of the controller shows. */
+struct feedback_told {
+  struct knob knob;
+  int level;        /* its position, in units of its messages; -1: unknown */
+  int64_t heard_ns; /* when it was moved last (knob_binding.moved_ns); 0: never */
+  int64_t sent_ns;  /* when it was sent a message last */
+};
+
+/* What the controller shows. Initialise with midi_feedback_forget. */
+struct midi_feedback {
+  struct feedback_told told[KNOBS_MAX]; /* for the bindings of the same number */
+  int next;                             /* number of the binding that comes first when messages are made again */
+};
+
+/* Called at first, and when the controller is a new one or was away: it shows nothing that is known. */
+void midi_feedback_forget(struct midi_feedback *feedback, const struct knobs *knobs);
+/* Stores in bytes the messages that are due now, whole ones, as many as `size` bytes hold; the others come first next
+ * time. Called again and again; `size` and the time between two calls limit the rate. Returns the number of bytes. */
+size_t midi_feedback_make(struct midi_feedback *feedback, const struct knobs *knobs, const struct parameters *values,
+                          int64_t now_ns, uint8_t *bytes, size_t size);
+/* Returns true if a message that has come only repeats what its knob was sent in the last tenth of a second, and the
+ * knob was not moved since. */
+bool midi_feedback_is_echo(const struct midi_feedback *feedback, const struct knobs *knobs,
+                           const struct midi_message *message, int64_t now_ns);
+
+#endif
