@@ -31,7 +31,7 @@ static int begin(void **unused) {
 static int find(const char *name) {
   char now[PARAMETER_NAME_MAX];
   for (int i = 0; i < list.count; i++)
-    if (!strcmp(parameter_name(list.row[i].id, list.row[i].index, now), name))
+    if (list.row[i].id != PARAMETER_NONE && !strcmp(parameter_name(list.row[i].id, list.row[i].index, now), name))
       return i;
   return -1;
 }
@@ -122,25 +122,70 @@ static void bars_of_all(void **unused) {
     }
 }
 
+/* Each group has a heading above its rows, which no key chooses; a filter leaves rows alone, by name or label. */
+static void groups_have_headings(void **unused) {
+  (void)unused;
+  int headings = 0;
+  for (int i = 0; i < list.count; i++) {
+    bool heads = list.row[i].id == PARAMETER_NONE;
+    headings += heads;
+    assert_true(!heads || (i + 1 < list.count && list.row[i + 1].id != PARAMETER_NONE &&
+                           (int)parameter_row(list.row[i + 1].id)->group == list.row[i].index));
+    parameter_list_choose(&list, i);
+    assert_int_not_equal(parameter_list_chosen(&list)->id, PARAMETER_NONE);
+  }
+  assert_in_range(headings, 10, PARAMETER_GROUPS);
+  assert_true(find("strength") < find("seed") && find("strength") < find("mix"));
+  snprintf(list.filter, sizeof list.filter, "scene");
+  parameter_list_update(&list, &state.settings.values, 10);
+  assert_true(find("saved-preset") == 0 && find("preset-fade") > 0);
+}
+
+/* Six bars: of those that the model takes the most important ones, with what is in use before what is there always. */
+static void leading_rows_suit_the_model(void **unused) {
+  (void)unused;
+  struct parameters *values = &state.settings.values;
+  const struct engine_info mini = {.refuses_guidance = true, .starts_from_noise = true};
+  struct refusals refusals;
+  struct list_row row[6];
+  struct error err;
+  assert_int_equal(parameter_list_leading(values, NULL, row, 6), 6);
+  assert_true(row[0].id == PARAMETER_STRENGTH && row[1].id == PARAMETER_GUIDANCE);
+  refusals_find(&refusals, &mini, &(struct prepared_info){.rows = 1});
+  assert_string_equal(refusals.why[PARAMETER_GUIDANCE], "trained without guidance");
+  assert_non_null(refusals.why[PARAMETER_FEEDBACK]);
+  assert_non_null(refusals.why[PARAMETER_BANK]);
+  assert_null(refusals.why[PARAMETER_STRENGTH]);
+  assert_int_equal(parameter_list_leading(values, &refusals, row, 6), 6);
+  for (int i = 0; i < 6; i++)
+    assert_null(refusals.why[row[i].id]);
+  assert_int_equal(row[1].id, PARAMETER_MIX);
+  assert_int_equal(parameters_set_text(values, PARAMETER_LORA, 1, "a.safetensors", &err), 0);
+  parameter_list_leading(values, &refusals, row, 6);
+  assert_true(row[1].id == PARAMETER_LORA_WEIGHT && row[1].index == 1);
+  assert_int_equal(parameter_list_leading(values, &refusals, row, 2), 2);
+}
+
 static void keys_move(void **unused) {
   (void)unused;
-  assert_int_equal(list.chosen, 0);
+  assert_int_equal(list.chosen, 1); /* row 0 is the heading of the prompts */
   press(KEY_UP);
-  assert_int_equal(list.chosen, 0);
+  assert_int_equal(list.chosen, 1);
   for (int i = 0; i < 12; i++)
     press(KEY_DOWN);
-  assert_true(list.chosen == 12 && list.first == 3);
+  assert_true(list.chosen == 13 && list.first == 4);
   press(KEY_UP);
-  assert_true(list.chosen == 11 && list.first == 3);
+  assert_true(list.chosen == 12 && list.first == 4);
   press(KEY_END);
   assert_true(list.chosen == list.count - 1 && list.first == list.count - 10);
   press(KEY_PAGE_UP);
-  assert_true(list.chosen == list.count - 11 && list.first == list.count - 11);
+  bool headed = list.row[list.count - 11].id == PARAMETER_NONE;
+  assert_true(list.chosen == list.count - 11 - headed && list.first <= list.chosen);
   press(KEY_HOME);
-  assert_true(list.chosen == 0 && list.first == 0);
+  assert_true(list.chosen == 1 && list.first == 0);
   parameter_list_scroll(&list, 4);
   parameter_list_update(&list, &state.settings.values, 10);
-  assert_true(list.chosen == 0 && list.first == 4);
+  assert_true(list.chosen == 1 && list.first == 4);
   parameter_list_scroll(&list, 1000);
   assert_int_equal(list.first, list.count - 10);
   parameter_list_scroll(&list, -1000);
@@ -274,7 +319,9 @@ static void mouse(void **unused) {
   assert_int_equal(click(list.first - 1, 250), LIST_NOT_MINE);
   assert_int_equal(click(list.first + 10, 250), LIST_NOT_MINE);
   list.first = 0;
-  assert_int_equal(click(0, 250), LIST_EDIT);
+  assert_int_equal(click(1, 250), LIST_EDIT);
+  assert_int_equal(click(0, 250), LIST_DONE); /* a heading */
+  assert_int_equal(list.chosen, 1);
   choose("pause");
   assert_int_equal(click(list.chosen, 210), LIST_DONE);
   parameter_list_drag(&list, &state, &box, 290, 0);
@@ -285,10 +332,16 @@ static void mouse(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(rows, begin),        cmocka_unit_test_setup(bars, begin),
-      cmocka_unit_test_setup(bars_of_all, begin), cmocka_unit_test_setup(keys_move, begin),
-      cmocka_unit_test_setup(keys_change, begin), cmocka_unit_test_setup(numbers_typed, begin),
-      cmocka_unit_test_setup(mouse, begin),       cmocka_unit_test_setup(decimal_commas, begin),
+      cmocka_unit_test_setup(rows, begin),
+      cmocka_unit_test_setup(bars, begin),
+      cmocka_unit_test_setup(bars_of_all, begin),
+      cmocka_unit_test_setup(keys_move, begin),
+      cmocka_unit_test_setup(keys_change, begin),
+      cmocka_unit_test_setup(numbers_typed, begin),
+      cmocka_unit_test_setup(mouse, begin),
+      cmocka_unit_test_setup(decimal_commas, begin),
+      cmocka_unit_test_setup(groups_have_headings, begin),
+      cmocka_unit_test_setup(leading_rows_suit_the_model, begin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,10 @@ struct engine_info {
   bool large_autoencoder;
   /* true: the model was trained without guidance (mini), so that engine_shape.guidance is refused */
   bool refuses_guidance;
+  /* true: every frame starts from noise alone (mini), and the input is blended with the picture; feedback is refused */
+  bool starts_from_noise;
+  /* true: the U-Net has self-attention, which a bank of earlier frames can extend; false: a bank is refused */
+  bool takes_bank;
   /* true: guidance is an input of the U-Net (full LCM models), so that no second prediction is computed for it */
   bool has_guidance_embedding;
   const char *prediction;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/parameter_order.h"
+
 /* The list shows a size by its longest side in pixels, from SIZE_LOW to SIZE_HIGH in steps of SIZE_STEP. */
 enum { SIZE_LOW = 64, SIZE_HIGH = 4096, SIZE_STEP = 64 };
 /* A bar has a logarithmic scale if its high end is at least this many times its low end. */
@@ -59,52 +61,74 @@ static bool is_shown(const struct parameters *values, enum parameter id, int ind
 
 static bool is_wanted(const struct parameter_list *list, const struct parameters *values, enum parameter id,
                       int index) {
-  char name[PARAMETER_NAME_MAX];
-  return is_shown(values, id, index) && strstr(parameter_name(id, index, name), list->filter);
+  char name[PARAMETER_NAME_MAX], label[PARAMETER_NAME_MAX];
+  return is_shown(values, id, index) && (strcasestr(parameter_name(id, index, name), list->filter) ||
+                                         strcasestr(parameter_label(id, index, label), list->filter));
 }
 
-static void add_rows(struct parameter_list *list, const struct parameters *values, enum parameter id) {
-  int first = parameter_row(id)->first;
-  for (int i = first; i < first + parameter_instances(id) && list->count < LIST_ROWS_MAX; i++)
-    if (is_wanted(list, values, id, i))
-      list->row[list->count++] = (struct list_row){id, i};
+static bool is_heading(struct list_row row) {
+  return row.id == PARAMETER_NONE;
+}
+
+static void add_row(struct parameter_list *list, struct list_row row) {
+  if (list->count < LIST_ROWS_MAX)
+    list->row[list->count++] = row;
+}
+
+/* Adds the rows of a parameter, and before them the heading of its group if they are the group's first. The heading is
+ * left out while a filter leaves few rows. group: the group of the row before. */
+static void add_rows(struct parameter_list *list, const struct parameters *values, enum parameter id, int *group) {
+  const struct parameter_row *of = parameter_row(id);
+  for (int i = of->first; i < of->first + parameter_instances(id); i++) {
+    if (!is_wanted(list, values, id, i))
+      continue;
+    if (*group != (int)of->group && !*list->filter)
+      add_row(list, (struct list_row){PARAMETER_NONE, (int)of->group});
+    *group = (int)of->group;
+    add_row(list, (struct list_row){id, i});
+  }
 }
 
 static int limit(int value, int least, int most) {
   return value > most ? (most < least ? least : most) : value < least ? least : value;
 }
 
+/* Scrolls so that the chosen row is visible, and with the first row of a group the group's heading. */
 static void show_chosen(struct parameter_list *list) {
-  list->first = limit(list->first, list->chosen - list->seen + 1, list->chosen);
+  bool heads = list->chosen > 0 && list->chosen <= list->count && is_heading(list->row[list->chosen - 1]);
+  list->first = limit(list->first, list->chosen - list->seen + 1, list->chosen - (heads && list->seen > 1));
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* The order of the list's rows: mostly, parameters whose changes are seen soonest come first (enum parameter_need).
- * Parameters of the same need are in two groups: those without instances (several: false), and those with instances
- * (several: true). Within a group they are in the order of the table of parameters. */
-static const struct {
-  enum parameter_need need;
-  bool several;
-} order[] = {{NEED_ENCODING, true},   {NEED_ENCODING, false},    {NEED_FRAME, false},  {NEED_ROWS, false},
-             {NEED_FRAME, true},      {NEED_PREPARATION, false}, {NEED_READING, true}, {NEED_ENGINE, false},
-             {NEED_ENGINE, true},     {NEED_NOTHING, false},     {NEED_NOTHING, true}, {NEED_ROWS, true},
-             {NEED_PREPARATION, true}};
+/* Returns the number of the row next to `row` that is no heading: in direction `way` (1 or -1), or if there is none, in
+ * the other one. */
+static int find_row(const struct parameter_list *list, int row, int way) {
+  int at = limit(row, 0, list->count - 1), next = at;
+  while (next >= 0 && next < list->count && is_heading(list->row[next]))
+    next += way;
+  if (next >= 0 && next < list->count)
+    return next;
+  while (at >= 0 && at < list->count && is_heading(list->row[at]))
+    at -= way;
+  return limit(at, 0, list->count - 1);
+}
 
 void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen) {
   const struct list_row *found = parameter_list_chosen(list), chosen = found ? *found : (struct list_row){0};
   bool moved = seen != list->seen;
   list->count = 0;
   list->seen = seen > 0 ? seen : 1;
-  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-    for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
-      if (parameter_row(id)->need == order[i].need && (parameter_row(id)->count > 0) == order[i].several)
-        add_rows(list, values, id);
+  enum parameter ids[PARAMETERS];
+  int count = parameters_in_order(ids), group = -1;
+  for (int i = 0; i < count; i++)
+    if (parameter_row(ids[i])->need != NEED_START)
+      add_rows(list, values, ids[i], &group);
   for (int i = 0; i < list->count; i++)
     if (list->row[i].id == chosen.id && list->row[i].index == chosen.index && i != list->chosen) {
       list->first += i - list->chosen;
       list->chosen = i;
     }
-  list->chosen = limit(list->chosen, 0, list->count - 1);
+  list->chosen = find_row(list, list->chosen, 1);
   list->first = limit(list->first, 0, list->count - list->seen);
   if (moved)
     show_chosen(list);
@@ -115,7 +139,7 @@ const struct list_row *parameter_list_chosen(const struct parameter_list *list) 
 }
 
 void parameter_list_choose(struct parameter_list *list, int row) {
-  list->chosen = limit(row, 0, list->count - 1);
+  list->chosen = find_row(list, row, row < list->chosen ? -1 : 1);
   list->typed[0] = 0;
   show_chosen(list);
 }
@@ -134,6 +158,8 @@ static void get_span(enum parameter id, double *low, double *high) {
 }
 
 static double get_number(const struct parameters *values, struct list_row row) {
+  if (is_heading(row))
+    return NAN;
   if (row.id == PARAMETER_SIZE)
     return fmax(values->size.width, values->size.height);
   return values_number(values, row.id, row.index);
@@ -144,12 +170,33 @@ static bool is_logarithmic(double low, double high) {
 }
 
 double parameter_list_share(const struct parameters *values, struct list_row row) {
-  double low, high, number = get_number(values, row);
+  return parameter_list_place(row, get_number(values, row));
+}
+
+double parameter_list_place(struct list_row row, double number) {
+  double low, high;
+  if (isnan(number))
+    return -1;
   get_span(row.id, &low, &high);
-  if (isnan(number) || low >= high)
+  if (low >= high)
     return -1;
   number = fmin(high, fmax(low, number));
   return is_logarithmic(low, high) ? log(number / low) / log(high / low) : (number - low) / (high - low);
+}
+
+int parameter_list_leading(const struct parameters *values, const struct refusals *refusals, struct list_row *row,
+                           int most) {
+  enum parameter ids[PARAMETERS];
+  int ranked = parameters_by_rank(ids), count = 0;
+  for (int i = 0; i < ranked; i++)
+    for (int index = parameter_row(ids[i])->first;
+         index < parameter_row(ids[i])->first + parameter_instances(ids[i]) && count < most; index++) {
+      const struct list_row next = {ids[i], index};
+      bool taken = !refusals || !refusals->why[ids[i]];
+      if (taken && is_shown(values, ids[i], index) && parameter_list_share(values, next) >= 0)
+        row[count++] = next;
+    }
+  return count;
 }
 
 static double round_to(double number, double grid) {
@@ -196,7 +243,7 @@ static int count_choices(enum parameter id) {
 
 /* Changes the row's value by `by` steps. Beyond the last choice or switch position follows the first, and the other way
  * round; numbers stop at the ends of their range. */
-static void change(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
+void parameter_list_step(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
   const struct parameter_row *of = parameter_row(row.id);
   const struct parameters *values = &state->settings.values;
   double number = get_number(values, row), next = number + by * get_step(values, row);
@@ -240,7 +287,7 @@ static enum list_wish enter(struct parameter_list *list, struct live_state *stat
   if (*list->typed)
     live_set_words(state, row.id, row.index, list->typed, now_ns);
   else if (type == TYPE_CHOICE || type == TYPE_SWITCH)
-    change(state, row, 1, now_ns);
+    parameter_list_step(state, row, 1, now_ns);
   else
     return LIST_EDIT;
   list->typed[0] = 0;
@@ -313,7 +360,7 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
   if (!row) /* the filter has hidden all rows; even then, keys that type numbers must not run commands */
     return is_of_number(key) ? LIST_DONE : LIST_NOT_MINE;
   if (key == KEY_LEFT || key == KEY_RIGHT)
-    change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);
+    parameter_list_step(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);
   else if (key == KEY_ENTER)
     return enter(list, state, *row, now_ns);
   else if (is_of_number(key))
@@ -341,13 +388,15 @@ enum list_wish parameter_list_press(struct parameter_list *list, struct live_sta
   if (x < box->left || x >= box->right || at < 0 || at >= list->seen || list->first + at >= list->count)
     return LIST_NOT_MINE;
   struct list_row row = list->row[list->first + at];
+  if (is_heading(row))
+    return LIST_DONE;
   parameter_list_choose(list, list->first + at);
   if (x < box->bar_left)
     return LIST_DONE;
   if (!has_bar(&state->settings.values, row))
     return LIST_EDIT;
   if (parameter_row(row.id)->type == TYPE_SWITCH) {
-    change(state, row, 1, now_ns);
+    parameter_list_step(state, row, 1, now_ns);
     return LIST_DONE;
   }
   list->grabbed = x <= box->bar_right;

@@ -5,10 +5,12 @@
 #define APP_CONTROL_PARAMETER_LIST_H
 
 #include "app/control/keys.h"
+#include "app/control/refusals.h"
 
 enum { LIST_ROWS_MAX = 256, LIST_TYPED_MAX = 32, LIST_FILTER_MAX = 32 };
 
-/* A row of the list: a parameter and its instance, counted from 1 (0: the parameter has no instances). */
+/* A row of the list: a parameter and its instance, counted from 1 (0: the parameter has no instances). id
+ * PARAMETER_NONE: the heading of a group; index is the group then (enum parameter_group). Headings cannot be chosen. */
 struct list_row {
   enum parameter id;
   int index;
@@ -24,21 +26,30 @@ struct parameter_list {
   bool grabbed; /* true: the mouse button was pressed on a bar, and movements of the mouse change the value */
   /* the digits that the user has typed for the chosen row, with a decimal point even if a comma was typed; "": none */
   char typed[LIST_TYPED_MAX];
-  char filter[LIST_FILTER_MAX]; /* only rows whose names contain this text are listed; "": all rows are listed */
+  /* only rows whose names or labels contain this text are listed, without headings; "": all rows are listed */
+  char filter[LIST_FILTER_MAX];
 };
 
-/* Builds the list's rows: all parameters that can change while frames run. A parameter with instances has a row for
- * each instance in use and for the next free one. seen: number of rows that fit into the window. The chosen parameter
- * remains the same if its row still exists; if `seen` has changed, the list is scrolled so that this row is visible. */
+/* Builds the list's rows: all parameters that can change while frames run, group after group in the order of
+ * parameter_order.h. A parameter with instances has a row for each instance in use and for the next free one. seen:
+ * number of rows that fit into the window. The chosen parameter remains the same if its row still exists; if `seen` has
+ * changed, the list is scrolled so that this row is visible. */
 void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen);
 /* Returns the chosen row, or NULL if the list is empty. */
 const struct list_row *parameter_list_chosen(const struct parameter_list *list);
+/* Stores the rows of those parameters that matter most (rank in the table of parameters), have a bar and are not
+ * refused by the model, at most `most`, the most important first. refusals NULL: nothing is refused. Returns their
+ * number. */
+int parameter_list_leading(const struct parameters *values, const struct refusals *refusals, struct list_row *row,
+                           int most);
 void parameter_list_choose(struct parameter_list *list, int row);
 /* Scrolls by this many rows (mouse wheel; negative: up). The chosen row remains the same. */
 void parameter_list_scroll(struct parameter_list *list, int rows);
 
 /* Returns how much of the row's bar is filled, from 0 to 1; negative: the row has no bar. */
 double parameter_list_share(const struct parameters *values, struct list_row row);
+/* Returns where on the row's bar this number is, from 0 to 1; negative: the row has no bar. */
+double parameter_list_place(struct list_row row, double number);
 /* Returns the value for a position on the bar, from 0 (left end) to 1 (right end). The bar has the range of
  * parameter_span or, for a size, of 64 to 4096 pixels. Its scale is logarithmic if the high end is at least 32 times
  * the low end, and linear otherwise. The value is rounded to the parameter's decimals, a size to a multiple of 64. */
@@ -46,6 +57,9 @@ double parameter_list_number(struct list_row row, double share);
 /* Writes the row's value as it is shown to the right of the bar, and returns out. If the value belongs to a control
  * (map that steers the frame) and is not set, the text shows the value that is used instead. */
 const char *parameter_list_value(const struct parameters *values, struct list_row row, char *out, size_t size);
+
+/* Changes the row's value by `by` steps, as the left and right keys do. */
+void parameter_list_step(struct live_state *state, struct list_row row, int by, int64_t now_ns);
 
 /* The caller's task after a key or a mouse press. LIST_NOT_MINE: use the input otherwise, because the list did not;
  * LIST_DONE: nothing; LIST_EDIT: open a line of text for the row's value; LIST_LEAVE: close the list. */

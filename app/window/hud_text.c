@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/control/parameter_order.h"
 #include "app/flow/stats.h"
 #include "app/window/cells.h"
 #include "unet/base/text.h"
@@ -422,6 +423,11 @@ static void put_row(struct writer *writer, const struct hud_content *content, in
   const struct parameter_list *list = &content->panel->list;
   const struct list_row row = list->row[i];
   char name[PARAMETER_NAME_MAX], value[PARAMETER_TEXT_MAX];
+  if (row.id == PARAMETER_NONE) {
+    put(writer, TONE_PLAIN, " %4d%-*s", -1, HUD_NAME_COLUMNS, parameter_group_label((enum parameter_group)row.index));
+    end_line(writer);
+    return;
+  }
   double share = parameter_list_share(content->values, row);
   bool chosen = i == list->chosen && (content->panel->lists || list->grabbed);
   put(writer, TONE_PLAIN, "%c%4d%-*.*s", chosen ? '>' : ' ', share < 0 ? -1 : (int)(1000 * share + 0.5),

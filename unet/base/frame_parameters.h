@@ -40,7 +40,7 @@ CHOICE(CONTROL, "control[]", ENGINE, CONTROL, "Control []", EACH(control, CONTRO
                "for --show; up to 4")
 TEXT(CONTROL_MODEL, "control[].model", ENGINE, CONTROL, "Control [] model", EACH(control_model, CONTROLS_MAX),
      .help = "the network that reads the map")
-SWITCH(CONTROL_SOURCE, "control[].source", ENGINE, CONTROL, "Control [] 2nd source", EACH(control_source, CONTROLS_MAX),
+SWITCH(CONTROL_SOURCE, "control[].source", ENGINE, CONTROL, "Control [] source", EACH(control_source, CONTROLS_MAX),
        .help = "the map is made of the second source")
 SWITCH(CONTROL_ON, "control[].on", PREPARATION, CONTROL, "Control [] on", EACH(control_on, CONTROLS_MAX), .standard = 1,
        .help = "it is part of the picture; taken out, it needs no time, and once it is back in "

@@ -9,6 +9,10 @@ static unsigned levels_there(const struct engine *engine) {
   return bank_levels_there(&engine->model.unet.walk, engine->checkpoint->autoencoder.scale);
 }
 
+bool bank_is_possible(const struct engine *engine) {
+  return levels_there(engine) != 0;
+}
+
 /* Writes the names of levels of the U-Net (bit i: 1/2^i of the picture's size) into text, as in "1/8, 1/16". */
 static void name_levels(unsigned levels, char *text, size_t size) {
   size_t used = 0;

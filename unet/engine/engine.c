@@ -246,6 +246,8 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .inpaints = checkpoint->inpainting,
       .large_autoencoder = checkpoint->autoencoder.type != AUTOENCODER_TAE,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
+      .starts_from_noise = engine->blends,
+      .takes_bank = bank_is_possible(engine),
       .has_guidance_embedding = model_embeds_guidance(&engine->model),
       .prediction = prediction_name(checkpoint->scheduler.prediction),
       .weight_bytes = checkpoint_bytes(checkpoint),

@@ -527,6 +527,8 @@ int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepa
 
 /* --- bank.c: keys and values of earlier frames --- */
 
+/* Returns true if the model has self-attention that a bank can extend. */
+bool bank_is_possible(const struct engine *engine);
 /* bank_check refuses a bank (earlier frames' keys and values) that is too large, or at levels of the U-Net that the
  * model does not have. bank_choose sets the fields of the frame's shape that describe the bank; it refuses a bank if
  * the handle has too many steps. */
