@@ -66,8 +66,8 @@ static void test_operator(void **state) {
   shell("xdotool type --delay 20 streng");
   press("Return Tab");
   /* The one row that is left, by its bar: first up, then all the way down. */
-  shell("xdotool mousemove --window $(" FIND_OPERATOR ") 1050 57 mousedown 1 mousemove --window $(" FIND_OPERATOR
-        ") 1090 57 mousemove --window $(" FIND_OPERATOR ") 900 90 mouseup 1");
+  shell("xdotool mousemove --window $(" FIND_OPERATOR ") 1000 234 mousedown 1 mousemove --window $(" FIND_OPERATOR
+        ") 1040 234 mousemove --window $(" FIND_OPERATOR ") 900 260 mouseup 1");
   press("b");
   expect_clean("still.mkv");
   press("O");

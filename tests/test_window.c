@@ -256,6 +256,75 @@ static void no_text_on_text(void **state) {
   }
 }
 
+/* Of the operator's window, only those sheets are drawn anew whose widget shows something new. */
+static void only_what_changes_is_drawn(void **state) {
+  (void)state;
+  static struct panel panel;
+  static struct face_content face;
+  struct hud *hud;
+  struct parameters values;
+  struct meter meter = {.heard = true};
+  struct error err;
+  parameters_init(&values);
+  for (int i = 1; i <= FACE_PROMPTS; i++)
+    assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, i, "ink drawing", &err), 0);
+  parameter_list_update(&panel.list, &values, 8);
+  face = (struct face_content){.prompts = FACE_PROMPTS, .scenes = 3, .first_scene = 1, .scene_name = {"a", "b", "c"}};
+  face.bars = parameter_list_leading(&values, NULL, face.bar, FACE_BARS);
+  face.prompt_share[0] = 1;
+  struct hud_content content = {.layout = HUD_OPERATOR,
+                                .running = true,
+                                .fps = 30,
+                                .values = &values,
+                                .panel = &panel,
+                                .face = &face,
+                                .meter = &meter,
+                                .model = "mini"};
+  int64_t now_ns = 1000000000;
+  assert_int_equal(hud_open(&hud, NULL), 0);
+#define DRAWN_BY(update)                                                                                               \
+  (before = hud_count_drawn(hud), (update), now_ns += 200000000, hud_update(hud, &content, 3840, 2160, now_ns),        \
+   hud_count_drawn(hud) - before)
+  long before = 0;
+  /* states, bars, scenes, prompts, two headings, meter, figures, list */
+  assert_int_equal(DRAWN_BY(content.running = true), FACE_STATES + FACE_BARS + 3 + FACE_PROMPTS + 2 + 3);
+  assert_int_equal(DRAWN_BY(content.running = true), 0);
+  assert_int_equal(DRAWN_BY(meter.values[0] = 0.5), 1);
+  assert_int_equal(DRAWN_BY(content.fps = 31), 1);
+  assert_int_equal(DRAWN_BY(values.freeze = true), 1);
+  assert_int_equal(DRAWN_BY(values.strength = 0.75), 1);
+  assert_int_equal(DRAWN_BY(face.prompt_share[0] = 0.5f), 1);
+  assert_int_equal(DRAWN_BY(face.scene_taken = 2), 1);
+  assert_int_equal(DRAWN_BY(panel.list.first = 1), 1);
+  assert_int_equal(DRAWN_BY(parameters_set_text(&values, PARAMETER_PROMPT, 2, "neon", &err)), 2); /* in the list, too */
+  assert_int_equal(DRAWN_BY(content.running = true), 0);
+#undef DRAWN_BY
+  hud_draw(hud, HUD_OPERATOR, WIDTH, HEIGHT);
+  assert_int_equal(glGetError(), GL_NO_ERROR);
+  hud_close(&hud);
+}
+
+/* Two fingers are told apart, each with its place in pixels; the mouse is no finger. */
+static void fingers(void **state) {
+  (void)state;
+  push((SDL_Event){.tfinger = {.type = SDL_FINGERDOWN, .fingerId = 0, .x = 0.5f, .y = 0.25f}});
+  push((SDL_Event){.tfinger = {.type = SDL_FINGERDOWN, .fingerId = 7, .x = 0.25f, .y = 0.5f}});
+  push((SDL_Event){.tfinger = {.type = SDL_FINGERMOTION, .fingerId = 0, .x = 1, .y = 0.25f}});
+  push((SDL_Event){.tfinger = {.type = SDL_FINGERUP, .fingerId = 7, .x = 0.25f, .y = 0.5f}});
+  int width, height;
+  window_get_size(window, &width, &height);
+  const struct window_event first = next(), second = next(), moved = next(), lifted = next();
+  assert_true(first.type == WINDOW_POINT && first.pressed && second.pressed && first.finger && second.finger);
+  assert_true(first.finger != second.finger && moved.finger == first.finger && lifted.finger == second.finger);
+  assert_true(moved.type == WINDOW_POINT && !moved.pressed && lifted.type == WINDOW_RELEASE);
+  assert_float_equal(first.x, 0.5 * width, 0.01);
+  assert_float_equal(first.y, 0.25 * height, 0.01);
+  assert_float_equal(moved.x, width, 0.01);
+  push((SDL_Event){.button = {.type = SDL_MOUSEBUTTONDOWN, .button = SDL_BUTTON_LEFT, .x = 3, .y = 4}});
+  const struct window_event mouse = next();
+  assert_true(mouse.type == WINDOW_POINT && mouse.pressed && !mouse.finger);
+}
+
 static void drop(Uint32 type, const char *text) {
   push((SDL_Event){.drop = {.type = type, .file = text ? SDL_strdup(text) : NULL}});
 }
@@ -294,6 +363,8 @@ int main(void) {
       cmocka_unit_test(text_of_other_layouts),
       cmocka_unit_test(icon_and_reason),
       cmocka_unit_test(no_text_on_text),
+      cmocka_unit_test(only_what_changes_is_drawn),
+      cmocka_unit_test(fingers),
   };
   struct error err = {0};
   struct window_event event;

@@ -21,7 +21,7 @@ static void edit_value(struct panel *panel, const struct live_state *state, stru
   line_edit_select(&panel->line);
 }
 
-static void edit_filter(struct panel *panel) {
+void panel_open_filter(struct panel *panel) {
   panel->filters = true;
   open_line(panel, panel->list.filter);
 }
@@ -112,7 +112,7 @@ bool panel_key(struct panel *panel, struct live_state *state, int key, int64_t n
   if (!panel->lists)
     return false;
   if (key == '/' && !*panel->list.typed) {
-    edit_filter(panel);
+    panel_open_filter(panel);
     return true;
   }
   update_rows(panel, state);

@@ -33,6 +33,9 @@ bool panel_compose(struct panel *panel, const char *text);
 bool panel_press(struct panel *panel, struct live_state *state, const struct list_box *box, float x, float y,
                  int64_t now_ns);
 
+/* Opens the line of text that filters the list. */
+void panel_open_filter(struct panel *panel);
+
 /* Returns the label before the line of text: the parameter's name, such as "prompt[2]", or "filter". */
 const char *panel_label(const struct panel *panel, char name[PARAMETER_NAME_MAX]);
 

@@ -121,6 +121,10 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
   live_describe_start(live, words, sizeof words);
   content.state = *words ? words : NULL;
   content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
+  if (content.layout == HUD_OPERATOR) {
+    live_update_face(live, &now, content.clip != NULL);
+    content.face = &live->face;
+  }
   bool changed = hud_update(live->hud, &content, width, height, now_ns);
   live->state.help_pages = hud_help_pages(live->hud);
   if (live->panel.types)

@@ -192,8 +192,11 @@ static bool lists(const struct live *live) {
 static void handle_point(struct live *live, const struct window_event *event, int64_t now_ns) {
   struct panel *panel = &live->panel;
   struct list_box box;
-  if (event->which == WINDOW_OUTPUT && live_layout(live) == HUD_OPERATOR) {
-    live_drag_corner(live, event, now_ns);
+  if (live_layout(live) == HUD_OPERATOR) {
+    if (event->which == WINDOW_OUTPUT)
+      live_drag_corner(live, event, now_ns);
+    else if (!live_operate(live, event, now_ns) && live->state.settings.values.split)
+      move_split(live, event->x, event->y);
     return;
   }
   get_list_box(live, &box);
@@ -240,11 +243,16 @@ static void handle_event(struct live *live, const struct window_event *event, in
     handle_point(live, event, now_ns);
     break;
   case WINDOW_RELEASE:
+    if (live_layout(live) == HUD_OPERATOR && event->which == WINDOW_OPERATOR)
+      live_operate(live, event, now_ns);
     parameter_list_release(&live->panel.list);
     live->corner_drag = (struct corner_drag){0};
     break;
   case WINDOW_WHEEL:
-    parameter_list_scroll(&live->panel.list, (int)lrintf(-3 * event->turns));
+    if (live_layout(live) == HUD_OPERATOR && event->which == WINDOW_OPERATOR)
+      live_operate(live, event, now_ns);
+    else
+      parameter_list_scroll(&live->panel.list, (int)lrintf(-3 * event->turns));
     break;
   case WINDOW_DROP:
     live_drop(live, event->file, event->follows, now_ns);

@@ -1,24 +1,21 @@
 #include "app/window/hud.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/window/face.h"
 #include "app/window/gl_util.h"
 #include "app/window/hud_text.h"
 #include "app/window/sheet.h"
 
-enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANEL_GRAPH, PANELS };
+enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANELS };
 
-static const int64_t refresh_ns = 100000000, graph_ns = 50000000;
-/* Nanoseconds that the graph of frame times covers. */
-static const int64_t graph_length_ns = 10000000000;
+static const int64_t refresh_ns = 100000000;
 
 static const struct color ground = {24, 27, 33, 255}, over_picture = {16, 18, 22, 205},
                           chosen_ground = {52, 62, 78, 255}, groove = {48, 52, 60, 255}, filling = {70, 120, 165, 255},
-                          bright = {240, 240, 240, 255}, engine_color = {86, 128, 104, 255},
-                          way_color = {140, 205, 255, 255}, alert_color = {255, 176, 84, 255},
+                          bright = {240, 240, 240, 255}, way_color = {140, 205, 255, 255},
                           alert_ground = {150, 40, 24, 255};
 
 struct words {
@@ -28,10 +25,12 @@ struct words {
 
 struct hud {
   struct typeface *face;
+  struct face *operator_face; /* what the operator's window shows beside the panels */
+  struct face_wish wish;      /* what it had to show at the last hud_update */
   struct words panels[PANELS];
   enum hud_layout layout;
   int width, height; /* size in pixels of the drawable (window or overlay) for which the panels were last laid out */
-  int64_t updated_ns, graphed_ns;
+  int64_t updated_ns;
   int alert_lines; /* number of text lines that alerts take in the window at the moment */
   /* alert_columns: largest number of characters in a line of alerts; alert_lines_most: largest number of lines that
    * alerts may take */
@@ -45,7 +44,7 @@ int hud_open(struct hud **out, struct error *err) {
   struct hud *hud = calloc(1, sizeof *hud);
   if (!hud)
     return error_set(err, STATUS_FAILED, "no memory for the overlay");
-  if (typeface_open(&hud->face, err)) {
+  if (typeface_open(&hud->face, err) || face_open(&hud->operator_face, err)) {
     hud_close(&hud);
     return -1;
   }
@@ -59,6 +58,7 @@ void hud_close(struct hud **pointer) {
     return;
   for (int i = 0; i < PANELS; i++)
     sheet_close(&hud->panels[i].sheet);
+  face_close(&hud->operator_face);
   typeface_close(&hud->face);
   free(hud);
   *pointer = NULL;
@@ -68,17 +68,35 @@ static struct hud_type get_type(const struct hud *hud) {
   return (struct hud_type){typeface_size(hud->face), typeface_advance(hud->face), typeface_line(hud->face)};
 }
 
-/* Chooses the font size by the height of the window's drawable, or by its width if the drawable is narrow. Returns true
- * if the size has changed. */
-static bool fit_type(struct hud *hud, int width, int height) {
-  int wide = width * 3 / 4;
-  return typeface_fit(hud->face, height < wide ? height : wide);
+/* Chooses the font size that suits a window of this size. Returns true if the size has changed. */
+static bool fit_type(struct hud *hud, enum hud_layout layout, int width, int height) {
+  return typeface_set_size(hud->face,
+                           layout == HUD_OPERATOR ? face_type_size(width, height) : hud_type_size(width, height));
+}
+
+void hud_get_face_places(const struct hud *hud, int width, int height, struct face_places *places) {
+  face_place(places, width, height, &hud->wish);
+}
+
+/* Stores the places of the panels in the operator's window. */
+static void place_beside_face(const struct hud *hud, int width, int height, struct hud_places *places) {
+  struct face_places at;
+  hud_get_face_places(hud, width, height, &at);
+  *places = (struct hud_places){.alerts = at.alerts,
+                                .picture = at.picture,
+                                .list = at.list,
+                                .line = at.typed,
+                                .top = at.picture.top,
+                                .list_rows = at.list_rows};
 }
 
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places) {
-  fit_type(hud, width, height);
+  fit_type(hud, layout, width, height);
   const struct hud_type type = get_type(hud);
-  hud_place(places, layout, width, height, &type, hud->alert_lines);
+  if (layout == HUD_OPERATOR)
+    place_beside_face(hud, width, height, places);
+  else
+    hud_place(places, width, height, &type, hud->alert_lines);
 }
 
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box) {
@@ -86,12 +104,16 @@ void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int he
   hud_get_places(hud, layout, width, height, &places);
   const struct hud_type type = get_type(hud);
   float left = (float)(places.list.left + type.size), advance = (float)type.advance;
-  *box = (struct list_box){.left = left,
-                           .right = (float)(places.list.left + places.list.width),
-                           .top = (float)(places.list.top + type.size / 2 + type.line),
-                           .line = (float)type.line,
-                           .bar_left = left + HUD_NAME_COLUMNS * advance,
-                           .bar_right = left + (HUD_NAME_COLUMNS + HUD_BAR_COLUMNS - 1) * advance};
+  struct face_places at;
+  hud_get_face_places(hud, width, height, &at);
+  *box = layout == HUD_OPERATOR
+             ? at.box
+             : (struct list_box){.left = left,
+                                 .right = (float)(places.list.left + places.list.width),
+                                 .top = (float)(places.list.top + type.size / 2 + type.line),
+                                 .line = (float)type.line,
+                                 .bar_left = left + HUD_NAME_COLUMNS * advance,
+                                 .bar_right = left + (HUD_NAME_COLUMNS + HUD_BAR_COLUMNS - 1) * advance};
 }
 
 /* --- drawing text that contains colour marks --- */
@@ -114,6 +136,16 @@ static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, i
   return column;
 }
 
+/* Draws a line of text that contains marks in the proportional font and in one colour. */
+static void draw_letters(const struct hud *hud, struct sheet *sheet, int x, int y, int width, const char *text) {
+  char plain[HUD_TEXT_MAX];
+  size_t length = 0;
+  for (; *text && *text != '\n'; text++)
+    if ((unsigned char)*text >= TONES)
+      plain[length++] = *text;
+  sheet_letters(sheet, hud->face, x, y, width, LETTERS_USUAL, bright, plain, length);
+}
+
 /* Returns the height of a notice of one line with its margins, in pixels. */
 static int get_notice_height(const struct hud *hud) {
   const struct hud_type type = get_type(hud);
@@ -121,16 +153,14 @@ static int get_notice_height(const struct hud *hud) {
 }
 
 /* Stores how much text a panel has room for: characters in a line, and lines. Room for alerts and a notice is left
- * free. In the operator's window, notices and measured values are beside the parameter list. */
+ * free. In the operator's window, notices are over the picture. */
 static void get_room(struct hud *hud, enum panel_kind kind, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
   struct hud_places places;
   hud_get_places(hud, hud->layout, width, height, &places);
   *columns = width / type.advance - 4;
   if (hud->layout == HUD_OPERATOR && kind == PANEL_NOTICE)
-    *columns = places.list.left / type.advance - 4;
-  else if (hud->layout == HUD_OPERATOR && kind == PANEL_FIGURES)
-    *columns = (places.figures.width - 2 * type.size) / type.advance;
+    *columns = places.picture.width / type.advance - 4;
   *lines = (height - 2 * type.size - places.top - get_notice_height(hud)) / type.line;
 }
 
@@ -161,15 +191,19 @@ static void draw_words(struct hud *hud, enum panel_kind kind, int width, int hei
 
 /* --- drawing the panels whose place in the window is fixed --- */
 
-/* Draws a panel of text that has a fixed area in the window. If the area's size is 0, nothing is shown. below:
- * background colour. */
-static void draw_lines(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
+/* Draws the alerts, in the operator's window in the proportional font. If the area's size is 0, nothing is shown. */
+static void draw_alerts(struct hud *hud, struct words *words, const struct hud_area *area) {
   const struct hud_type type = get_type(hud);
-  if (!sheet_begin(&words->sheet, area->width, area->height, below))
+  bool letters = hud->layout == HUD_OPERATOR;
+  int line = letters ? type.size * 7 / 5 : type.line;
+  if (!sheet_begin(&words->sheet, area->width, area->height, alert_ground))
     return;
   const char *text = words->text;
-  for (int y = type.size / 2; *text && y + type.line <= area->height; y += type.line, text = hud_text_next_line(text))
-    draw_line(hud, &words->sheet, type.size, y, (area->width - 2 * type.size) / type.advance, text);
+  for (int y = type.size / 2; *text && y + line <= area->height; y += line, text = hud_text_next_line(text))
+    if (letters)
+      draw_letters(hud, &words->sheet, type.size / 2, y, area->width - type.size, text);
+    else
+      draw_line(hud, &words->sheet, type.size, y, (area->width - 2 * type.size) / type.advance, text);
   sheet_end(&words->sheet);
 }
 
@@ -237,65 +271,11 @@ static void draw_input(struct hud *hud, struct words *words, const struct hud_ar
   }
   if (panel->types)
     draw_typed(hud, &words->sheet, panel);
+  else if (hud->layout == HUD_OPERATOR)
+    draw_letters(hud, &words->sheet, type.size / 2, type.size / 3, area->width - type.size, words->text);
   else
     draw_line(hud, &words->sheet, type.size, type.size / 2, (area->width - 2 * type.size) / type.advance, words->text);
   sheet_end(&words->sheet);
-}
-
-/* --- the graph of frame times --- */
-
-/* Returns the top of the graph's scale: the smallest number of ms that is 1, 2 or 5 times a power of ten and at least
- * `ms`. */
-static double round_up(double ms) {
-  double power = pow(10, floor(log10(fmax(ms, 0.1)))), times = ms / power;
-  return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
-}
-
-static double highest(const struct recent_column *column, int columns, double budget_ms) {
-  double most = 1.1 * budget_ms;
-  for (int i = 0; i < columns; i++)
-    most = fmax(most, fmax((double)column[i].engine_ms, (double)column[i].latency_ms));
-  return round_up(most);
-}
-
-static int height_of(double ms, double top_ms, int height) {
-  return ms > 0 ? (int)lrint(ms / top_ms * height) : 0;
-}
-
-static void draw_columns(struct sheet *sheet, const struct recent_column *column, int columns, int wide, int left,
-                         int base, int height, double top_ms) {
-  for (int i = 0; i < columns; i++) {
-    int engine = height_of((double)column[i].engine_ms, top_ms, height),
-        way = height_of((double)column[i].latency_ms, top_ms, height);
-    sheet_fill(sheet, left + i * wide, base - engine, wide, engine, column[i].missed ? alert_color : engine_color);
-    if (column[i].latency_ms >= 0)
-      sheet_fill(sheet, left + i * wide, base - way - 1, wide, 2, way_color);
-  }
-}
-
-static void draw_graph(struct hud *hud, struct sheet *sheet, const struct hud_content *content,
-                       const struct hud_area *area, int64_t now_ns) {
-  enum { COLUMNS_MAX = 400, COLUMN_WIDTH = 3 };
-  const struct hud_type type = get_type(hud);
-  struct recent_column column[COLUMNS_MAX];
-  char words[80];
-  if (!sheet_begin(sheet, area->width, area->height, ground))
-    return;
-  int left = type.size, base = area->height - type.size / 2, height = base - type.line - type.size / 2;
-  int columns = (area->width - 2 * left) / COLUMN_WIDTH;
-  columns = columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
-  recent_times_draw(content->recent, now_ns, graph_length_ns, column, columns);
-  double top_ms = highest(column, columns, content->budget_ms);
-  draw_columns(sheet, column, columns, COLUMN_WIDTH, left, base, height, top_ms);
-  sheet_fill(sheet, left, base - height, columns * COLUMN_WIDTH, 1, groove);
-  if (content->budget_ms > 0)
-    sheet_fill(sheet, left, base - height_of(content->budget_ms, top_ms, height), columns * COLUMN_WIDTH, 1,
-               alert_color);
-  int length = snprintf(words, sizeof words, "%g ms, %d s: capture to screen, engine, misses", top_ms,
-                        (int)(graph_length_ns / 1000000000));
-  sheet_text(sheet, hud->face, left, type.size / 3, (area->width - 2 * left) / type.advance, TONE_DIM, words,
-             (size_t)length);
-  sheet_end(sheet);
 }
 
 /* --- updating and drawing all panels --- */
@@ -319,13 +299,11 @@ static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_c
   bool own_window = content->layout == HUD_OPERATOR;
   hud_get_places(hud, content->layout, width, height, &places);
   if (kind == PANEL_ALERTS)
-    draw_lines(hud, words, &places.alerts, alert_ground);
+    draw_alerts(hud, words, &places.alerts);
   else if (kind == PANEL_ROWS)
-    draw_list(hud, words, &places.list, own_window ? ground : over_picture);
+    draw_list(hud, words, &places.list, over_picture);
   else if (kind == PANEL_LINE)
     draw_input(hud, words, &places.line, content->panel, own_window ? ground : over_picture);
-  else if (kind == PANEL_FIGURES && own_window)
-    draw_lines(hud, words, &places.figures, ground);
   else
     draw_words(hud, kind, width, height);
 }
@@ -334,7 +312,10 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
                          int height, bool anyway) {
   char text[HUD_TEXT_MAX];
   int columns, lines;
-  write_panel(hud, kind, text, content);
+  bool beside = content->layout == HUD_OPERATOR && (kind == PANEL_FIGURES || kind == PANEL_ROWS);
+  text[0] = 0;
+  if (!beside) /* the operator's window has widgets in the place of these panels */
+    write_panel(hud, kind, text, content);
   get_room(hud, kind, width, height, &columns, &lines);
   if (kind == PANEL_NOTICE)
     hud_text_fold(text, columns);
@@ -349,59 +330,56 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   return true;
 }
 
-/* Returns true if the graph of frame times is empty, because no picture has come for as long as the graph covers. */
-static bool is_empty(const struct recent_times *recent, int64_t now_ns) {
-  const struct recent_time *last = recent_times_before(recent, 0);
-  return !last || now_ns - last->at_ns > graph_length_ns;
-}
-
-static bool update_graph(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns,
-                         bool anyway) {
-  struct hud_places places;
-  struct sheet *sheet = &hud->panels[PANEL_GRAPH].sheet;
-  if (content->layout != HUD_OPERATOR || !content->recent) {
-    sheet->width = 0;
-    return false;
-  }
-  if (!anyway && now_ns - hud->graphed_ns < graph_ns)
-    return false;
-  bool moves = !is_empty(content->recent, hud->graphed_ns);
-  if (!anyway && !moves && is_empty(content->recent, now_ns))
-    return false;
-  hud->graphed_ns = now_ns;
-  hud_get_places(hud, content->layout, width, height, &places);
-  draw_graph(hud, sheet, content, &places.graph, now_ns);
-  return true;
-}
-
 /* Breaks the alerts' text into lines that fit into the window, and stores the number of lines. Returns true if that
  * number has changed. */
 static bool fit_alerts(struct hud *hud, const struct hud_content *content, int width, int height) {
   char text[HUD_TEXT_MAX];
   int before = hud->alert_lines;
   const struct hud_type type = get_type(hud);
-  hud_alert_room(content->layout, width, height, &type, &hud->alert_columns, &hud->alert_lines_most);
+  if (content->layout == HUD_OPERATOR)
+    face_alert_room(width, height, type.advance, &hud->alert_columns, &hud->alert_lines_most);
+  else
+    hud_alert_room(width, height, &type, &hud->alert_columns, &hud->alert_lines_most);
   hud->alert_lines = hud_alerts_text(text, content, hud->alert_columns, hud->alert_lines_most);
   return hud->alert_lines != before;
 }
 
+/* Takes what the operator's window has to show. Returns true if that is something else than before, so that all places
+ * are new. */
+static bool follow_wish(struct hud *hud, const struct hud_content *content) {
+  const struct face_wish before = hud->wish;
+  hud->wish = face_wish(content, hud->alert_lines);
+  return before.alert_lines != hud->wish.alert_lines || before.bars != hud->wish.bars ||
+         before.scenes != hud->wish.scenes || before.prompts != hud->wish.prompts || before.clip != hud->wish.clip ||
+         before.sound != hud->wish.sound;
+}
+
+long hud_count_drawn(const struct hud *hud) {
+  return face_drawn(hud->operator_face);
+}
+
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns) {
-  bool all = fit_type(hud, width, height), changed = false;
+  bool all = fit_type(hud, content->layout, width, height), changed = false;
   all |= typeface_follow(hud->face);
   all = all || width != hud->width || height != hud->height || content->layout != hud->layout;
   hud->layout = content->layout;
   all |= fit_alerts(hud, content, width, height);
+  all |= follow_wish(hud, content);
   bool words_due = all || now_ns - hud->updated_ns >= refresh_ns;
   hud->width = width;
   hud->height = height;
   if (words_due)
     hud->updated_ns = now_ns;
-  for (enum panel_kind kind = 0; kind < PANEL_GRAPH; kind++)
+  for (enum panel_kind kind = 0; kind < PANELS; kind++)
     /* these two panels, the parameter list and the typed line, are updated at once, because they show what the user
      * does */
     if (words_due || kind == PANEL_ROWS || kind == PANEL_LINE)
       changed |= update_panel(hud, kind, content, width, height, all);
-  return update_graph(hud, content, width, height, now_ns, all) || changed;
+  if (content->layout != HUD_OPERATOR)
+    return changed;
+  struct face_places places;
+  hud_get_face_places(hud, width, height, &places);
+  return face_update(hud->operator_face, hud->face, &places, content, words_due, all) || changed;
 }
 
 static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width,
@@ -410,23 +388,22 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
   const struct hud_type type = get_type(hud);
   struct hud_places places;
   hud_get_places(hud, layout, width, height, &places);
-  int room = layout == HUD_OPERATOR ? places.list.left : width, line = *hud->panels[PANEL_LINE].text != 0;
+  bool own_window = layout == HUD_OPERATOR, line = *hud->panels[PANEL_LINE].text != 0;
   struct sheet_place place = {type.size, places.top, 0.55f, (float)type.size / 2};
   if (kind == PANEL_NOTICE) {
-    place.left = (room - sheet->width) / 2;
+    place.left =
+        own_window ? places.picture.left + (places.picture.width - sheet->width) / 2 : (width - sheet->width) / 2;
     place.top = (line ? places.line.top : height) - type.size - sheet->height;
-    if (layout == HUD_OPERATOR)
+    if (own_window)
       place.top = places.picture.top + places.picture.height - sheet->height;
   } else if (kind == PANEL_HELP) {
     place.left = (width - sheet->width) / 2;
     place.top = (height - get_notice_height(hud) + places.top - sheet->height) / 2;
     place.shade = 1;
-  } else if (kind != PANEL_FIGURES || layout == HUD_OPERATOR) {
-    const struct hud_area *area = kind == PANEL_ROWS     ? &places.list
-                                  : kind == PANEL_LINE   ? &places.line
-                                  : kind == PANEL_GRAPH  ? &places.graph
-                                  : kind == PANEL_ALERTS ? &places.alerts
-                                                         : &places.figures;
+  } else if (kind != PANEL_FIGURES) {
+    const struct hud_area *area = kind == PANEL_ROWS   ? &places.list
+                                  : kind == PANEL_LINE ? &places.line
+                                                       : &places.alerts;
     place = (struct sheet_place){area->left, area->top, 0, place.radius};
   }
   return place;
@@ -461,9 +438,11 @@ static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout
  * panels, have an opaque background. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   glViewport(0, 0, width, height);
-  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH,  PANEL_ROWS,  PANEL_LINE,
+  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_ROWS,   PANEL_LINE,
                                           PANEL_HELP,    PANEL_NOTICE, PANEL_ALERTS};
   bool help = *hud->panels[PANEL_HELP].text;
+  if (layout == HUD_OPERATOR)
+    face_draw(hud->operator_face, hud->face, width, height);
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     struct sheet_place place = get_place(hud, order[i], layout, width, height);
     if (order[i] == PANEL_NOTICE && help)

@@ -1,7 +1,7 @@
 /* The overlay (heads-up display). Over the picture it shows alerts in a bar at the top, measured values such as the
  * frame rate in the top left corner, a notice below them, the help in the middle, the list of parameters on the right,
- * and the line that the user types at the bottom. In the operator's window these panels are around the picture,
- * together with a graph of frame times.
+ * and the line that the user types at the bottom. In the operator's window these panels are around the picture, beside
+ * the widgets of face.h, which take the place of figures and list there.
  *
  * Each panel is a texture (struct sheet, sheet.h), which is drawn again only when its contents change: text at most ten
  * times a second, the parameter list and the typed line at once because they react to the user. Only the main thread
@@ -17,7 +17,7 @@
 #include "app/control/meter.h"
 #include "app/control/panel.h"
 #include "app/flow/recent_times.h"
-#include "app/window/hud_place.h"
+#include "app/window/face_content.h"
 #include "unet/base/error.h"
 
 struct hud;
@@ -67,6 +67,7 @@ struct hud_content {
   const struct panel *panel;           /* state of the parameter list and of the typed line; NULL: neither is shown */
   /* times of recent frames for the graph in the operator's window; NULL: no graph */
   const struct recent_times *recent;
+  const struct face_content *face; /* what only the operator's window shows; NULL: nothing */
 };
 
 /* Returns true if the parameter list is visible with this content. */
@@ -79,6 +80,11 @@ void hud_close(struct hud **hud); /* frees the overlay; *hud becomes NULL; does 
 
 /* Stores the positions of all panels in a drawable (area of a window) of this size in pixels. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
+/* Stores the positions of all that the operator's window shows, with a drawable of this size in pixels, as of the last
+ * hud_update. */
+void hud_get_face_places(const struct hud *hud, int width, int height, struct face_places *places);
+/* Returns how many sheets of the operator's window were drawn since hud_open, for tests. */
+long hud_count_drawn(const struct hud *hud);
 /* Stores where the rows of the parameter list are, so that clicks can be assigned to them. */
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);
 

@@ -3,8 +3,8 @@
 #ifndef APP_WINDOW_HUD_PLACE_H
 #define APP_WINDOW_HUD_PLACE_H
 
-/* HUD_OVERLAY: the overlay's panels are drawn over the picture. HUD_OPERATOR: the panels are in a window of their own,
- * which also shows the picture. */
+/* HUD_OVERLAY: the overlay's panels are drawn over the picture. HUD_OPERATOR: the panels are in the operator's window,
+ * where face_place.h computes their places. */
 enum hud_layout { HUD_OVERLAY, HUD_OPERATOR };
 
 struct hud_area {
@@ -18,20 +18,19 @@ struct hud_type {
 };
 
 struct hud_places {
-  struct hud_area alerts, picture, graph, figures, list, line;
+  struct hud_area alerts, picture, list, line;
   int top;       /* distance in pixels from the top edge to the panels below the alerts */
   int list_rows; /* number of rows of the parameter list for which there is room */
 };
 
-/* Computes the positions of all panels. With HUD_OVERLAY only alerts, parameter list and typed line have a position.
- * alert_lines: number of lines that alerts take, above everything else. In the operator's window only the picture
- * becomes smaller for these lines, so that nothing moves that the operator may be about to click. */
-void hud_place(struct hud_places *places, enum hud_layout layout, int width, int height, const struct hud_type *type,
-               int alert_lines);
+/* Computes the positions of the panels over a picture; the picture has none. alert_lines: number of lines that alerts
+ * take, above everything else. */
+void hud_place(struct hud_places *places, int width, int height, const struct hud_type *type, int alert_lines);
 /* Stores how many characters a line of alerts may have at most, and how many such lines leave enough room for the other
  * panels. */
-void hud_alert_room(enum hud_layout layout, int width, int height, const struct hud_type *type, int *columns,
-                    int *lines);
+void hud_alert_room(int width, int height, const struct hud_type *type, int *columns, int *lines);
+/* Returns the size in pixels of the font over a picture of this size. */
+int hud_type_size(int width, int height);
 
 /* Widths of the parameter list's three columns (name, bar, value), in characters. */
 enum { HUD_NAME_COLUMNS = 19, HUD_BAR_COLUMNS = 14, HUD_VALUE_COLUMNS = 13 };

@@ -8,10 +8,6 @@
 #include "app/window/gl_util.h"
 #include "app/window/glyphs.h"
 
-/* The font's size in pixels is the drawable's height divided by LINES_OF_TYPE, but at least TYPE_MIN and at most
- * TYPE_MAX. All other lengths of the overlay are computed from the font's size. */
-enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
-
 static const SDL_Color tones[TONES] = {
     [TONE_PLAIN] = {240, 240, 240, 255},
     [TONE_DIM] = {165, 170, 178, 255},
@@ -21,6 +17,7 @@ static const SDL_Color tones[TONES] = {
 
 struct typeface {
   struct glyphs *glyphs;
+  struct lettering *lettering;
   int size;
   GLuint program, vertices;
   struct {
@@ -46,7 +43,8 @@ int typeface_open(struct typeface **out, struct error *err) {
   struct typeface *face = calloc(1, sizeof *face);
   if (!face)
     return error_set(err, STATUS_FAILED, "no memory for the overlay");
-  if (glyphs_open(&face->glyphs, err) || open_program(face, err)) {
+  if (glyphs_open(&face->glyphs, err) || lettering_open(&face->lettering, face->glyphs, err) ||
+      open_program(face, err)) {
     typeface_close(&face);
     return -1;
   }
@@ -62,18 +60,18 @@ void typeface_close(struct typeface **pointer) {
     glDeleteVertexArrays(1, &face->vertices);
     glDeleteProgram(face->program);
   }
+  lettering_close(&face->lettering);
   glyphs_close(&face->glyphs);
   free(face);
   *pointer = NULL;
 }
 
-bool typeface_fit(struct typeface *face, int height) {
-  int size = height / LINES_OF_TYPE;
-  size = size < TYPE_MIN ? TYPE_MIN : size > TYPE_MAX ? TYPE_MAX : size;
+bool typeface_set_size(struct typeface *face, int size) {
   if (size == face->size)
     return false;
   face->size = size;
   glyphs_set_size(face->glyphs, size);
+  lettering_set_size(face->lettering, size);
   return true;
 }
 
@@ -97,8 +95,13 @@ int typeface_width(const struct typeface *face, const char *text, size_t length)
   return cells_count(text, length) * typeface_advance(face);
 }
 
+const struct lettering *typeface_lettering(const struct typeface *face) {
+  return face->lettering;
+}
+
 void sheet_close(struct sheet *sheet) {
   glDeleteTextures(1, &sheet->texture);
+  SDL_FreeSurface(sheet->surface);
   *sheet = (struct sheet){0};
 }
 
@@ -106,20 +109,56 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
   sheet->width = sheet->height = 0;
   if (width <= 0 || height <= 0)
     return false;
-  sheet->surface = SDL_CreateRGBSurfaceWithFormat(0, width, height, 32, SDL_PIXELFORMAT_RGBA32);
+  if (sheet->surface && (sheet->surface->w != width || sheet->surface->h != height)) {
+    SDL_FreeSurface(sheet->surface);
+    sheet->surface = NULL;
+  }
+  /* SDL_ttf draws text in this format, which is therefore blended fastest */
+  if (!sheet->surface)
+    sheet->surface = SDL_CreateRGBSurfaceWithFormat(0, width, height, 32, SDL_PIXELFORMAT_ARGB8888);
   if (!sheet->surface)
     return false;
   sheet->width = width;
   sheet->height = height;
   sheet->filled = ground.alpha > 0;
+  sheet->from_x = sheet->from_y = 0;
+  sheet->to_x = width;
+  sheet->to_y = height;
   sheet_fill(sheet, 0, 0, width, height, ground);
   return true;
 }
 
+bool sheet_resume(struct sheet *sheet, int width, int height) {
+  bool same = sheet->surface && sheet->width == width && sheet->height == height && width > 0 && height > 0;
+  sheet->from_x = width;
+  sheet->from_y = height;
+  sheet->to_x = sheet->to_y = 0;
+  return same;
+}
+
+static int limit(int value, int most) {
+  return value < 0 ? 0 : value > most ? most : value;
+}
+
+void sheet_touch(struct sheet *sheet, int x, int y, int width, int height) {
+  int left = limit(x, sheet->width), top = limit(y, sheet->height), right = limit(x + width, sheet->width),
+      bottom = limit(y + height, sheet->height);
+  sheet->from_x = left < sheet->from_x ? left : sheet->from_x;
+  sheet->from_y = top < sheet->from_y ? top : sheet->from_y;
+  sheet->to_x = right > sheet->to_x ? right : sheet->to_x;
+  sheet->to_y = bottom > sheet->to_y ? bottom : sheet->to_y;
+}
+
+/* SDL_FillRect would write past the processor's caches, from which the text is then blended and the sheet copied. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color) {
-  const SDL_Rect rect = {x, y, width, height};
-  SDL_FillRect(sheet->surface, &rect,
-               SDL_MapRGBA(sheet->surface->format, color.red, color.green, color.blue, color.alpha));
+  int left = limit(x, sheet->width), top = limit(y, sheet->height), right = limit(x + width, sheet->width),
+      bottom = limit(y + height, sheet->height);
+  uint32_t value = SDL_MapRGBA(sheet->surface->format, color.red, color.green, color.blue, color.alpha);
+  for (int row = top; row < bottom; row++) {
+    uint32_t *at = (uint32_t *)(void *)((char *)sheet->surface->pixels + (size_t)row * (size_t)sheet->surface->pitch);
+    for (int column = left; column < right; column++)
+      at[column] = value;
+  }
 }
 
 int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, int columns, enum tone tone,
@@ -138,17 +177,54 @@ int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, i
   return columns;
 }
 
+int sheet_letters(struct sheet *sheet, const struct typeface *face, int x, int y, int width, enum letter_size size,
+                  struct color color, const char *text, size_t length) {
+  static const char ellipsis[] = "\u2026";
+  const SDL_Color of = {color.red, color.green, color.blue, color.alpha};
+  int whole = lettering_width(face->lettering, size, text, length);
+  if (width <= 0 || !length)
+    return 0;
+  if (whole <= width) {
+    lettering_draw(face->lettering, sheet->surface, x, y, size, of, text, length);
+    return whole;
+  }
+  int own = lettering_width(face->lettering, size, ellipsis, sizeof ellipsis - 1);
+  size_t bytes = lettering_fit(face->lettering, size, text, length, width - own);
+  lettering_draw(face->lettering, sheet->surface, x, y, size, of, text, bytes);
+  int drawn = lettering_width(face->lettering, size, text, bytes);
+  if (drawn + own <= width)
+    lettering_draw(face->lettering, sheet->surface, x + drawn, y, size, of, ellipsis, sizeof ellipsis - 1);
+  return drawn + own;
+}
+
+/* Copies the part that was drawn to the texture, which has the sheet's size already. */
+static void copy_part(const struct sheet *sheet) {
+  int width = sheet->to_x - sheet->from_x, height = sheet->to_y - sheet->from_y;
+  if (width <= 0 || height <= 0)
+    return;
+  const char *from = (const char *)sheet->surface->pixels + (size_t)sheet->from_y * (size_t)sheet->surface->pitch +
+                     (size_t)sheet->from_x * 4;
+  glTexSubImage2D(GL_TEXTURE_2D, 0, sheet->from_x, sheet->from_y, width, height, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV,
+                  from);
+}
+
 void sheet_end(struct sheet *sheet) {
   SDL_Surface *surface = sheet->surface;
+  bool same = sheet->texture && sheet->texture_width == sheet->width && sheet->texture_height == sheet->height;
   if (!sheet->texture)
     sheet->texture = gl_texture(GL_NEAREST);
   glBindTexture(GL_TEXTURE_2D, sheet->texture);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, surface->pitch / 4);
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, sheet->width, sheet->height, 0, GL_RGBA, GL_UNSIGNED_BYTE, surface->pixels);
+  if (same)
+    copy_part(sheet);
+  else
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, sheet->width, sheet->height, 0, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV,
+                 surface->pixels);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-  SDL_FreeSurface(surface);
-  sheet->surface = NULL;
+  sheet->texture_width = sheet->width;
+  sheet->texture_height = sheet->height;
+  sheet->drawn++;
 }
 
 void sheet_show(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place,

@@ -9,16 +9,19 @@
 #include <stdint.h>
 
 #include "app/window/hud_text.h"
+#include "app/window/lettering.h"
 #include "unet/base/error.h"
 
-/* The monospaced font, and the shader that shows sheets (textures with text). */
+/* The monospaced and the proportional font, and the shader that shows sheets (textures with text). */
 struct typeface;
 
 /* Opens font and shader. Returns 0, or -1 with err. The caller frees *face with typeface_close. */
 int typeface_open(struct typeface **face, struct error *err);
 void typeface_close(struct typeface **face); /* frees font and shader; *face becomes NULL; does nothing if it is NULL */
-/* Sets the font size that suits a drawable of this height in pixels. Returns true if the size has changed. */
-bool typeface_fit(struct typeface *face, int height);
+/* Sets the font size in pixels. Returns true if it has changed. */
+bool typeface_set_size(struct typeface *face, int size);
+/* Returns the proportional font, for measuring. It lives as long as the typeface. */
+const struct lettering *typeface_lettering(const struct typeface *face);
 /* Returns true if sheets have to be drawn again, because an installed font was found for a character that the built-in
  * font lacks (glyphs_follow). */
 bool typeface_follow(struct typeface *face);
@@ -37,9 +40,13 @@ struct color {
 /* A texture with text for one panel of the overlay. Zero-initialise to start. */
 struct sheet {
   unsigned texture;
-  int width, height;           /* size in pixels; 0: the sheet is empty */
-  struct SDL_Surface *surface; /* memory in which the sheet is drawn; valid from sheet_begin to sheet_end */
+  int width, height; /* size in pixels; 0: the sheet is empty */
+  int texture_width, texture_height;
+  long drawn;                  /* how often the sheet was drawn */
+  struct SDL_Surface *surface; /* memory in which the sheet is drawn; kept for the next time */
   bool filled;                 /* true: the sheet has a background colour; false: it is transparent */
+  int from_x, from_y, to_x,
+      to_y; /* the part that was drawn since sheet_begin or sheet_resume, to_x and to_y excluded */
 };
 
 /* Frees the sheet's texture; the sheet is empty then. */
@@ -47,12 +54,21 @@ void sheet_close(struct sheet *sheet);
 /* Starts to draw the sheet's new contents. ground: background colour; alpha 0: transparent. Returns false, and leaves
  * the sheet empty, if the size is 0 or no memory is left. */
 bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground);
+/* Starts to draw a part of the sheet anew, over its present contents: the caller tells with sheet_touch which part.
+ * Returns false if the sheet is empty or has another size, so that sheet_begin is needed. */
+bool sheet_resume(struct sheet *sheet, int width, int height);
+/* Tells that this rectangle is being drawn anew; of a resumed sheet only what lies in such rectangles is shown anew. */
+void sheet_touch(struct sheet *sheet, int x, int y, int width, int height);
 /* Fills a rectangle of the sheet with the colour, in pixels from the top left corner, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
 /* Draws text at x, y (pixels from the sheet's top left corner), at most `columns` character columns; longer text is cut
  * and ends with an ellipsis. length: number of bytes of text, in UTF-8. Returns how many columns were drawn. */
 int sheet_text(struct sheet *sheet, const struct typeface *face, int x, int y, int columns, enum tone tone,
                const char *text, size_t length);
+/* Draws text in the proportional font at x, y, at most `width` pixels wide; longer text is cut and ends with an
+ * ellipsis. Only for sheets with a background colour. Returns the width of what was drawn. */
+int sheet_letters(struct sheet *sheet, const struct typeface *face, int x, int y, int width, enum letter_size size,
+                  struct color color, const char *text, size_t length);
 /* Ends drawing: copies the drawn contents to the sheet's texture. */
 void sheet_end(struct sheet *sheet);
 

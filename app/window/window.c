@@ -14,6 +14,7 @@ static int fail(struct error *err, const char *what) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  SDL_SetHint(SDL_HINT_TOUCH_MOUSE_EVENTS, "0"); /* fingers are no mouse: several may press at a time */
 #ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
   /* without this name the desktop would show "playing a game" as the reason why the screen is kept on */
   SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video");

@@ -45,8 +45,9 @@ struct window_display {
 enum window_event_type {
   WINDOW_KEY,     /* a key was pressed; fields: key, repeat, text */
   WINDOW_COMPOSE, /* an input method composes text, which is in `text`; "": composing has ended */
-  WINDOW_POINT,   /* the left mouse button is held down at x, y; pressed: true for the first of these events */
-  WINDOW_RELEASE, /* the left mouse button was released */
+  /* the left mouse button or a finger is held down at x, y; pressed: true for the first of these events */
+  WINDOW_POINT,
+  WINDOW_RELEASE, /* the left mouse button was released, or the finger lifted */
   WINDOW_WHEEL,   /* the mouse wheel was turned; fields: turns, x, y */
   /* a file was dropped on the window; `file` is its path. follows: true if the file was dropped together with the file
    * before; file NULL: what was dropped is not a file */
@@ -74,8 +75,9 @@ struct window_event {
   const char *display;        /* name of the display that was disconnected or is back */
   bool follows;
   bool repeat, pressed;
-  float x, y;  /* position of the pointer in pixels of the drawable */
-  float turns; /* number of steps by which the mouse wheel was turned, positive away from the user */
+  int64_t finger; /* number of the finger of this touch, not 0; 0: the mouse */
+  float x, y;     /* position of the pointer or finger in pixels of the drawable */
+  float turns;    /* number of steps by which the mouse wheel was turned, positive away from the user */
 };
 
 /* Connects to the desktop and chooses the displays, without opening a window. This is quick, so that a missing display

@@ -117,6 +117,20 @@ static struct window_event point(const struct window *window, enum window_event_
   return (struct window_event){.type = type, .which = which, .x = to_pixels(sdl, x), .y = to_pixels(sdl, y)};
 }
 
+/* SDL tells where a finger is as a part of the window's width and height. */
+static bool translate_finger(const struct window *window, const SDL_TouchFingerEvent *sdl, struct window_event *event) {
+  enum window_which which = which_of(window, sdl->windowID);
+  int width, height;
+  SDL_GL_GetDrawableSize(window->sdl[which], &width, &height);
+  *event = (struct window_event){.type = sdl->type == SDL_FINGERUP ? WINDOW_RELEASE : WINDOW_POINT,
+                                 .which = which,
+                                 .pressed = sdl->type == SDL_FINGERDOWN,
+                                 .finger = 1 + (int64_t)sdl->fingerId,
+                                 .x = sdl->x * (float)width,
+                                 .y = sdl->y * (float)height};
+  return true;
+}
+
 static bool translate_wheel(const struct window *window, const SDL_MouseWheelEvent *sdl, struct window_event *event) {
   int x, y;
   SDL_GetMouseState(&x, &y);
@@ -192,6 +206,10 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
   case SDL_MOUSEMOTION:
     *event = point(window, WINDOW_POINT, sdl->motion.windowID, sdl->motion.x, sdl->motion.y);
     return (sdl->motion.state & SDL_BUTTON_LMASK) != 0;
+  case SDL_FINGERDOWN:
+  case SDL_FINGERMOTION:
+  case SDL_FINGERUP:
+    return translate_finger(window, &sdl->tfinger, event);
   case SDL_MOUSEWHEEL:
     return translate_wheel(window, &sdl->wheel, event);
   case SDL_DROPFILE:

@@ -1,0 +1,99 @@
+/* Gathers what the operator's window shows beside the overlay's panels, and handles the mouse and fingers there. Main
+ * thread only. */
+#include <string.h>
+
+#include "app/control/presets_file.h"
+#include "app/live/live_impl.h"
+
+/* Stores the prompts that the window shows, those up to the last one that has a text, and how much of the picture each
+ * has. */
+static void find_prompts(struct face_content *face, const struct parameters *values, const struct controls *now) {
+  face->prompts = 0;
+  bool any = false;
+  for (int i = 0; i < FACE_PROMPTS; i++) {
+    face->prompt_share[i] = now->blend[i];
+    any |= now->blend[i] > 0;
+    if (parameters_text(values, PARAMETER_PROMPT, i + 1))
+      face->prompts = i + 1;
+  }
+  for (int i = 0; i < FACE_PROMPTS && !any; i++)
+    face->prompt_share[i] = now->prompt == SLOT_PRESET_1 + i;
+}
+
+/* Stores the names of the saved presets that are shown. The one that was taken last becomes visible. */
+static void find_scenes(struct live *live, struct face_content *face) {
+  const struct parameters *values = &live->state.settings.values;
+  face->scenes = live->presets ? presets_file_count(live->presets) : 0;
+  if (face->scene_taken != live->preset_taken && live->preset_taken)
+    live->first_scene = (live->preset_taken - 1) / FACE_SCENES * FACE_SCENES + 1;
+  if (live->first_scene < 1 || live->first_scene > face->scenes)
+    live->first_scene = 1;
+  face->scene_taken = live->preset_taken;
+  face->scene_cued = (int)values->cued_preset;
+  face->first_scene = live->first_scene;
+  for (int i = 0; i < FACE_SCENES; i++)
+    if (face->first_scene + i <= face->scenes)
+      presets_file_name(live->presets, face->first_scene + i, face->scene_name[i]);
+}
+
+void live_update_face(struct live *live, const struct controls *now, bool is_clip) {
+  struct face_content *face = &live->face;
+  const struct parameters *values = &live->state.settings.values;
+  live->refusals = (struct refusals){0};
+  if (live->state.ready)
+    refusals_find(&live->refusals, &live->engine.info, &live->engine.prepared);
+  face->refusals = &live->refusals;
+  face->bars = parameter_list_leading(values, &live->refusals, face->bar, FACE_BARS);
+  find_prompts(face, values, now);
+  find_scenes(live, face);
+  face->clip = is_clip;
+  face->clip_at_s = values->clip_position;
+  face->clip_length_s = values->clip_time_left > 0 ? values->clip_position + values->clip_time_left : 0;
+}
+
+static void get_places(struct live *live, struct face_places *places) {
+  int width, height;
+  window_use(live->window, WINDOW_OPERATOR);
+  window_get_size(live->window, &width, &height);
+  hud_get_face_places(live->hud, width, height, places);
+}
+
+/* Returns the grip of the event's finger or of the mouse, which is number 0; NULL: so many fingers are not followed. A
+ * finger without a grip gets a free one if it has just been put down. */
+static struct live_grip *find_grip(struct live *live, const struct window_event *event) {
+  struct live_grip *unused = NULL;
+  for (int i = 0; i < LIVE_GRIPS; i++) {
+    struct live_grip *grip = &live->grips[i];
+    if (grip->held && grip->finger == event->finger)
+      return grip;
+    if (!grip->held && !unused)
+      unused = grip;
+  }
+  if (unused && event->pressed)
+    *unused = (struct live_grip){.held = true, .finger = event->finger};
+  return event->pressed ? unused : NULL;
+}
+
+bool live_operate(struct live *live, const struct window_event *event, int64_t now_ns) {
+  struct face_places places;
+  struct face_grip *grip;
+  get_places(live, &places);
+  if (event->type == WINDOW_WHEEL) {
+    face_wheel(&places, &live->face, &live->panel, &live->state, &live->first_scene, event->x, event->y, event->turns,
+               now_ns);
+    return true;
+  }
+  struct live_grip *own = find_grip(live, event);
+  if (!own)
+    return true;
+  grip = &own->grip;
+  if (event->type == WINDOW_RELEASE) {
+    face_release(grip, &places, &live->face, &live->panel, &live->state, now_ns);
+    own->held = false;
+    return true;
+  }
+  if (event->pressed && face_press(grip, &places, &live->face, &live->panel, &live->state, event->x, event->y, now_ns))
+    return true;
+  face_drag(grip, &places, &live->face, &live->panel, &live->state, event->x, event->y, now_ns);
+  return grip->hit.part != FACE_PICTURE && grip->hit.part != FACE_NOTHING;
+}

@@ -1,0 +1,29 @@
+/* What the operator's window shows beside alerts, help, notices and the typed line (hud.h): state buttons, bars of the
+ * parameters that matter, saved scenes, prompts, the time of a clip, levels of sound, a graph of frame times, figures,
+ * and the list of all parameters. Only the main thread calls these functions. */
+#ifndef APP_WINDOW_FACE_H
+#define APP_WINDOW_FACE_H
+
+#include "app/window/face_content.h"
+#include "app/window/sheet.h"
+
+struct hud_content;
+struct face;
+
+/* Opens the widgets. Returns 0, or -1 with err. The caller frees *face with face_close, with a current OpenGL
+ * context. */
+int face_open(struct face **face, struct error *err);
+void face_close(struct face **face); /* *face becomes NULL; does nothing if it is NULL */
+/* Returns what there is to show with this content. */
+struct face_wish face_wish(const struct hud_content *content, int alert_lines);
+/* Takes new content, and draws the sheets of those widgets that show something new, or all if `anyway` is true. slow:
+ * true: figures may be drawn now, which change too fast to be read otherwise. Returns true if the window has to be
+ * drawn again. */
+bool face_update(struct face *face, const struct typeface *type, const struct face_places *places,
+                 const struct hud_content *content, bool slow, bool anyway);
+/* Draws all widgets in the current window, whose drawable has this size in pixels. */
+void face_draw(const struct face *face, const struct typeface *type, int width, int height);
+/* Returns how many sheets were drawn since face_open, for tests. */
+long face_drawn(const struct face *face);
+
+#endif

@@ -1,0 +1,24 @@
+/* Facts that only the operator's window shows, and which say what its buttons and bars do (face.h, face_input.h). */
+#ifndef APP_WINDOW_FACE_CONTENT_H
+#define APP_WINDOW_FACE_CONTENT_H
+
+#include "app/window/face_place.h"
+
+enum { FACE_NAME_MAX = 81 };
+
+struct face_content {
+  struct list_row bar[FACE_BARS]; /* the parameters that have a bar */
+  int bars;
+  float prompt_share[FACE_PROMPTS]; /* how much of the picture each prompt has, from 0 to 1 */
+  int prompts;                      /* number of prompts that are shown: those up to the last one that has a text */
+  /* scenes: number of saved presets; first_scene: number of the first one that is shown, from 1; scene_taken and
+   * scene_cued: numbers of the one taken last and of the next one, 0: none */
+  int scenes, first_scene, scene_taken, scene_cued;
+  char scene_name[FACE_SCENES][FACE_NAME_MAX];
+  const struct refusals *refusals; /* what the model refuses; NULL: nothing is known */
+  /* true: the source is a clip; position and length in seconds, length 0: unknown */
+  bool clip;
+  double clip_at_s, clip_length_s;
+};
+
+#endif

@@ -1,0 +1,158 @@
+#include "app/window/lettering.h"
+
+#include <SDL_ttf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/window/cells.h"
+#include "app/window/embed.h"
+#include "app/window/hud_text.h"
+
+/* Size of the font in hundredths of that of LETTERS_USUAL. */
+static const int hundredths[LETTER_SIZES] = {[LETTERS_SMALL] = 80, [LETTERS_USUAL] = 100, [LETTERS_LARGE] = 130};
+enum { SIZE_FIRST = 13 };
+
+struct lettering {
+  TTF_Font *font[LETTER_SIZES];
+  int size[LETTER_SIZES]; /* in pixels */
+  struct glyphs *glyphs;  /* draws characters that the font lacks */
+};
+
+int lettering_open(struct lettering **out, struct glyphs *glyphs, struct error *err) {
+  *out = NULL;
+  struct lettering *lettering = calloc(1, sizeof *lettering);
+  if (!lettering)
+    return error_set(err, STATUS_FAILED, "no memory for the overlay");
+  lettering->glyphs = glyphs;
+  for (int i = 0; i < LETTER_SIZES; i++) {
+    SDL_RWops *file = SDL_RWFromConstMem(embed_letters, (int)(embed_letters_end - embed_letters));
+    lettering->font[i] = TTF_OpenFontRW(file, 1, SIZE_FIRST);
+    lettering->size[i] = SIZE_FIRST;
+    if (!lettering->font[i]) {
+      error_set(err, STATUS_OUTPUT, "text: %s", TTF_GetError());
+      lettering_close(&lettering);
+      return -1;
+    }
+  }
+  *out = lettering;
+  return 0;
+}
+
+void lettering_close(struct lettering **pointer) {
+  struct lettering *lettering = *pointer;
+  if (!lettering)
+    return;
+  for (int i = 0; i < LETTER_SIZES; i++)
+    if (lettering->font[i])
+      TTF_CloseFont(lettering->font[i]);
+  free(lettering);
+  *pointer = NULL;
+}
+
+void lettering_set_size(struct lettering *lettering, int size) {
+  for (int i = 0; i < LETTER_SIZES; i++) {
+    lettering->size[i] = size * hundredths[i] / 100;
+    TTF_SetFontSize(lettering->font[i], lettering->size[i]);
+  }
+}
+
+int lettering_size(const struct lettering *lettering, enum letter_size size) {
+  return lettering->size[size];
+}
+
+int lettering_line(const struct lettering *lettering, enum letter_size size) {
+  return TTF_FontHeight(lettering->font[size]);
+}
+
+/* Characters that are drawn with one call: some that the font has, or one that it lacks with its combining marks. */
+struct piece {
+  size_t bytes;
+  int columns; /* number of columns that they take in the monospaced font */
+  bool own;    /* true: the font has them */
+};
+
+static struct piece take_piece(const struct lettering *lettering, const char *text, size_t length) {
+  struct piece piece = {0};
+  while (piece.bytes < length) {
+    uint32_t character;
+    int columns;
+    size_t bytes = cells_read(text + piece.bytes, length - piece.bytes, &character, &columns);
+    bool own = TTF_GlyphIsProvided32(lettering->font[0], character) != 0;
+    if (!piece.bytes)
+      piece.own = own;
+    else if (own != piece.own || (!own && columns))
+      break;
+    piece.bytes += bytes;
+    piece.columns += columns;
+  }
+  return piece;
+}
+
+static int width_of(const struct lettering *lettering, enum letter_size size, const char *text,
+                    const struct piece *piece) {
+  char run[HUD_TEXT_MAX];
+  int width = 0;
+  if (!piece->own)
+    return piece->columns * glyphs_advance(lettering->glyphs);
+  snprintf(run, sizeof run, "%.*s", (int)piece->bytes, text);
+  TTF_SizeUTF8(lettering->font[size], run, &width, NULL);
+  return width;
+}
+
+int lettering_width(const struct lettering *lettering, enum letter_size size, const char *text, size_t length) {
+  int width = 0;
+  for (struct piece piece; length; text += piece.bytes, length -= piece.bytes) {
+    piece = take_piece(lettering, text, length);
+    width += width_of(lettering, size, text, &piece);
+  }
+  return width;
+}
+
+/* Returns the number of bytes of the character at text, which has `length` bytes. */
+static size_t character_bytes(const char *text, size_t length) {
+  size_t bytes = 1;
+  while (bytes < length && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+    bytes++;
+  return bytes;
+}
+
+size_t lettering_fit(const struct lettering *lettering, enum letter_size size, const char *text, size_t length,
+                     int width) {
+  if (lettering_width(lettering, size, text, length) <= width)
+    return length;
+  size_t fits = 0;
+  while (fits < length) {
+    size_t next = fits + character_bytes(text + fits, length - fits);
+    if (lettering_width(lettering, size, text, next) > width)
+      break;
+    fits = next;
+  }
+  return fits;
+}
+
+static void draw_own(struct lettering *lettering, SDL_Surface *surface, int x, int y, enum letter_size size,
+                     SDL_Color color, const char *text, size_t length) {
+  char run[HUD_TEXT_MAX];
+  snprintf(run, sizeof run, "%.*s", (int)length, text);
+  SDL_Surface *drawn = TTF_RenderUTF8_Blended(lettering->font[size], run, color);
+  if (drawn) {
+    SDL_Rect to = {x, y, 0, 0};
+    SDL_SetSurfaceBlendMode(drawn, SDL_BLENDMODE_BLEND);
+    SDL_BlitSurface(drawn, NULL, surface, &to);
+  }
+  SDL_FreeSurface(drawn);
+}
+
+void lettering_draw(struct lettering *lettering, SDL_Surface *surface, int x, int y, enum letter_size size,
+                    SDL_Color color, const char *text, size_t length) {
+  for (struct piece piece; length; text += piece.bytes, length -= piece.bytes) {
+    piece = take_piece(lettering, text, length);
+    if (piece.own)
+      draw_own(lettering, surface, x, y, size, color, text, piece.bytes);
+    else
+      glyphs_draw(lettering->glyphs, surface, true, x, y, color, text, piece.bytes);
+    x += width_of(lettering, size, text, &piece);
+  }
+}

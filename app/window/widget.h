@@ -1,0 +1,93 @@
+/* The five widgets of the operator's window: button, bar, list, meter and graph. A widget has a sheet of its own, which
+ * is drawn again only when what the widget shows has changed. Only the main thread calls these functions;
+ * widget_update, widget_show and widget_close need a current OpenGL context. */
+#ifndef APP_WINDOW_WIDGET_H
+#define APP_WINDOW_WIDGET_H
+
+#include "app/window/hud_place.h"
+#include "app/window/sheet.h"
+
+enum widget_kind { WIDGET_BUTTON, WIDGET_BAR, WIDGET_LIST, WIDGET_METER, WIDGET_GRAPH };
+
+enum { WIDGET_LABEL_MAX = 64, WIDGET_VALUE_MAX = 96, WIDGET_ROWS_MAX = 64, WIDGET_COLUMNS_MAX = 512, METER_LEVELS = 4 };
+
+/* How a button looks. BUTTON_OFF, BUTTON_ON: what it stands for is off or on; BUTTON_WARNS: it is on, and the audience
+ * does not see the picture as it is made; BUTTON_RECORDS: it is on, and something is kept; BUTTON_RESCUES: pressed in
+ * need; BUTTON_NEXT: what comes next. */
+enum button_look { BUTTON_OFF, BUTTON_ON, BUTTON_WARNS, BUTTON_RECORDS, BUTTON_RESCUES, BUTTON_NEXT };
+struct button_state {
+  enum button_look look;
+  bool state;  /* true: a large label in the middle, and the key in a corner; false: the key, then the label */
+  float share; /* how much of the button is filled, from 0 to 1 */
+  char key[8]; /* the key or number that does the same; "": none */
+  char label[WIDGET_LABEL_MAX];
+};
+
+struct bar_state {
+  float share; /* how much of the bar is filled, from 0 to 1; negative: nothing is known */
+  float moved; /* how far the bar is filled by the value that sound or LFOs have made of it; negative: they do not */
+  char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
+};
+
+/* A list has a heading and rows. ROW_HEADING: the name of a group; ROW_TYPED: chosen, and its value is being typed;
+ * ROW_GREY: refused, and its value is the reason. */
+enum row_look { ROW_PLAIN, ROW_HEADING, ROW_CHOSEN, ROW_TYPED, ROW_GREY };
+struct row_state {
+  enum row_look look;
+  float share; /* how much of the row's bar is filled, from 0 to 1; negative: the row has no bar */
+  char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
+};
+struct list_state {
+  int label_wide, bar_wide; /* widths in pixels of the columns of labels and bars */
+  int line;                 /* height of a row in pixels */
+  bool small;               /* true: the small letters */
+  float from, to;           /* which part of all rows is visible, from 0 to 1; from 0 to 1: all of them */
+  int count;
+  char head[WIDGET_VALUE_MAX]; /* "": there is no heading */
+  struct row_state row[WIDGET_ROWS_MAX];
+};
+
+struct meter_state {
+  float level[METER_LEVELS]; /* from 0 to 1 */
+  bool onset;
+  char label[METER_LEVELS][12];
+};
+
+/* A graph over time: columns of a height each, and a mark in each. Heights are in pixels. */
+struct graph_state {
+  int columns, wide; /* number of columns, and the width of each in pixels */
+  int limit;         /* height of a line across the graph; 0: there is none */
+  char head[WIDGET_VALUE_MAX];
+  short high[WIDGET_COLUMNS_MAX], mark[WIDGET_COLUMNS_MAX]; /* mark negative: there is none */
+  bool missed[WIDGET_COLUMNS_MAX];
+};
+
+/* Zero-initialise to start. */
+struct widget {
+  enum widget_kind kind;
+  struct hud_area area;
+  struct sheet sheet;
+  union widget_state {
+    struct button_state button;
+    struct bar_state bar;
+    struct list_state list;
+    struct meter_state meter;
+    struct graph_state graph;
+  } state;
+};
+
+/* Returns the size in bytes of the state that belongs to a kind. */
+size_t widget_bytes(enum widget_kind kind);
+/* Takes a new state, whose bytes that are not used are zeros, and a new area. Draws the sheet if anything has changed
+ * or `anyway` is true, and returns true then. Of lists and meters only those rows and levels are drawn that differ. An
+ * area of width 0 hides the widget. */
+bool widget_update(struct widget *widget, const struct typeface *face, enum widget_kind kind,
+                   const struct hud_area *area, const union widget_state *state, bool anyway);
+/* Shows the widget in the current window, whose drawable has this size in pixels. */
+void widget_show(const struct widget *widget, const struct typeface *face, int width, int height);
+void widget_close(struct widget *widget);
+
+/* Returns how high the bars of a graph can be in an area of this height, in pixels. */
+int graph_height(const struct typeface *face, int height);
+
+#endif
