@@ -30,7 +30,7 @@ static void begin(const struct fake_source_script *script) {
   fake_source_begin(script);
   mailbox_init(&rig.frames);
   assert_int_equal(source_open(&source, "camera", &rig.options, &err), 0);
-  assert_int_equal(mixer_open(&rig.mixer, &rig.frames, &err), 0);
+  assert_int_equal(mixer_open(&rig.mixer, &rig.frames, &rig.options.gpu, NULL, &err), 0);
   assert_int_equal(reader_start_mixed(&rig.reader, &source, "camera", &rig.options, false, rig.mixer, MIXER_LIST, &err),
                    0);
   assert_int_equal(fallback_open(&rig.fallback, "spare", &rig.options, rig.mixer, &err), 0);
@@ -111,6 +111,52 @@ static void test_short_loss(void **state) {
   end();
 }
 
+static struct reader_status status_now(void) {
+  struct reader_status status;
+  reader_get_status(rig.reader, &status);
+  reader_tend(rig.reader);
+  return status;
+}
+
+static void switch_to(const char *name) {
+  struct source *source = NULL;
+  struct error err;
+  assert_int_equal(source_open(&source, name, &rig.options, &err), 0);
+  assert_int_equal(reader_switch(rig.reader, &source, name, &rig.options, READER_NOW, &err), 0);
+}
+
+/* Begins with a source, and lets another one fade in; false: a read has just taken so long that the first one
+ * was left at once. */
+static bool fade_in(int sources) {
+  mixer_set_fade(rig.mixer, 0, 0);
+  switch_to("camera");
+  UNTIL(status_now().sources == sources + 1 && status_now().moves && fake_source_open_now() == 1);
+  mixer_set_fade(rig.mixer, 3600, 0);
+  switch_to("other");
+  UNTIL(status_now().sources == sources + 2 && status_now().moves);
+  return fake_source_open_now() == 2;
+}
+
+/* While a source fades in, the one before it moves on; then it is closed. */
+static void test_source_that_leaves(void **state) {
+  (void)state;
+  int sources = 1;
+  begin(&(struct fake_source_script){.frame_ms = 2, .frames = -1});
+  rig.after_s = 3600;
+  for (; !fade_in(sources); sources += 2)
+    assert_true(sources < 100);
+  for (int change = 0, before = rig.value; change < 20; before = rig.value) { /* what is seen is still the first one */
+    UNTIL(rig.got == 1);
+    change += rig.value != before;
+  }
+  assert_int_equal(fake_source_open_now(), 2);
+  mixer_set_fade(rig.mixer, 0, 0);
+  switch_to("other");
+  UNTIL(status_now().sources == sources + 3 && status_now().moves && fake_source_open_now() == 1);
+  assert_false(mixer_fades(rig.mixer));
+  end();
+}
+
 static void test_missing_file(void **state) {
   (void)state;
   struct fallback *fallback = NULL;
@@ -125,6 +171,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_camera_dies_twice),
       cmocka_unit_test(test_short_loss),
+      cmocka_unit_test(test_source_that_leaves),
       cmocka_unit_test(test_missing_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

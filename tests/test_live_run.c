@@ -297,7 +297,7 @@ static void test_several_sources(void **state) {
         "tall.mkv");
   shell("printf '#EXTM3U\nmissing.mp4\n%%s/tall.mkv\n' \"$PWD\" >list.m3u");
   static const char wide[] = "crop=120:120,scale=256:256," BELOW_WORDS;
-  start_window("still.mkv wide.png --playlist list.m3u --loop --split --strength 0" PICTURE);
+  start_window("still.mkv wide.png --playlist list.m3u --loop --split --strength 0 --source-fade 0.3" PICTURE);
   expect_window(BELOW_WORDS, true, 0.9, "wide.png", wide); /* by itself, after still.mkv's end */
   press("g");
   expect_window(BELOW_WORDS, true, 0.9, "tall.mkv", "crop=96:96,scale=256:256," BELOW_WORDS);

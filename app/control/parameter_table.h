@@ -60,6 +60,8 @@ REAL(CLIP_TIME_LEFT, "clip-time-left", NOTHING, SOURCE, "Time left", ONE(clip_ti
 REAL(FALLBACK_AFTER, "fallback-after", NOTHING, SOURCE, "Fallback after", ONE(fallback_after), .max = 3600, .low = 0,
      .high = 30, .standard = 3, .decimals = 1, .unit = "seconds",
      .help = "how long a camera or stream is lost until the file of --fallback comes in its place")
+REAL(SOURCE_FADE, "source-fade", NOTHING, SOURCE, "Source fade", ONE(source_fade), .max = 60, .low = 0, .high = 10,
+     .decimals = 1, .unit = "seconds", .help = "within how long another source, or another place in a file, fades in")
 /* The choices of this parameter have the order of enum mirror_wish. */
 CHOICE(MIRROR, "mirror", NOTHING, SOURCE, "Mirror", ONE(mirror), .choices = "auto|on|off",
        .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "

@@ -248,7 +248,7 @@ static void add_given(struct parameter_choices *files, const struct options *opt
 static int start_reader(struct live *live, struct source **source, struct error *err) {
   struct source_options options = live->source_options;
   options.begun = live->came != NULL;
-  if (mixer_open(&live->mixer, &live->frames, err))
+  if (mixer_open(&live->mixer, &live->frames, &options.gpu, &live->told, err))
     return -1;
   return reader_start_mixed(&live->reader, source, live->spec, &options, live->list.count > 1, live->mixer, MIXER_LIST,
                             err);

@@ -110,6 +110,9 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   struct error ignored;
   if (!live->changer)
     return;
+  const struct engine_shape *shape = &live->engine.prepared.shape;
+  mixer_set_fade(live->mixer, state->settings.values.source_fade,
+                 shape->height > 0 ? (double)shape->width / shape->height : 0);
   follow_fallback(live, now_ns);
   if (state->settings.values.source != live->source_told)
     ask(live, (int)state->settings.values.source, now_ns);

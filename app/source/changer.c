@@ -374,6 +374,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   news->sought_s = changer->handed_s;
   changer->changed = changer->sought = false;
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
+  reader_tend(changer->params.reader);
 }
 
 /* Returns the direction in the list from one source to another: 1: forward; -1: backward. From the last to the first is

@@ -2,19 +2,17 @@
 
 #include <stdlib.h>
 
-#include "app/flow/errand.h"
 #include "app/source/playlist.h"
+#include "app/source/side_reader.h"
 
 struct fallback {
   const char *file;
   struct source_options options;
   struct source_info info;
   struct mixer *mixer;
-  struct reader *reader; /* reads the file while it is shown; NULL: it is not */
-  int64_t lost_ns;       /* when the source was first seen to be lost; 0: it is not lost */
-  struct errand ending;  /* stops `former`, which may take as long as a read */
-  struct reader *former; /* a reader that is being stopped; only the errand uses it while that runs */
-  bool failed;           /* true: no reader could be started since the source is lost, and a line said so */
+  struct side_reader side; /* reads the file while it is shown */
+  int64_t lost_ns;         /* when the source was first seen to be lost; 0: it is not lost */
+  bool failed;             /* true: no reader could be started since the source is lost, and a line said so */
 };
 
 int fallback_open(struct fallback **out, const char *file, const struct source_options *options, struct mixer *mixer,
@@ -42,32 +40,15 @@ int fallback_open(struct fallback **out, const char *file, const struct source_o
 static void begin(struct fallback *fallback) {
   struct source *none = NULL;
   struct error err;
-  if (reader_start_mixed(&fallback->reader, &none, fallback->file, &fallback->options, true, fallback->mixer,
-                         MIXER_STAND_IN, &err)) {
+  if (side_reader_start(&fallback->side, &none, fallback->file, &fallback->options, fallback->mixer, MIXER_STAND_IN,
+                        &err)) {
     log_line(fallback->options.log, LOG_WARNING, "--fallback: %s", err.message);
     fallback->failed = true;
     return;
   }
 }
 
-static void stop(void *opaque) {
-  struct fallback *fallback = opaque;
-  reader_stop(&fallback->former, NULL);
-}
-
-/* Ends the reader on a thread of its own. If none can be started, waits for the reader's end. */
-static void end(struct fallback *fallback) {
-  struct error ignored;
-  fallback->former = fallback->reader;
-  fallback->reader = NULL;
-  reader_end(fallback->former);
-  if (errand_start(&fallback->ending, stop, fallback, "ends the fallback", &ignored))
-    stop(fallback);
-}
-
 void fallback_turn(struct fallback *fallback, const struct reader_status *status, double after_s, int64_t now_ns) {
-  if (errand_is_done(&fallback->ending))
-    errand_join(&fallback->ending);
   if (!status->lost) {
     fallback->lost_ns = 0;
     fallback->failed = false;
@@ -75,21 +56,21 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
     fallback->lost_ns = now_ns;
   }
   bool wanted = status->lost && (double)(now_ns - fallback->lost_ns) >= after_s * 1e9;
-  if (wanted && !fallback->reader && !fallback->failed && !fallback->ending.busy)
+  if (wanted && !fallback->failed && side_reader_is_free(&fallback->side))
     begin(fallback);
-  if (wanted && fallback->reader) /* each time, as the source may have given a frame between two calls */
+  if (wanted && fallback->side.reader) /* each time, as the source may have given a frame between two calls */
     mixer_stand_in(fallback->mixer);
-  else if (!status->lost && fallback->reader && !fallback->ending.busy)
-    end(fallback);
+  else if (!status->lost)
+    side_reader_end(&fallback->side);
 }
 
 bool fallback_is_shown(const struct fallback *fallback) {
-  return fallback && fallback->reader;
+  return fallback && fallback->side.reader;
 }
 
 void fallback_pause(struct fallback *fallback, bool paused) {
-  if (fallback && fallback->reader)
-    reader_pause(fallback->reader, paused);
+  if (fallback_is_shown(fallback))
+    reader_pause(fallback->side.reader, paused);
 }
 
 void fallback_get_info(const struct fallback *fallback, struct source_info *info) {
@@ -100,8 +81,7 @@ void fallback_close(struct fallback **pointer) {
   struct fallback *fallback = *pointer;
   if (!fallback)
     return;
-  errand_join(&fallback->ending);
-  reader_stop(&fallback->reader, NULL);
+  side_reader_close(&fallback->side);
   free(fallback);
   *pointer = NULL;
 }

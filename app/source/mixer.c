@@ -1,58 +1,211 @@
 #include "app/source/mixer.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "app/flow/wait.h"
+#include "app/source/dissolve.h"
 #include "unet/base/platform.h"
+
+/* While the source that comes gives no frames, its last frame is mixed anew after this time, in ns: 30 a second. */
+static const int64_t step_ns = 33333333;
 
 struct mixer {
   struct mailbox *out;
+  const struct log *log;
+  pthread_t thread;
   pthread_mutex_t lock;
+  pthread_cond_t changed;
   /* The following fields are protected by `lock`. */
   enum mixer_input shown;
   /* the input of the last frame that was passed on, and the number of its stretch in that input */
   enum mixer_input last;
   uint64_t last_stretch;
   uint64_t serial, stretch; /* numbers of the next frame, and of the present stretch, counted over all inputs */
+  bool ending;
+  bool still; /* true: the fade begins with a mixture of sources, which stands */
+  bool told;  /* true: it was logged that frames cannot be mixed where they lie */
+  /* A fade: the frame that goes, which has no planes if there is no fade, and the last frame that came; when it began,
+   * and how long it takes; and when a frame was last passed on. */
+  struct frame from, to;
+  int64_t begun_ns, length_ns, put_ns;
+  struct dissolve dissolve;
+
+  _Atomic double fade_s, shape; /* what mixer_set_fade has set; not protected by `lock` */
 };
 
-int mixer_open(struct mixer **out, struct mailbox *mailbox, struct error *err) {
+/* --- a fade; the caller of all these functions holds the lock --- */
+
+static bool is_fading(const struct mixer *mixer) {
+  return mixer->from.plane[0] != NULL;
+}
+
+static void end_fade(struct mixer *mixer) {
+  frame_release(&mixer->from);
+  frame_release(&mixer->to);
+  dissolve_forget(&mixer->dissolve);
+}
+
+/* Begins a fade from the frame that was passed on last to `to`, if a fade is wanted. Frames that lie in the memory of a
+ * GPU alone cannot be mixed here; a line says so once, and the source comes at once. */
+static void begin_fade(struct mixer *mixer, const struct frame *to) {
+  struct frame from = {.picture = NULL};
+  double seconds = mixer->fade_s;
+  bool wanted = seconds > 0 && mailbox_look(mixer->out, &from),
+       can = wanted && dissolve_can_read(&from) && dissolve_can_read(to);
+  mixer->still = is_fading(mixer);
+  end_fade(mixer);
+  if (wanted && !can && !mixer->told) {
+    log_line(mixer->log, LOG_WARNING,
+             "source-fade: frames that the GPU decodes are not mixed; the source comes at once (--hwdec no fades)");
+    mixer->told = true;
+  }
+  if (!can) {
+    frame_release(&from);
+    return;
+  }
+  mixer->from = from;
+  mixer->begun_ns = platform_now_ns();
+  mixer->length_ns = (int64_t)(seconds * 1e9);
+  pthread_cond_signal(&mixer->changed);
+}
+
+/* Returns the share of the source that comes, at this moment. */
+static float share_now(const struct mixer *mixer, int64_t now_ns) {
+  return (float)fmin(1, (double)(now_ns - mixer->begun_ns) / (double)mixer->length_ns);
+}
+
+/* Replaces a frame of the source that comes by its mixture with the source that goes; ends the fade if it is over, or
+ * if the two cannot be mixed. */
+static void mix(struct mixer *mixer, struct frame *frame, int64_t now_ns) {
+  struct frame mixed;
+  struct error err;
+  float share = share_now(mixer, now_ns);
+  if (share >= 1 || !dissolve_can_read(frame)) {
+    end_fade(mixer);
+    return;
+  }
+  if (dissolve_mix(&mixer->dissolve, &mixer->from, frame, mixer->shape, share, &mixed, &err)) {
+    log_line(mixer->log, LOG_WARNING, "source-fade: %s", err.message);
+    end_fade(mixer);
+    return;
+  }
+  frame_release(&mixer->to);
+  mixer->to = *frame;
+  *frame = mixed;
+}
+
+static void pass_on(struct mixer *mixer, struct frame *frame) {
+  int64_t now_ns = platform_now_ns();
+  if (is_fading(mixer))
+    mix(mixer, frame, now_ns);
+  frame->stretch = mixer->stretch;
+  frame->serial = mixer->serial++;
+  mixer->put_ns = now_ns;
+  mailbox_put(mixer->out, &(struct mail){.frame = *frame});
+}
+
+/* --- the thread that mixes while the source that comes is a single picture, or slow --- */
+
+static void mix_again(struct mixer *mixer) {
+  struct frame frame = frame_hold(&mixer->to);
+  frame.captured_ns = platform_now_ns();
+  frame.late_ns = 0;
+  pass_on(mixer, &frame);
+}
+
+static void *mixer_main(void *opaque) {
+  struct mixer *mixer = opaque;
+  pthread_mutex_lock(&mixer->lock);
+  while (!mixer->ending) {
+    struct timespec deadline = wait_deadline(mixer->put_ns + step_ns);
+    if (!is_fading(mixer))
+      pthread_cond_wait(&mixer->changed, &mixer->lock);
+    else if (platform_now_ns() < mixer->put_ns + step_ns || !mixer->to.plane[0])
+      pthread_cond_timedwait(&mixer->changed, &mixer->lock, &deadline);
+    else
+      mix_again(mixer);
+  }
+  pthread_mutex_unlock(&mixer->lock);
+  return NULL;
+}
+
+int mixer_open(struct mixer **out, struct mailbox *mailbox, const struct gpu *gpu, const struct log *log,
+               struct error *err) {
   struct mixer *mixer = calloc(1, sizeof *mixer);
   if (!mixer)
     return error_set(err, STATUS_FAILED, "no memory for sources");
   mixer->out = mailbox;
+  mixer->log = log;
+  mixer->dissolve.mixed.gpu = *gpu;
   platform_lock_init(&mixer->lock);
-  *out = mixer;
-  return 0;
+  wait_init(&mixer->changed);
+  int code = pthread_create(&mixer->thread, NULL, mixer_main, mixer);
+  if (!code) {
+    *out = mixer;
+    return 0;
+  }
+  pthread_cond_destroy(&mixer->changed);
+  pthread_mutex_destroy(&mixer->lock);
+  free(mixer);
+  return error_set(err, STATUS_FAILED, "cannot start the thread that mixes sources: %s", strerror(code));
 }
 
 void mixer_close(struct mixer **pointer) {
-  if (*pointer)
-    pthread_mutex_destroy(&(*pointer)->lock);
-  free(*pointer);
+  struct mixer *mixer = *pointer;
+  if (!mixer)
+    return;
+  pthread_mutex_lock(&mixer->lock);
+  mixer->ending = true;
+  pthread_cond_signal(&mixer->changed);
+  pthread_mutex_unlock(&mixer->lock);
+  pthread_join(mixer->thread, NULL);
+  end_fade(mixer);
+  dissolve_free(&mixer->dissolve);
+  pthread_cond_destroy(&mixer->changed);
+  pthread_mutex_destroy(&mixer->lock);
+  free(mixer);
   *pointer = NULL;
 }
 
-/* Replaces the numbers that the frame has in its input by numbers over all inputs. The caller holds the lock. */
-static void number(struct mixer *mixer, enum mixer_input input, struct frame *frame) {
-  mixer->stretch += !mixer->serial || input != mixer->last || frame->stretch != mixer->last_stretch;
+/* Begins another stretch where the frame does not continue the frame before: at another source that comes at once, and
+ * where an input begins another stretch itself. A source that fades in goes on with the stretch, because its first
+ * picture is the last one of the source before. */
+static void follow_stretch(struct mixer *mixer, enum mixer_input input, const struct frame *frame, bool fades_in) {
+  bool other = !mixer->serial || input != mixer->last || frame->stretch != mixer->last_stretch;
+  mixer->stretch += other && !fades_in;
   mixer->last = input;
   mixer->last_stretch = frame->stretch;
-  frame->stretch = mixer->stretch;
-  frame->serial = mixer->serial++;
 }
 
-void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame) {
+/* A frame of the source that goes is shown in the place of the one before it, except where a fade has begun during
+ * another one. */
+static void take_leaving(struct mixer *mixer, struct frame *frame) {
+  if (is_fading(mixer) && !mixer->still && dissolve_can_read(frame)) {
+    struct frame before = mixer->from;
+    mixer->from = *frame;
+    *frame = before;
+  }
+  frame_release(frame);
+}
+
+void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame, bool begins) {
   pthread_mutex_lock(&mixer->lock);
   if (input == MIXER_LIST)
     mixer->shown = MIXER_LIST;
-  bool passes = input == mixer->shown;
-  if (passes) {
-    number(mixer, input, frame);
-    mailbox_put(mixer->out, &(struct mail){.frame = *frame});
+  if (input == mixer->shown) {
+    bool anew = begins || input != mixer->last;
+    if (anew && mixer->serial)
+      begin_fade(mixer, frame);
+    follow_stretch(mixer, input, frame, anew && is_fading(mixer));
+    pass_on(mixer, frame);
+  } else if (input == MIXER_LEAVING) {
+    take_leaving(mixer, frame);
+  } else {
+    frame_release(frame);
   }
   pthread_mutex_unlock(&mixer->lock);
-  if (!passes)
-    frame_release(frame);
 }
 
 void mixer_stand_in(struct mixer *mixer) {
@@ -64,4 +217,20 @@ void mixer_stand_in(struct mixer *mixer) {
 void mixer_end(struct mixer *mixer, enum mixer_input input) {
   if (input == MIXER_LIST)
     mailbox_close(mixer->out);
+}
+
+void mixer_set_fade(struct mixer *mixer, double seconds, double shape) {
+  mixer->fade_s = seconds;
+  mixer->shape = shape;
+}
+
+bool mixer_wants_fade(const struct mixer *mixer) {
+  return mixer->fade_s > 0;
+}
+
+bool mixer_fades(struct mixer *mixer) {
+  pthread_mutex_lock(&mixer->lock);
+  bool fades = is_fading(mixer);
+  pthread_mutex_unlock(&mixer->lock);
+  return fades;
 }

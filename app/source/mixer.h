@@ -1,30 +1,44 @@
 /* A mixer stands between readers and the mailbox from which the engine takes frames. Several readers may give frames at
- * the same time, each to an input of its own; the mixer passes on those of one input.
+ * the same time, each to an input of its own; the mixer passes on those of one input. Where another source begins, its
+ * frames may come within a time: they are mixed with the source before, in host memory.
  *
- * Threads: any thread may call these functions. */
+ * Threads: any thread may call these functions. A mixer has a thread of its own, which mixes while the source that
+ * comes is a single picture. */
 #ifndef APP_SOURCE_MIXER_H
 #define APP_SOURCE_MIXER_H
 
 #include "app/flow/mailbox.h"
 #include "unet/base/error.h"
+#include "unet/base/gpu.h"
+#include "unet/base/log.h"
 
 struct mixer;
 
-/* The inputs of a mixer: the list of sources, and the source that stands in while a source of the list is lost. */
-enum mixer_input { MIXER_LIST, MIXER_STAND_IN };
+/* The inputs of a mixer: the list of sources; the source of the list that is leaving while the next one fades in; and
+ * the source that stands in while a source of the list is lost. */
+enum mixer_input { MIXER_LIST, MIXER_LEAVING, MIXER_STAND_IN };
 
-/* Opens a mixer that puts frames into `out`, which must outlive it. Frames of MIXER_LIST are passed on. Returns 0, or
- * -1 with err. */
-int mixer_open(struct mixer **mixer, struct mailbox *out, struct error *err);
+/* Opens a mixer that puts frames into `out`, which must outlive it. Frames of MIXER_LIST are passed on. gpu: the GPU
+ * that copies from mixed frames; its impl NULL: none does. log may be NULL. Returns 0, or -1 with err. */
+int mixer_open(struct mixer **mixer, struct mailbox *out, const struct gpu *gpu, const struct log *log,
+               struct error *err);
 void mixer_close(struct mixer **mixer); /* frees the mixer; *mixer becomes NULL; does nothing if it is NULL */
 
 /* Gives a frame to an input, whose hold on the picture it takes over. The frame is passed on if that input is shown,
  * else released. Passed on, it gets a serial number and the number of its stretch (frame.h), which are counted over all
- * inputs. */
-void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame);
+ * inputs. begins: it is the first frame of a source, or of another place in it. */
+void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame, bool begins);
 /* From now on frames of MIXER_STAND_IN are passed on, until MIXER_LIST gives a frame again. */
 void mixer_stand_in(struct mixer *mixer);
 /* Says that an input gives no more frames. For MIXER_LIST, closes the mailbox. */
 void mixer_end(struct mixer *mixer, enum mixer_input input);
+
+/* Lets sources that begin from now on fade in within so many seconds; 0: at once. shape: width divided by height of the
+ * engine's pictures, into which frames are cropped; 0: not known. */
+void mixer_set_fade(struct mixer *mixer, double seconds, double shape);
+/* True if sources that begin fade in. */
+bool mixer_wants_fade(const struct mixer *mixer);
+/* True while one source fades to another. */
+bool mixer_fades(struct mixer *mixer);
 
 #endif

@@ -8,29 +8,16 @@
 #include "app/flow/wait.h"
 #include "app/platform/app_platform.h"
 #include "app/source/ahead.h"
+#include "app/source/origin.h"
+#include "app/source/outlet.h"
 #include "app/source/pipe_input.h"
+#include "app/source/side_reader.h"
 #include "app/source/timetable.h"
 
 enum {
   SECOND = 1000000000,
   RETRY_FIRST_MS = 250,
   RETRY_MOST_MS = 4000,
-};
-
-/* A source, with the name (spec) and the options with which it can be opened again. */
-struct origin {
-  struct source *source; /* the open source; NULL: it is not open yet */
-  char *spec;
-  struct source_options options;
-  /* the stop flag in the caller's options; the reader replaces options.stop by its own flag reader.away */
-  const atomic_bool *stop;
-};
-
-/* Where frames go: into a mailbox or, if mixer is not NULL, to an input of a mixer. */
-struct outlet {
-  struct mailbox *mailbox;
-  struct mixer *mixer;
-  enum mixer_input input;
 };
 
 struct reader {
@@ -63,6 +50,8 @@ struct reader {
   /* stop: the thread is to end. away: the thread is to leave the current source, because it is to end or to begin with
    * the source in `next`. Both are set under lock. */
   atomic_bool stop, away;
+  /* since when the reader's thread has been reading a frame (platform_now_ns); 0: it does something else */
+  _Atomic int64_t reading_ns;
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* The following fields are protected by lock. knows: info is complete. ended: the thread has ended. */
@@ -71,25 +60,12 @@ struct reader {
   struct origin next, replaced;
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
+  /* leaving: reads on the source before the present one, while the present one fades in (mixer.h). given: true: the
+   * present source has given a frame. */
+  struct side_reader leaving;
+  bool given;
   struct reader_status status;
 };
-
-static void origin_free(struct origin *origin) {
-  source_close(&origin->source);
-  free(origin->spec);
-}
-
-/* Fills origin, which becomes the owner of *source. Returns 0, or -1 with err. */
-static int origin_set(struct reader *reader, struct origin *origin, struct source **source, const char *spec,
-                      const struct source_options *options, struct error *err) {
-  *origin = (struct origin){.spec = strdup(spec), .options = *options, .stop = options->stop};
-  if (!origin->spec)
-    return error_set(err, STATUS_FAILED, "no memory to read %s", spec);
-  origin->options.stop = &reader->away;
-  origin->source = *source;
-  *source = NULL;
-  return 0;
-}
 
 /* Sets the priority of the reader's thread. wanted: true: urgent, for handing a frame on in time, and while hardware
  * decodes, when the thread only passes packets on and waits; false: usual, for opening, closing and decoding in
@@ -113,8 +89,7 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Waits while the reader is paused, except for a realtime source. Returns false if the thread is to leave the source.
- * Stores in *waited if the reader was paused at the call. */
+/* Waits while a source that is not realtime is paused. Returns false as wait_until. *waited: it was paused. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
@@ -123,6 +98,11 @@ static bool wait_while_paused(struct reader *reader, bool *waited) {
   bool go_on = !reader->away;
   pthread_mutex_unlock(&reader->lock);
   return go_on;
+}
+
+/* True if sources fade in, so that the one before is needed for some time. */
+static bool fades(const struct reader *reader) {
+  return reader->outlet.mixer && mixer_wants_fade(reader->outlet.mixer);
 }
 
 static void set_lost(struct reader *reader, bool lost, const char *reason) {
@@ -138,8 +118,7 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* Stores the source's info for other threads. The info counts as known once it has the pictures' shape, which a stream
- * shows with its first frame. The caller holds the lock. */
+/* Stores the info, known once it has the pictures' shape, which a stream shows with its first frame. Under the lock. */
 static void note_info(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
@@ -170,8 +149,7 @@ static bool is_told_to_stop(const struct reader *reader) {
   return reader->away || (reader->now.stop && atomic_load(reader->now.stop));
 }
 
-/* Waits until retry_ms milliseconds after the begin of the last try to open, and doubles retry_ms. Returns false if the
- * thread is to leave the source. */
+/* Waits until retry_ms after the begin of the last try to open, and doubles retry_ms. Returns false as wait_until. */
 static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
   int64_t until_ns = begun_ns + (int64_t)reader->retry_ms * 1000000;
   reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
@@ -261,6 +239,7 @@ static void follow_stretch(struct reader *reader, struct frame *frame) {
  * hardware that decoded it; NULL: software did. */
 static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
+  bool begins = reader->opened;
   follow_stretch(reader, frame);
   int wanted = await_time(reader, frame);
   reader->from_here++;
@@ -274,10 +253,10 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   reader->status.frames++;
   reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
-  if (reader->outlet.mixer)
-    mixer_put(reader->outlet.mixer, reader->outlet.input, frame);
-  else
-    mailbox_put(reader->outlet.mailbox, &(struct mail){.frame = *frame});
+  outlet_put(&reader->outlet, frame, begins);
+  pthread_mutex_lock(&reader->lock);
+  reader->given = true; /* not before: reader_tend would end what has not begun to fade */
+  pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);
 }
 
@@ -309,7 +288,9 @@ static int read_frame(struct reader *reader, struct frame *frame, const char **d
     return 0;
   int64_t began_ns = platform_now_ns();
   struct source_info info;
+  reader->reading_ns = began_ns;
   int got = reader->ahead ? ahead_read(reader->ahead, frame, &info, err) : source_read(reader->now.source, frame, err);
+  reader->reading_ns = 0;
   timetable_note_reading(&reader->timetable, platform_now_ns() - began_ns);
   if (!reader->ahead)
     source_get_info(reader->now.source, &info);
@@ -380,12 +361,26 @@ static struct origin begin_next(struct reader *reader) {
   timetable_follow(&reader->timetable, reader->next_when == READER_AT_END ? reader->info.fps : 0);
   reader->retry_ms = RETRY_FIRST_MS;
   reader->from_here = 0;
+  reader->given = false;
   if (reader->now.source) {
     reader->opened = true;
     source_get_info(reader->now.source, &info);
     note_info(reader, &info);
   }
   return former;
+}
+
+/* Called when another source has begun: lets the former one be read on while it fades out, if it was left before its
+ * end and can still be read. The caller holds the lock, and closes what is left in *former. */
+static void read_on(struct reader *reader, struct origin *former) {
+  struct source_options options = former->options;
+  struct error ignored;
+  side_reader_end(&reader->leaving);
+  if (!former->source || source_interrupted(former->source) || !side_reader_is_free(&reader->leaving))
+    return;
+  options.stop = former->stop;
+  side_reader_start(&reader->leaving, &former->source, former->spec, &options, reader->outlet.mixer, MIXER_LEAVING,
+                    &ignored);
 }
 
 /* Called when a source has ended or failed. Begins with the next source, if there is one, and returns true. Waits for a
@@ -402,9 +397,11 @@ static bool go_on_with_next(struct reader *reader, int got, const struct error *
   reader->status.picture = is_picture;
   while (!reader->stop && !reader->has_next && (reader->goes_on || is_picture))
     pthread_cond_wait(&reader->changed, &reader->lock);
-  bool more = !reader->stop && reader->has_next;
+  bool more = !reader->stop && reader->has_next, left = reader->away;
   if (more) {
     former = begin_next(reader);
+    if (left && fades(reader))
+      read_on(reader, &former);
     replaced = reader->replaced;
     reader->replaced = (struct origin){0};
   }
@@ -425,14 +422,12 @@ static void *reader_main(void *opaque) {
   reader->ended = true;
   pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
-  if (reader->outlet.mixer)
-    mixer_end(reader->outlet.mixer, reader->outlet.input);
-  else
-    mailbox_close(reader->outlet.mailbox);
+  outlet_end(&reader->outlet);
   return NULL;
 }
 
 static void reader_free(struct reader *reader) {
+  side_reader_close(&reader->leaving);
   origin_free(&reader->now);
   origin_free(&reader->next);
   origin_free(&reader->replaced);
@@ -453,7 +448,7 @@ static int start(struct reader **out, struct source **source, const char *spec, 
   reader->retry_ms = RETRY_FIRST_MS;
   reader->status.sources = 1;
   struct source *given = *source;
-  if (origin_set(reader, &reader->now, source, spec, options, err))
+  if (origin_set(&reader->now, &reader->away, source, spec, options, err))
     goto fail;
   if (given) {
     source_get_info(given, &reader->info);
@@ -489,17 +484,28 @@ int reader_start_mixed(struct reader **reader, struct source **source, const cha
   return start(reader, source, spec, options, &(struct outlet){.mixer = mixer, .input = input}, goes_on, err);
 }
 
-/* Makes the thread leave the current source, also if it blocks in a read. The caller holds the lock. */
+/* Makes the thread leave the current source, also if it blocks in a read; a source that is to fade out is interrupted
+ * only if a read blocks already, because it is read on. The caller holds the lock. */
 static void call_away(struct reader *reader) {
+  const int64_t blocks_ns = 200000000;
+  int64_t since_ns = reader->reading_ns;
+  bool blocks = since_ns && platform_now_ns() - since_ns > blocks_ns;
   reader->away = true;
-  if (reader->now.source)
+  if (reader->now.source && (reader->stop || blocks || !fades(reader)))
     source_interrupt(reader->now.source);
+}
+
+void reader_tend(struct reader *reader) {
+  pthread_mutex_lock(&reader->lock);
+  if (reader->leaving.reader && reader->given && !mixer_fades(reader->outlet.mixer))
+    side_reader_end(&reader->leaving);
+  pthread_mutex_unlock(&reader->lock);
 }
 
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err) {
   struct origin next, before;
-  if (origin_set(reader, &next, source, spec, options, err))
+  if (origin_set(&next, &reader->away, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
   /* the source that `next` replaced before; zeros unless two sources were handed over and the thread has begun with
@@ -526,8 +532,7 @@ void reader_leave(struct reader *reader) {
   pthread_mutex_unlock(&reader->lock);
 }
 
-/* Sets one of the reader's flags under the lock. The main loop calls this in each of its passes, so the thread is woken
- * only if the flag changes. */
+/* Sets one of the reader's flags. Called in each pass of the main loop, so the thread is woken only if it changes. */
 static void set(struct reader *reader, bool *what, bool value) {
   pthread_mutex_lock(&reader->lock);
   if (*what != value)
@@ -576,6 +581,7 @@ void reader_end(struct reader *reader) {
   pthread_mutex_lock(&reader->lock);
   reader->stop = true;
   call_away(reader);
+  reader_end(reader->leaving.reader);
   pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
 }

@@ -81,6 +81,10 @@ bool reader_get_info(struct reader *reader, struct source_info *info);
 /* Waits until the info of the current source is known, and copies it. Returns false if the thread ends before. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);
 
+/* Ends a source that was read on while the next one faded in, once that fade is over; the main loop calls this function
+ * in each of its passes. Does not wait. */
+void reader_tend(struct reader *reader);
+
 /* Tells the reader's thread to end, and interrupts the source if a read blocks. Does not wait for the end; when the
  * thread ends, the mailbox is closed, and reader_wait_info returns. Does nothing if reader is NULL. */
 void reader_end(struct reader *reader);

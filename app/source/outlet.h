@@ -1,0 +1,29 @@
+/* Where a reader's frames go: into a mailbox, or to an input of a mixer. */
+#ifndef APP_SOURCE_OUTLET_H
+#define APP_SOURCE_OUTLET_H
+
+#include "app/source/mixer.h"
+
+struct outlet {
+  struct mailbox *mailbox; /* used if mixer is NULL */
+  struct mixer *mixer;
+  enum mixer_input input;
+};
+
+/* Passes a frame on, with its hold on the picture. begins: it is the first frame of a source (mixer_put). */
+static inline void outlet_put(const struct outlet *outlet, struct frame *frame, bool begins) {
+  if (outlet->mixer)
+    mixer_put(outlet->mixer, outlet->input, frame, begins);
+  else
+    mailbox_put(outlet->mailbox, &(struct mail){.frame = *frame});
+}
+
+/* Says that no more frames come. */
+static inline void outlet_end(const struct outlet *outlet) {
+  if (outlet->mixer)
+    mixer_end(outlet->mixer, outlet->input);
+  else
+    mailbox_close(outlet->mailbox);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* A reader beside that of the list of sources: of the file that stands in for a lost source, or of the source that is
+ * leaving while the next one fades in. Its end may take as long as a read, and is waited for on a thread of its own.
+ * One thread at a time calls these functions. */
+#ifndef APP_SOURCE_SIDE_READER_H
+#define APP_SOURCE_SIDE_READER_H
+
+#include "app/flow/errand.h"
+#include "app/source/mixer.h"
+#include "app/source/source.h"
+
+struct reader;
+
+/* Zero-initialise to start. It must not be moved while `ending` is busy. */
+struct side_reader {
+  struct reader *reader; /* the reader; NULL: there is none */
+  struct errand ending;  /* stops `former` */
+  struct reader *former; /* a reader that is being stopped; only the errand uses it meanwhile */
+};
+
+/* Starts a reader that gives frames to this input of the mixer, as reader_start_mixed does. Only allowed if
+ * side_reader_is_free. Returns 0, or -1 with err. */
+int side_reader_start(struct side_reader *side, struct source **source, const char *spec,
+                      const struct source_options *options, struct mixer *mixer, enum mixer_input input,
+                      struct error *err);
+/* True if there is no reader, and none is being stopped. */
+bool side_reader_is_free(struct side_reader *side);
+/* Ends the reader, without waiting for that; does nothing if there is none. */
+void side_reader_end(struct side_reader *side);
+/* Ends the reader and waits until it, and one that was being stopped, have ended. */
+void side_reader_close(struct side_reader *side);
+
+#endif
