@@ -27,7 +27,7 @@ static void test_interrupt(void **state) {
   start_window("still.mkv --loop" PICTURE);
   kill(screen.program, SIGINT);
   finish(&outcome);
-  if (outcome.status != 130 || !strstr(outcome.said, " dropped, ") || !strstr(outcome.said, "reverie: interrupted\n"))
+  if (outcome.status != 130 || !strstr(outcome.said, " skipped, ") || !strstr(outcome.said, "reverie: interrupted\n"))
     fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
   /* What could not be written is told with its own status, whoever ends the show. */
   start_window("still.mkv --loop --record-script /dev/full -y" PICTURE);
@@ -95,7 +95,7 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
     else
       shell("xdotool key s s ctrl+q");
     wait_for("! " FIND_WINDOW);
-    wait_said(" dropped, ");
+    wait_said(" skipped, ");
     wait_for(by_signal ? "test $(ls shots | wc -l) = 1" : "test $(ls shots | wc -l) = 3");
     finish(&outcome);
     shell("rm held");
@@ -543,7 +543,7 @@ static void expect_server_gone(void) {
   kill(screen.server, SIGKILL); /* one that lives yet, too: what the program says is judged, not how long it took */
   waitpid(screen.server, NULL, 0);
   screen.server = 0;
-  if (outcome.status != 6 || !strstr(outcome.said, " dropped, ") ||
+  if (outcome.status != 6 || !strstr(outcome.said, " skipped, ") ||
       !strstr(outcome.said, "reverie: the window is gone"))
     fail_msg("status %d after the X server's end: %s", outcome.status, outcome.said);
   shell("ffprobe -v error kept.mkv");

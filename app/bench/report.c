@@ -57,7 +57,7 @@ static const char *urgency_word(enum urgency urgency) {
 static void print_live(const struct report_live *live, FILE *out) {
   fprintf(out,
           "\n%ld pictures presented, %.2f a second of a source's %g: %ld missed (later than %.2f ms: a frame of the "
-          "source, compute only, 1 ms), %ld dropped, %ld repeated, %ld not read (%s)\n",
+          "source, compute only, 1 ms), %ld skipped, %ld repeated, %ld not read (%s)\n",
           live->presented, live->shown_fps, live->source_fps, live->missed, live->deadline_ms, live->dropped,
           live->repeated, live->unread, live->is_front ? "from what was presented" : "from what was drawn");
   if (live->missed)

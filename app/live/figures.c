@@ -45,5 +45,5 @@ void live_figures_print(const struct live_figures *figures, const char *device, 
   if (figures->budget_ms > 0)
     fprintf(out, "%ld missed the budget of %.*f ms, ", figures->missed, stats_decimals(figures->budget_ms),
             figures->budget_ms);
-  fprintf(out, "%ld dropped%s%s\n", figures->dropped, *device ? ", " : "", device);
+  fprintf(out, "%ld skipped%s%s\n", figures->dropped, *device ? ", " : "", device);
 }

@@ -376,7 +376,7 @@ const struct command_text command_table[] = {
      "camera is taken, or the sample clip where there is none. Of several the first is shown; at a file's end, and "
      "with "
      "the key g, the next one is, which is open by then. A file dropped on the window is the next source at once. "
-     "The newest frame is always the one shown; what comes in between is dropped and counted.",
+     "The newest frame is always the one shown; what comes in between is skipped and counted.",
      0, FILES_MAX},
     {COMMAND_RENDER, "render", "IN... OUT", "restyle video files frame by frame into others",
      "Every frame of IN (a video, a picture sequence such as f%04d.png, - for standard input) is rendered and keeps "

@@ -341,9 +341,9 @@ static void add_speed(struct update *update, const struct hud_content *content) 
     add_figure(update, "screen", "%.*f, p99 %.*f ms", decimals_of(content->latency_ms), content->latency_ms,
                decimals_of(content->latency_p99_ms), content->latency_p99_ms);
   if (content->budget_ms > 0)
-    add_figure(update, "dropped", "%ld, missed %ld", content->dropped, content->missed);
+    add_figure(update, "skipped", "%ld, missed %ld", content->dropped, content->missed);
   else
-    add_figure(update, "dropped", "%ld", content->dropped);
+    add_figure(update, "skipped", "%ld", content->dropped);
 }
 
 static void update_figures(struct update *update) {

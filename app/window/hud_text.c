@@ -169,7 +169,7 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   put(writer, TONE_DIM, " ms");
   if (content->budget_ms > 0)
     put(writer, TONE_DIM, " of %.*f", stats_decimals(content->budget_ms), content->budget_ms);
-  put(writer, TONE_DIM, "  dropped ");
+  put(writer, TONE_DIM, "  skipped ");
   put(writer, TONE_PLAIN, "%-5ld", content->dropped);
   end_line(writer);
   put_way(writer, content);

@@ -305,7 +305,7 @@ function stateWords(figures) {
 function showFigures(figures) {
   showAlerts(figures.alerts);
   const rate = figures.fps > 0 && figures.fps < 10 ? figures.fps.toFixed(2) : figures.fps.toFixed(1);
-  const counts = [`${rate}\u00a0frames/s`, `${figures["latency-ms"].toFixed(0)}\u00a0ms`, `${figures.dropped}\u00a0dropped`];
+  const counts = [`${rate}\u00a0frames/s`, `${figures["latency-ms"].toFixed(0)}\u00a0ms`, `${figures.dropped}\u00a0skipped`];
   if (figures["budget-ms"] > 0) counts.push(`${figures.missed}\u00a0missed`);
   byId("figures").textContent = figures.ready ? counts.join(", ") : "loading the model";
   byId("state").textContent = stateWords(figures).join(", ");

@@ -120,7 +120,7 @@ void quit_window(void) {
   struct outcome outcome;
   press("ctrl+q");
   finish(&outcome);
-  if (outcome.status || !strstr(outcome.said, " dropped, "))
+  if (outcome.status || !strstr(outcome.said, " skipped, "))
     fail_msg("status %d after Ctrl-Q: %s", outcome.status, outcome.said);
 }
 
