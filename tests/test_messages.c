@@ -234,7 +234,7 @@ static void lists_are_told(void **unused) {
   turn(&figures);
   expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"scene-list\",\"data\":null}\n"
                 "{\"event\":\"property-change\",\"id\":2,\"name\":\"midi-list\",\"data\":null}\n");
-  hub_set_list(hub, HUB_SCENES, strdup("[{\"number\":1}]"));
+  hub_set_list(hub, HUB_SCENES, strdup("[\n  {\"number\": 1}\n]"));
   expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"scene-list\",\"data\":[{\"number\":1}]}\n");
   expect_events("");
   expect_refused("{\"command\":[\"set_property\",\"scene-list\",1]}", "can be read, and not set");

@@ -220,7 +220,7 @@ static cJSON *list_commands(void) {
 
 static cJSON *list_value(struct hub *hub, enum hub_list list) {
   char *text = hub_get_list(hub, list);
-  cJSON *value = text ? cJSON_CreateRaw(text) : cJSON_CreateNull();
+  cJSON *value = text ? cJSON_Parse(text) : cJSON_CreateNull();
   free(text);
   return value;
 }

@@ -17,6 +17,7 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("", COMMAND("\"observe_property\",1,\"figures\"") "\n" COMMAND("\"unobserve_property\",1")),
     FUZZ_SEED("", COMMAND("\"add\",\"seed-position\",-2.5e3") "\n" COMMAND("\"new-seed\"")),
     FUZZ_SEED("", COMMAND("\"prompt\",3") "\n" COMMAND("\"blend\",2") "\n" COMMAND("\"more-blend\",1e99")),
+    FUZZ_SEED("", COMMAND("\"observe_property\",3,\"scene-list\"") "\n" COMMAND("\"get_property\",\"midi-list\"")),
     FUZZ_SEED("", COMMAND("\"set_property\",\"model\",\"/etc/passwd\"") "\n" COMMAND("\"next-model\"")),
     FUZZ_SEED("", COMMAND("\"seed-on\",1e300") "\n" COMMAND("\"more-lora\",2") "\n" COMMAND("\"more-control\",2")),
 };
