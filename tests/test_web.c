@@ -351,49 +351,152 @@ static void closing_waits_for_nobody(void **unused) {
 
 /* --- a browser --- */
 
-static void in_a_browser(void **unused) {
-  (void)unused;
-  char url[WEB_URL_MAX];
-  show_picture();
-  snprintf(url, sizeof url, "%s", web_url(web));
+/* Runs commands of browser.py, which end with NULL, after the page was opened in a window of this size. Returns false
+ * if there is no browser here. */
+static bool browse(const char *width, const char *height, const char *const *commands) {
+  enum { WORDS_MAX = 100 };
+  const char *words[WORDS_MAX] = {"python3", "-B", browser, "size", width, height, "phone", "open", web_url(web)};
+  int count = 9, status = 0;
+  for (; *commands && count + 1 < WORDS_MAX; commands++)
+    words[count++] = *commands;
+  assert_null(*commands);
   pid_t child = fork();
   if (!child) {
-    execlp(
-        "python3", "python3", "-B", browser, "size", "390", "844", "phone", "open", url, "wait",
-        "document.getElementById('figures').textContent.startsWith('24.5')", "wait",
-        "[...document.querySelectorAll('#alerts li')].map((each) => each.textContent.split(' since ')[0]).join() === "
-        "'source lost,frozen' && document.getElementById('alerts').getBoundingClientRect().height > 40",
-        "wait", /* a size is said once, and no line ends in a sign between words */
-        "document.getElementById('state').textContent === 'the picture is 96x96 now, mini' && "
-        "!document.getElementById('status').textContent.includes('\u00b7')",
-        "wait", "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
-        "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
-        "false, 'a fox'); document.activeElement.blur()",
-        "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", "wait",
-        /* on a phone prompts and strength come before the buttons, and every value has its name beside it */
-        "((top) => top('strength') < top('prompt[1]') && top('prompt[9]') < top('mix') && "
-        "document.getElementById('commands').getBoundingClientRect().top > top('prompt[9]'))((name) => "
-        "document.querySelector(`input[aria-label=\"${name}\"]`).getBoundingClientRect().top)",
-        "do", "for (const each of document.querySelectorAll('details')) each.open = true", "wait",
-        "[...document.querySelectorAll('.row:not([hidden]) .name')].every((name) => name.offsetWidth > 60)", "do",
-        "request(['set_property', 'blackout', true]); request(['set_property', 'freeze', true])", "wait",
-        "document.getElementById('badge').textContent === 'blackout, frozen'", "do",
-        "request(['set_property', 'blackout', false]); request(['set_property', 'freeze', false])", "wait",
-        "document.getElementById('badge').offsetWidth === 0", (char *)NULL);
+    execvp(words[0], (char *const *)(uintptr_t)words);
     _exit(127);
   }
-  int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-    print_message("in a browser: skipped, there is no Chromium\n");
-    return;
+    print_message("skipped, there is no Chromium\n");
+    return false;
   }
   assert_int_equal(status, 0);
+  return true;
+}
+
+/* Returns what the hub has now; the caller frees it. */
+static struct parameters *values_now(void) {
   struct parameters *values = malloc(sizeof *values);
   assert_non_null(values);
   hub_get_values(hub, values);
+  return values;
+}
+
+static void in_a_browser(void **unused) {
+  (void)unused;
+  static const char *const commands[] = {
+      "wait", "document.getElementById('figures').textContent.startsWith('24.5')", "wait",
+      "[...document.querySelectorAll('#alerts li')].map((each) => each.textContent.split(' since ')[0]).join() === "
+      "'source lost,frozen' && document.getElementById('alerts').getBoundingClientRect().height > 40",
+      "wait", /* a size is said once, and no line ends in a sign between words */
+      "document.getElementById('state').textContent === 'the picture is 96x96 now, mini' && "
+      "!document.getElementById('status').textContent.includes('\u00b7')",
+      "wait", "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
+      "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
+      "false, 'a fox'); document.activeElement.blur()",
+      "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", "wait",
+      /* on a phone scenes, prompts and strength come before all else, and every value has its name beside it */
+      "((top) => document.getElementById('scenes').getBoundingClientRect().top < top('prompt[1]') && "
+      "top('prompt[1]') < top('strength') && top('strength') < top('mix') && "
+      "document.getElementById('commands').getBoundingClientRect().top > top('mix'))((name) => "
+      "document.querySelector(`input[aria-label=\"${name}\"]`).getBoundingClientRect().top)",
+      "do", "for (const each of document.querySelectorAll('details')) each.open = true", "wait",
+      "document.querySelectorAll('#all .row').length > 100 && "
+      "[...document.querySelectorAll('.row:not([hidden]) .name')].every((name) => name.offsetWidth > 60)",
+      "wait", "document.documentElement.scrollWidth <= 390", /* nothing is wider than the screen */
+      "do", "request(['set_property', 'blackout', true]); request(['set_property', 'freeze', true])", "wait",
+      "document.getElementById('badge').textContent === 'blackout, frozen'", "do",
+      "request(['set_property', 'blackout', false]); request(['set_property', 'freeze', false])", "wait",
+      "document.getElementById('badge').offsetWidth === 0", NULL};
+  show_picture();
+  if (!browse("390", "844", commands))
+    return;
+  struct parameters *values = values_now();
   assert_true(values->strength == 0.8);
   assert_string_equal(values->prompt[1].words, "a fox");
+  free(values);
+}
+
+/* A finger takes and cues scenes, moves bars and scrolls across them, on a small phone. */
+static void by_touch(void **unused) {
+  (void)unused;
+  static const char *const commands[] = {
+      "wait", /* nothing moves any more */
+      "document.querySelectorAll('#alerts li').length === 2 && document.querySelectorAll('.scene').length === 3 && "
+      "document.getElementById('figures').textContent.startsWith('24.5')",
+      "tap",
+      "[data-number=\"2\"]",
+      "wait",
+      "values.get('saved-preset') === 2",
+      "wait",
+      "document.querySelector('[data-number=\"2\"]').getAttribute('aria-pressed') === 'true'",
+      "tap",
+      "#scene-buttons button",
+      "tap",
+      "[data-number=\"3\"]",
+      "wait",
+      "values.get('cued-preset') === 3 && values.get('saved-preset') === 2",
+      "do",
+      "request(['set_property', 'mix', 0.9])",
+      "wait",
+      "values.get('mix') === 0.9",
+      "do",
+      "document.querySelector('input[data-name=mix]').scrollIntoView({block: 'center'}); window.before = scrollY",
+      "swipe",
+      "input[data-name=mix]",
+      "4,-160",
+      "wait",
+      "scrollY > window.before + 50 && values.get('mix') === 0.9",
+      "swipe",
+      "input[data-name=mix]",
+      "-60,2",
+      "wait",
+      "values.get('mix') < 0.85 && values.get('mix') > 0.4",
+      "tap",
+      "#stage [data-name=blackout]",
+      "wait",
+      "values.get('blackout') === true",
+      "tap",
+      "#stage [data-name=blackout]",
+      "wait",
+      "values.get('blackout') === false",
+      "do",
+      "document.getElementById('waves').open = true; ((list) => { list.value = 'detail'; "
+      "list.dispatchEvent(new Event('change')); })(document.querySelector('select[aria-label=\"lfo[1]\"]'))",
+      "wait",
+      "values.get('lfo[1]') === 'detail'",
+      "wait",
+      "document.querySelector('input[aria-label=\"lfo[1].amount\"]').offsetWidth > 0",
+      "do",
+      "document.getElementById('all').open = true; ((filter) => { filter.value = 'Seed pos'; "
+      "filter.dispatchEvent(new Event('input')); })(document.querySelector('#all input'))",
+      "wait", /* the filter leaves one group open */
+      "[...document.querySelectorAll('#all .group')].filter((group) => !group.hidden).map((group) => group.open + "
+      "group.firstChild.textContent).join() === 'truePicture'",
+      "wait", /* all comes from the program itself, and is small */
+      "((all) => all.length > 7 && all.every((each) => each.name.startsWith(location.origin)) && all.filter((each) => "
+      "!each.name.includes('picture.jpg')).reduce((sum, each) => sum + each.decodedBodySize, 0) < 120000)"
+      "(performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation')))",
+      "do",
+      "document.getElementById('corners').open = true",
+      "swipe",
+      ".handle",
+      "24,12",
+      "wait",
+      "values.get('corner[1].x') > 0.05 && values.get('corner[1].y') > 0.04 && values.get('corner[2].x') === 0",
+      "wait",
+      "document.documentElement.scrollWidth <= 360",
+      NULL};
+  hub_set_list(hub, HUB_SCENES,
+               strdup("[{\"number\":1,\"name\":\"a\",\"picture\":false},{\"number\":2,\"name\":\"b\","
+                      "\"picture\":true},{\"number\":3,\"name\":\"c\",\"picture\":false}]"));
+  if (!browse("360", "800", commands))
+    return;
+  struct parameters *values = values_now();
+  assert_int_equal(values->saved_preset, 2);
+  assert_int_equal(values->cued_preset, 3);
+  assert_string_equal(values->lfo[0].words, "detail");
+  assert_true(values->corner_x[0] > 0.05 && values->corner_x[1] == 0);
   free(values);
 }
 
@@ -418,6 +521,7 @@ int main(int argc, char **argv) {
       HERE(one_address_alone),
       EVERYWHERE(everywhere_is_every_address),
       EVERYWHERE(in_a_browser),
+      EVERYWHERE(by_touch),
   };
   if (argc != 2)
     return 2;

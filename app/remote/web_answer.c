@@ -8,9 +8,11 @@
 #include "app/remote/scene_picture.h"
 #include "app/remote/web_gate.h"
 
-/* The page's files, which the build (embed.sh) converts to arrays: index.html, the style sheet, the script, the
+/* The page's files, which the build (embed.sh) converts to arrays: index.html, the style sheet, the scripts, the
  * icon. */
 extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], embed_web_style_end[];
+extern const char embed_web_link[], embed_web_link_end[], embed_web_controls[], embed_web_controls_end[];
+extern const char embed_web_stage[], embed_web_stage_end[], embed_web_tools[], embed_web_tools_end[];
 extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
 
 enum {
@@ -22,6 +24,10 @@ static const struct file {
 } files[] = {
     {"/", "text/html; charset=utf-8", embed_web_index, embed_web_index_end},
     {"/page.css", "text/css; charset=utf-8", embed_web_style, embed_web_style_end},
+    {"/link.js", "text/javascript; charset=utf-8", embed_web_link, embed_web_link_end},
+    {"/controls.js", "text/javascript; charset=utf-8", embed_web_controls, embed_web_controls_end},
+    {"/stage.js", "text/javascript; charset=utf-8", embed_web_stage, embed_web_stage_end},
+    {"/tools.js", "text/javascript; charset=utf-8", embed_web_tools, embed_web_tools_end},
     {"/page.js", "text/javascript; charset=utf-8", embed_web_script, embed_web_script_end},
     {"/icon.svg", "image/svg+xml", embed_web_icon, embed_web_icon_end},
 };
@@ -60,9 +66,10 @@ static const char *find_attribute(struct MHD_Connection *connection) {
 /* True if the request is a query: it asks for an attribute or for the address of something in the tree of OSC; or for
  * the tree itself, whose address is that of the page, and its header Accept does not name HTML, as browsers' does. */
 static bool is_query(const struct web_request *request, const char *attribute) {
-  if (attribute || !strcmp(request->path, "/reverie") || !strncmp(request->path, OSC_ROOT, strlen(OSC_ROOT)))
+  if (!strcmp(request->path, "/reverie") || !strncmp(request->path, OSC_ROOT, strlen(OSC_ROOT)))
     return true;
-  return !strcmp(request->path, "/") && request->accept && !strstr(request->accept, "text/html");
+  bool wants_html = !request->accept || strstr(request->accept, "text/html");
+  return !strcmp(request->path, "/") && (attribute || !wants_html);
 }
 
 /* --- answering HTTP requests --- */

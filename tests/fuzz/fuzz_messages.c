@@ -38,6 +38,7 @@ static void begin(void) {
   FUZZ_CHECK(!parameters_set_size(&values, PARAMETER_SIZE, 0, 512, 512, &err));
   settings_begin(&state.settings, &values);
   FUZZ_CHECK(!hub_open(&hub, &state, &err));
+  view.hub = hub;
 }
 
 /* Each line is one JSON object. */

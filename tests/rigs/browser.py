@@ -99,7 +99,23 @@ class Browser:
         self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
                  buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
 
+    def touch(self, selector, steps=((0, 0),)):
+        """A finger on the middle of an element, then moved to each of the steps, in pixels from there, and lifted. By the
+        times of the events it moves slowly and rests at the end, so that the page does not roll on."""
+        x, y = self.evaluate(f"""(async () => {{ const element = document.querySelector({json.dumps(selector)});
+            element.scrollIntoView({{block: 'center', inline: 'center'}});
+            await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)));
+            const box = element.getBoundingClientRect();
+            return [box.left + box.width / 2, box.top + box.height / 2]; }})()""")
+        begin_s = time.time() - 0.1 * len(steps) - 1
+        for number, (right, down) in enumerate(steps):
+            self.ask("Input.dispatchTouchEvent", type="touchMove" if number else "touchStart",
+                     timestamp=begin_s + 0.1 * number, touchPoints=[{"x": x + right, "y": y + down}])
+        self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[],
+                 timestamp=begin_s + 0.1 * len(steps) + (0.9 if len(steps) > 1 else 0))
+
     def resize(self, width, height, phone):
+        self.ask("Emulation.setTouchEmulationEnabled", enabled=phone)
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
 
     def shoot(self, path):
@@ -121,6 +137,11 @@ def act(browser, command, arguments):
         browser.resize(int(arguments[0]), int(arguments[1]), arguments[2] == "phone")
     elif command == "drag":
         browser.drag(arguments[0], float(arguments[1]))
+    elif command == "tap":
+        browser.touch(arguments[0])
+    elif command == "swipe":
+        by = [float(part) for part in arguments[1].split(",")]
+        browser.touch(arguments[0], [(by[0] * step / 8, by[1] * step / 8) for step in range(9)])
     elif command == "wait":
         browser.wait(arguments[0])
     elif command == "do":
@@ -137,7 +158,7 @@ def main():
     if not program:
         print("no chromium here")
         sys.exit(77)
-    counts = {"open": 1, "size": 3, "drag": 2, "wait": 1, "do": 1, "shoot": 1, "pause": 1}
+    counts = {"open": 1, "size": 3, "drag": 2, "tap": 1, "swipe": 2, "wait": 1, "do": 1, "shoot": 1, "pause": 1}
     words = sys.argv[1:]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:

@@ -47,7 +47,7 @@ static int open_web(const char *where, const struct web_limits *limits) {
   struct error err;
   parameters_init(&values);
   assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, 1, "neon", &err), 0);
-  state = (struct live_state){.ready = true, .slot_before = 1};
+  state = (struct live_state){.ready = true, .slot_before = 1, .presets = 3};
   settings_begin(&state.settings, &values);
   assert_int_equal(hub_open(&hub, &state, &err), 0);
   atomic_store(&window_stop, false);
