@@ -393,6 +393,8 @@ static void the_rest_is_pressed(void **state) {
   face_drag(&grip, &places, &content, &panel, &live, places.box.bar_right, top + line / 2, 0);
   release();
   assert_float_equal(values->strength, 1, 0);
+  face_press(&grip, &places, &content, &panel, &live, label, top - line / 2, 0); /* all again */
+  assert_true(!*panel.list.filter && !panel.types);
 }
 
 int main(void) {

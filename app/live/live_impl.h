@@ -38,6 +38,7 @@
 #include "app/flow/errand.h"
 #include "app/live/figures.h"
 #include "app/live/handover.h"
+#include "app/live/operating.h"
 #include "app/live/probe.h"
 #include "app/options/options.h"
 #include "app/remote/hub.h"
@@ -56,7 +57,6 @@
 #include "app/source/reader.h"
 #include "app/source/sound_tap.h"
 #include "app/source/track.h"
-#include "app/window/face_input.h"
 #include "app/window/hud.h"
 #include "app/window/present.h"
 #include "app/window/snapshot.h"
@@ -71,15 +71,6 @@ enum { LONGEST_SIDE = 320 };
  * still picture in place of this window (curtain.h); HANDING_READY: the state for the new program is gathered, and this
  * program can end. */
 enum handing { HANDING_NOT, HANDING_CURTAIN, HANDING_READY };
-
-/* A press of the mouse or of a finger in the operator's window. finger: number of the finger as windows tell it; 0: the
- * mouse. */
-enum { LIVE_GRIPS = 10 };
-struct live_grip {
-  bool held;
-  int64_t finger;
-  struct face_grip grip;
-};
 
 /* Resources used since the start: bytes of pixels copied by the engine and for the window, processor time of the loop's
  * and the main thread, and the numbers of pictures made and shown. */
@@ -282,13 +273,8 @@ struct live {
   bool operator_changed; /* true: something in the operator's window has changed since it was drawn */
   /* position and size of the picture in the operator's window as drawn last */
   struct present_view operator_view;
-  /* From here down to grips: what the operator's window shows beside the overlay, what of it the model refuses, the
-   * number of the first saved preset that is shown, from 1, and the presses there. */
-  struct face_content face;
-  struct refusals refusals;
-  int first_scene;
-  struct live_grip grips[LIVE_GRIPS];
-  int64_t notice_told_ns; /* state.notice_until_ns of the last notice that was also written to the terminal */
+  struct live_operation operation; /* what the operator's window shows beside the overlay, and the presses there */
+  int64_t notice_told_ns;          /* state.notice_until_ns of the last notice that was also written to the terminal */
   /* number of frames that were dropped before the engine was open, which figures.dropped leaves out */
   long dropped_before;
   struct live_figures figures;
@@ -446,14 +432,6 @@ bool live_sources_go_on(const struct live *live);
  * together with the file of the call before, and is only added after that file. file NULL: something was dropped that
  * is not a file, and the user is told so. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
-
-/* --- operating.c: the operator's window --- */
-
-/* Updates live->face. now: the controls of this moment; is_clip: the source is a file. */
-void live_update_face(struct live *live, const struct controls *now, bool is_clip);
-/* Handles a press, a movement, a release or a turn of the wheel in the operator's window. Returns false if it means the
- * picture. */
-bool live_operate(struct live *live, const struct window_event *event, int64_t now_ns);
 
 /* --- live_clip.c: the place in the file that is shown --- */
 

@@ -25,25 +25,25 @@ static void find_scenes(struct live *live, struct face_content *face) {
   const struct parameters *values = &live->state.settings.values;
   face->scenes = live->presets ? presets_file_count(live->presets) : 0;
   if (face->scene_taken != live->preset_taken && live->preset_taken)
-    live->first_scene = (live->preset_taken - 1) / FACE_SCENES * FACE_SCENES + 1;
-  if (live->first_scene < 1 || live->first_scene > face->scenes)
-    live->first_scene = 1;
+    live->operation.first_scene = (live->preset_taken - 1) / FACE_SCENES * FACE_SCENES + 1;
+  if (live->operation.first_scene < 1 || live->operation.first_scene > face->scenes)
+    live->operation.first_scene = 1;
   face->scene_taken = live->preset_taken;
   face->scene_cued = (int)values->cued_preset;
-  face->first_scene = live->first_scene;
+  face->first_scene = live->operation.first_scene;
   for (int i = 0; i < FACE_SCENES; i++)
     if (face->first_scene + i <= face->scenes)
       presets_file_name(live->presets, face->first_scene + i, face->scene_name[i]);
 }
 
 void live_update_face(struct live *live, const struct controls *now, bool is_clip) {
-  struct face_content *face = &live->face;
+  struct face_content *face = &live->operation.face;
   const struct parameters *values = &live->state.settings.values;
-  live->refusals = (struct refusals){0};
+  live->operation.refusals = (struct refusals){0};
   if (live->state.ready)
-    refusals_find(&live->refusals, &live->engine.info, &live->engine.prepared);
-  face->refusals = &live->refusals;
-  face->bars = parameter_list_leading(values, &live->refusals, face->bar, FACE_BARS);
+    refusals_find(&live->operation.refusals, &live->engine.info, &live->engine.prepared);
+  face->refusals = &live->operation.refusals;
+  face->bars = parameter_list_leading(values, &live->operation.refusals, face->bar, FACE_BARS);
   find_prompts(face, values, now);
   find_scenes(live, face);
   face->clip = is_clip;
@@ -63,7 +63,7 @@ static void get_places(struct live *live, struct face_places *places) {
 static struct live_grip *find_grip(struct live *live, const struct window_event *event) {
   struct live_grip *unused = NULL;
   for (int i = 0; i < LIVE_GRIPS; i++) {
-    struct live_grip *grip = &live->grips[i];
+    struct live_grip *grip = &live->operation.grips[i];
     if (grip->held && grip->finger == event->finger)
       return grip;
     if (!grip->held && !unused)
@@ -79,8 +79,8 @@ bool live_operate(struct live *live, const struct window_event *event, int64_t n
   struct face_grip *grip;
   get_places(live, &places);
   if (event->type == WINDOW_WHEEL) {
-    face_wheel(&places, &live->face, &live->panel, &live->state, &live->first_scene, event->x, event->y, event->turns,
-               now_ns);
+    face_wheel(&places, &live->operation.face, &live->panel, &live->state, &live->operation.first_scene, event->x,
+               event->y, event->turns, now_ns);
     return true;
   }
   struct live_grip *own = find_grip(live, event);
@@ -88,12 +88,13 @@ bool live_operate(struct live *live, const struct window_event *event, int64_t n
     return true;
   grip = &own->grip;
   if (event->type == WINDOW_RELEASE) {
-    face_release(grip, &places, &live->face, &live->panel, &live->state, now_ns);
+    face_release(grip, &places, &live->operation.face, &live->panel, &live->state, now_ns);
     own->held = false;
     return true;
   }
-  if (event->pressed && face_press(grip, &places, &live->face, &live->panel, &live->state, event->x, event->y, now_ns))
+  if (event->pressed &&
+      face_press(grip, &places, &live->operation.face, &live->panel, &live->state, event->x, event->y, now_ns))
     return true;
-  face_drag(grip, &places, &live->face, &live->panel, &live->state, event->x, event->y, now_ns);
+  face_drag(grip, &places, &live->operation.face, &live->panel, &live->state, event->x, event->y, now_ns);
   return grip->hit.part != FACE_PICTURE && grip->hit.part != FACE_NOTHING;
 }

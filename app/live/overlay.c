@@ -123,7 +123,7 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
   content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
   if (content.layout == HUD_OPERATOR) {
     live_update_face(live, &now, content.clip != NULL);
-    content.face = &live->face;
+    content.face = &live->operation.face;
   }
   bool changed = hud_update(live->hud, &content, width, height, now_ns);
   live->state.help_pages = hud_help_pages(live->hud);

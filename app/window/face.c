@@ -381,7 +381,7 @@ static void write_list_head(char *out, size_t size, const struct hud_content *co
   const struct list_row *row = parameter_list_chosen(&panel->list);
   char name[PARAMETER_NAME_MAX];
   if (*panel->list.filter)
-    snprintf(out, size, "only \"%s\"; press here: another filter, Esc ends it", panel->list.filter);
+    snprintf(out, size, "only \"%s\": press here for all", panel->list.filter);
   else if (panel->lists && row && row->id != PARAMETER_NONE)
     snprintf(out, size, "%s: %s", parameter_name(row->id, row->index, name), parameter_row(row->id)->help);
   else
@@ -454,20 +454,14 @@ bool face_update(struct face *face, const struct typeface *type, const struct fa
   return update.changed;
 }
 
-struct showing {
-  const struct typeface *type;
-  int width, height;
-};
-
 static void show_widget(struct widget *widget, void *opaque) {
-  const struct showing *showing = opaque;
+  const struct typeface *const *type = opaque;
   if (widget->area.width)
-    widget_show(widget, showing->type, showing->width, showing->height);
+    widget_show(widget, *type);
 }
 
-void face_draw(const struct face *face, const struct typeface *type, int width, int height) {
-  struct showing showing = {type, width, height};
-  for_all((struct face *)(uintptr_t)face, show_widget, &showing);
+void face_draw(const struct face *face, const struct typeface *type) {
+  for_all((struct face *)(uintptr_t)face, show_widget, &type);
 }
 
 static void count_widget(struct widget *widget, void *opaque) {

@@ -21,8 +21,8 @@ struct face_wish face_wish(const struct hud_content *content, int alert_lines);
  * drawn again. */
 bool face_update(struct face *face, const struct typeface *type, const struct face_places *places,
                  const struct hud_content *content, bool slow, bool anyway);
-/* Draws all widgets in the current window, whose drawable has this size in pixels. */
-void face_draw(const struct face *face, const struct typeface *type, int width, int height);
+/* Draws all widgets in the current window. Called between sheets_begin and sheets_end. */
+void face_draw(const struct face *face, const struct typeface *type);
 /* Returns how many sheets were drawn since face_open, for tests. */
 long face_drawn(const struct face *face);
 

@@ -60,6 +60,8 @@ bool face_press(struct face_grip *grip, const struct face_places *places, const 
   case FACE_LIST:
     if (y >= places->box.top)
       panel_press(panel, state, &places->box, x, y, now_ns);
+    else if (!panel->types && *panel->list.filter)
+      panel->list.filter[0] = 0;
     else if (!panel->types)
       panel_open_filter(panel);
     break;

@@ -390,12 +390,12 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
   hud_get_places(hud, layout, width, height, &places);
   bool own_window = layout == HUD_OPERATOR, line = *hud->panels[PANEL_LINE].text != 0;
   struct sheet_place place = {type.size, places.top, 0.55f, (float)type.size / 2};
-  if (kind == PANEL_NOTICE) {
-    place.left =
-        own_window ? places.picture.left + (places.picture.width - sheet->width) / 2 : (width - sheet->width) / 2;
-    place.top = (line ? places.line.top : height) - type.size - sheet->height;
-    if (own_window)
-      place.top = places.picture.top + places.picture.height - sheet->height;
+  if (kind == PANEL_NOTICE && own_window && !*hud->panels[PANEL_HELP].text) {
+    place.left = places.picture.left + (places.picture.width - sheet->width) / 2;
+    place.top = places.picture.top + places.picture.height - sheet->height;
+  } else if (kind == PANEL_NOTICE) {
+    place.left = (width - sheet->width) / 2;
+    place.top = (own_window ? height - type.size / 2 : (line ? places.line.top : height) - type.size) - sheet->height;
   } else if (kind == PANEL_HELP) {
     place.left = (width - sheet->width) / 2;
     place.top = (height - get_notice_height(hud) + places.top - sheet->height) / 2;
@@ -441,13 +441,15 @@ void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_ROWS,   PANEL_LINE,
                                           PANEL_HELP,    PANEL_NOTICE, PANEL_ALERTS};
   bool help = *hud->panels[PANEL_HELP].text;
+  sheets_begin(hud->face, width, height);
   if (layout == HUD_OPERATOR)
-    face_draw(hud->operator_face, hud->face, width, height);
+    face_draw(hud->operator_face, hud->face);
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     struct sheet_place place = get_place(hud, order[i], layout, width, height);
     if (order[i] == PANEL_NOTICE && help)
       place.shade = 1;
     if (!is_overlapped(hud, order[i], layout, width, height))
-      sheet_show(&hud->panels[order[i]].sheet, hud->face, &place, width, height);
+      sheets_put(&hud->panels[order[i]].sheet, hud->face, &place);
   }
+  sheets_end();
 }

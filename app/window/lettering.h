@@ -29,7 +29,8 @@ int lettering_width(const struct lettering *lettering, enum letter_size size, co
 /* Returns how many bytes from the beginning of the text, in whole characters, fit into `width` pixels. */
 size_t lettering_fit(const struct lettering *lettering, enum letter_size size, const char *text, size_t length,
                      int width);
-/* Draws the text on the surface, blended with what is there. x, y: left end, and top of the line, in pixels. */
+/* Draws the text on the surface, blended with what is there; the surface has 4 bytes a pixel and is opaque. x, y: left
+ * end, and top of the line, in pixels. */
 void lettering_draw(struct lettering *lettering, SDL_Surface *surface, int x, int y, enum letter_size size,
                     SDL_Color color, const char *text, size_t length);
 

@@ -113,9 +113,8 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
     SDL_FreeSurface(sheet->surface);
     sheet->surface = NULL;
   }
-  /* SDL_ttf draws text in this format, which is therefore blended fastest */
   if (!sheet->surface)
-    sheet->surface = SDL_CreateRGBSurfaceWithFormat(0, width, height, 32, SDL_PIXELFORMAT_ARGB8888);
+    sheet->surface = SDL_CreateRGBSurfaceWithFormat(0, width, height, 32, SDL_PIXELFORMAT_RGBA32);
   if (!sheet->surface)
     return false;
   sheet->width = width;
@@ -204,8 +203,7 @@ static void copy_part(const struct sheet *sheet) {
     return;
   const char *from = (const char *)sheet->surface->pixels + (size_t)sheet->from_y * (size_t)sheet->surface->pitch +
                      (size_t)sheet->from_x * 4;
-  glTexSubImage2D(GL_TEXTURE_2D, 0, sheet->from_x, sheet->from_y, width, height, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV,
-                  from);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, sheet->from_x, sheet->from_y, width, height, GL_RGBA, GL_UNSIGNED_BYTE, from);
 }
 
 void sheet_end(struct sheet *sheet) {
@@ -219,7 +217,7 @@ void sheet_end(struct sheet *sheet) {
   if (same)
     copy_part(sheet);
   else
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, sheet->width, sheet->height, 0, GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV,
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, sheet->width, sheet->height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
                  surface->pixels);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
   sheet->texture_width = sheet->width;
@@ -227,15 +225,17 @@ void sheet_end(struct sheet *sheet) {
   sheet->drawn++;
 }
 
-void sheet_show(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place,
-                int drawable_width, int drawable_height) {
-  if (!sheet->width)
-    return;
+void sheets_begin(const struct typeface *face, int drawable_width, int drawable_height) {
   glUseProgram(face->program);
   glBindVertexArray(face->vertices);
   glEnable(GL_BLEND);
   glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
   glUniform2f(face->at.window, (float)drawable_width, (float)drawable_height);
+}
+
+void sheets_put(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place) {
+  if (!sheet->width)
+    return;
   glUniform1f(face->at.radius, place->radius);
   glUniform4f(face->at.rect, (float)place->left, (float)place->top, (float)(place->left + sheet->width),
               (float)(place->top + sheet->height));
@@ -243,5 +243,8 @@ void sheet_show(const struct sheet *sheet, const struct typeface *face, const st
   glUniform1f(face->at.shade, place->shade);
   glBindTexture(GL_TEXTURE_2D, sheet->texture);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+}
+
+void sheets_end(void) {
   glDisable(GL_BLEND);
 }

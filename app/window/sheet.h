@@ -78,8 +78,10 @@ struct sheet_place {
   int left, top;
   float shade, radius;
 };
-/* Shows the sheet in the current window, whose drawable has this size in pixels. Does nothing if the sheet is empty. */
-void sheet_show(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place,
-                int drawable_width, int drawable_height);
+/* Sheets are shown in the current window, whose drawable has this size in pixels, between sheets_begin and sheets_end.
+ * sheets_put shows one of them, over those before; it does nothing if the sheet is empty. */
+void sheets_begin(const struct typeface *face, int drawable_width, int drawable_height);
+void sheets_put(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place);
+void sheets_end(void);
 
 #endif

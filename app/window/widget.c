@@ -323,9 +323,9 @@ bool widget_update(struct widget *widget, const struct typeface *face, enum widg
   return true;
 }
 
-void widget_show(const struct widget *widget, const struct typeface *face, int width, int height) {
+void widget_show(const struct widget *widget, const struct typeface *face) {
   const struct sheet_place place = {widget->area.left, widget->area.top, 0, (float)typeface_size(face) / 4};
-  sheet_show(&widget->sheet, face, &place, width, height);
+  sheets_put(&widget->sheet, face, &place);
 }
 
 void widget_close(struct widget *widget) {

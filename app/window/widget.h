@@ -83,8 +83,8 @@ size_t widget_bytes(enum widget_kind kind);
  * area of width 0 hides the widget. */
 bool widget_update(struct widget *widget, const struct typeface *face, enum widget_kind kind,
                    const struct hud_area *area, const union widget_state *state, bool anyway);
-/* Shows the widget in the current window, whose drawable has this size in pixels. */
-void widget_show(const struct widget *widget, const struct typeface *face, int width, int height);
+/* Shows the widget in the current window. Called between sheets_begin and sheets_end. */
+void widget_show(const struct widget *widget, const struct typeface *face);
 void widget_close(struct widget *widget);
 
 /* Returns how high the bars of a graph can be in an area of this height, in pixels. */
