@@ -1,4 +1,4 @@
-/* The family of models that an adapter's file is for, as its names and shapes show. */
+/* Tests which model family an adapter's file is for, as the names and shapes of its tensors show. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "tests/rigs/adapter_rig.h"
 #include "tests/rigs/fixture.h"
 
-/* What a file is for is read from its blocks' names, and from widths where they say more. */
+/* The family is recognised by the names of blocks, and by widths where several families share names. */
 static void test_base(void **state) {
   (void)state;
   static const struct {
@@ -89,7 +89,7 @@ static void test_base(void **state) {
   fixture_remove(folder);
 }
 
-/* Where families share their blocks' names, what the trainer wrote of the model counts. */
+/* Where families share the names of blocks, the trainer's note about the model (metadata of the file) decides. */
 static void test_said(void **state) {
   (void)state;
   static const struct {

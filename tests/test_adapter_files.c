@@ -1,5 +1,5 @@
-/* Adapters' files: what their tensors add to the model's weights, against what diffusers, peft and LyCORIS make of the
- * same files (tests/goldens/adapters.py); which names they have; what is refused.
+/* Tests adapter files: the changes of the model's weights, compared with what diffusers, peft and LyCORIS compute from
+ * the same files (tests/goldens/adapters.py); which names their tensors have; what is refused.
  *
  *   test_adapter_files GOLDENS */
 #include <math.h>
@@ -13,7 +13,7 @@
 
 static const char *goldens;
 
-/* --- merged weights --- */
+/* --- weights with the adapter added --- */
 
 static float *read_base(const struct safetensor *t, size_t count) {
   const struct weight_part part = {
@@ -28,7 +28,7 @@ static float *read_base(const struct safetensor *t, size_t count) {
   return values;
 }
 
-/* From [rows][channels][taps] to [rows][taps][channels], or back. */
+/* Reorders values from [rows][channels][taps] to [rows][taps][channels], or back. */
 static float *turn(float *from, size_t rows, size_t first, size_t second) {
   float *to = malloc(rows * first * second * sizeof *to), *at = to;
   assert_non_null(to);
@@ -40,7 +40,7 @@ static float *turn(float *from, size_t rows, size_t first, size_t second) {
   return to;
 }
 
-/* The tensor with all that the adapter adds to it, in the file's order. */
+/* Returns the tensor's values with the adapter added, in the file's order. */
 static float *merge(const struct adapter *adapter, const struct safetensor *t, float weight, size_t *count) {
   size_t rows = (size_t)t->shape[0], channels = t->rank > 1 ? (size_t)t->shape[1] : 1;
   *count = t->bytes / dtype_size(t->dtype);
@@ -60,7 +60,7 @@ static float *merge(const struct adapter *adapter, const struct safetensor *t, f
   return turn(values, rows, taps, channels);
 }
 
-/* Of a sample of the merged weight, against that of the golden. */
+/* Returns the error of a sample of the changed weight against the golden's values. */
 static double sample_error(const struct suite *suite, const char *name, const char *tensor,
                            const struct adapter *adapter, float weight) {
   const struct safetensor *t = suite_tensor(suite->checkpoint, tensor);
@@ -132,7 +132,7 @@ static int look_for(void *opaque, const char *original, const char *name) {
   return 0;
 }
 
-/* As sd-scripts has them for SD 1.5 and SDXL. */
+/* Names as sd-scripts writes them for SD 1.5 and SDXL. */
 static void test_original_names(void **state) {
   (void)state;
   struct name_pair sd[] = {{"input_blocks.0.0.", "conv_in."},
@@ -163,7 +163,7 @@ static void test_original_names(void **state) {
     assert_true(pair->seen);
 }
 
-/* --- what is refused --- */
+/* --- files that are refused --- */
 
 #define CONV "lora_unet_down_blocks_0_resnets_0_conv1"
 
@@ -275,7 +275,7 @@ static void test_hostile(void **state) {
   attempt_end(&attempt);
 }
 
-/* Values that are not finite name their tensor; an alpha of 0 is the rank's. */
+/* A file with values that are not finite is refused with the tensor's name; an alpha of 0 counts as the rank. */
 static void test_values(void **state) {
   (void)state;
   static const struct tensor_text whole[] = {
@@ -294,7 +294,7 @@ static void test_values(void **state) {
   attempt_end(&attempt);
 }
 
-/* Factors of F64 are those of F32, and refused where FP32 has no number for them. */
+/* Factors of F64 act as the same values in F32, and are refused if they are beyond F32's range. */
 static void test_doubles(void **state) {
   (void)state;
   static const struct tensor_text whole[] = {{KOHYA ".lora_down.weight", {40, 16}},
@@ -321,12 +321,12 @@ static void test_doubles(void **state) {
   attempt_end(&attempt);
 }
 
-/* A layer without an alpha has its rank for it, and a line says so where a trainer would have written one. */
+/* Without an alpha the layer's rank is used; a warning says so if the trainer usually writes an alpha. */
 static void test_no_alpha(void **state) {
   (void)state;
   static const struct {
     struct tensor_text tensors[7];
-    const char *says; /* NULL: no warning */
+    const char *says; /* text of the warning; NULL: there is none */
   } files[] = {
       {{{KOHYA ".lora_down.weight", {2, 16}}, {KOHYA ".lora_up.weight", {16, 2}}},
        "1 of its 1 layers say no alpha: their rank is taken for it"},
@@ -356,7 +356,7 @@ static void test_no_alpha(void **state) {
   attempt_end(&attempt);
 }
 
-/* DoRA's magnitudes act alike under each name. */
+/* DoRA's magnitude vectors have the same effect under each of their names. */
 static void test_magnitudes(void **state) {
   (void)state;
   static const char *const names[] = {KOHYA ".dora_scale", KOHYA ".magnitude", KOHYA ".lora_magnitude_vector",
@@ -376,7 +376,8 @@ static void test_magnitudes(void **state) {
   attempt_end(&attempt);
 }
 
-/* SDXL: two text encoders, and names as single files have them; where a file has both, those of diffusers stay. */
+/* SDXL has two text encoders, whose tensors may have the names of single files. If a file has both kinds of names,
+ * those of diffusers are used. */
 static void test_two_text_encoders(void **state) {
   (void)state;
   static const struct tensor_text tensors[] = {

@@ -1,4 +1,5 @@
-/* The names of adapters' tensors: each prefix with each style, and what is left out of a file by its name.
+/* Tests the names of adapters' tensors: each prefix with each style of suffix, and which tensors are left out because
+ * of their names.
  *
  *   test_adapter_names GOLDENS */
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 static const char *goldens;
 
-/* One module of a part, by the names that it has in diffusers and in single files. */
+/* A module of each part of the model, with its names in diffusers and in single files. */
 static const struct spelt {
   const char *name, *original, *tensor;
   int rows, columns;
@@ -87,7 +88,7 @@ static const struct spelt {
       "lora_te_2_", "lora_TE2_", "text_encoders.1.", "text_encoders_1.", "text_encoder_g.", "pipe.text_encoder_2."}},
 };
 
-/* What stands behind a module's name: of the factor that reads the input, and of the one that writes the output. */
+/* Suffixes of a module's two factors: the one that reads the input, and the one that writes the output. */
 static const char *const spelt_styles[][2] = {
     {".lora_down.weight", ".lora_up.weight"},
     {".lora_A.weight", ".lora_B.weight"},
@@ -117,7 +118,8 @@ static void check_spelling(struct attempt *attempt, const struct spelt *of, cons
   adapter_close(&adapter);
 }
 
-/* Every prefix goes with every style, with names of diffusers and of single files, and with dots or underscores. */
+/* Every prefix can be combined with every style of suffix, names of diffusers or of single files, and dots or
+ * underscores. */
 static void test_spellings(void **state) {
   (void)state;
   struct attempt attempt;
@@ -137,7 +139,8 @@ static void test_spellings(void **state) {
   attempt_end(&attempt);
 }
 
-/* Parts of a file that no picture of the model shows are left out, with a line, and the rest acts as without them. */
+/* Tensors of parts that this model does not use are left out with a warning; the rest acts as if they were not
+ * there. */
 static void test_left_out(void **state) {
   (void)state;
 #define XL "lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q"

@@ -1,4 +1,4 @@
-/* Adapters in an engine: pictures against what diffusers, peft and LyCORIS make with the same files
+/* Tests adapters in an engine: pictures compared with what diffusers, peft and LyCORIS make with the same files
  * (tests/goldens/adapters.py), and weights that change while frames run.
  *
  *   test_adapters GOLDENS DEVICE       skipped where there is no such device */
@@ -11,8 +11,8 @@
 
 enum { SKIPPED = 77 };
 
-static char **args; /* the program's */
-static bool exact;  /* the device computes in FP32 */
+static char **args; /* arguments of the test program */
+static bool exact;  /* true: the device computes in FP32 */
 
 /* --- pictures --- */
 
@@ -113,7 +113,7 @@ static void test_pictures(void **state) {
   suite_close(&suite);
 }
 
-/* --- weights that change --- */
+/* --- weights of adapters that change --- */
 
 static const char *const three[] = {"locon.safetensors", "loha-tucker.safetensors", "dora-channels.safetensors"};
 
@@ -132,7 +132,8 @@ static uint8_t *render_fresh(float a, float b, float c) {
   return picture;
 }
 
-/* A frame shows what an engine shows that was opened with these weights; with all at 0, one without adapters. */
+/* After a change of weights a frame equals that of an engine that was opened with these weights; with all at 0, that of
+ * an engine without adapters. */
 static void test_live(void **state) {
   (void)state;
   static const float weights[][3] = {{1, 0, 0},     {0, 0, 0}, {0.3f, 0.5f, 0},   {-1, 0, 2},
@@ -158,7 +159,7 @@ static void test_live(void **state) {
   stage_close(&stage);
 }
 
-/* Two frames in flight: the change is whole in the second, and not at all in the first. */
+/* With two frames in flight, the second one has the change completely, and the first one not at all. */
 static void test_one_frame(void **state) {
   (void)state;
   struct stage stage;
@@ -183,7 +184,7 @@ static void test_one_frame(void **state) {
   stage_close(&stage);
 }
 
-/* A handle that is prepared later has them, too. */
+/* A handle that is prepared after the change has the new weights, too. */
 static void test_other_handle(void **state) {
   (void)state;
   struct stage stage;
@@ -202,7 +203,7 @@ static void test_other_handle(void **state) {
   stage_close(&stage);
 }
 
-/* What becomes infinite with a weight is refused, and the frame before goes on. */
+/* A weight that makes values infinite is refused, and the weights from before stay. */
 static void test_overflow(void **state) {
   (void)state;
   static const struct tensor_text large[] = {

@@ -1,4 +1,4 @@
-/* Addresses as they are shown: scheme, host, port and path, and nothing that is secret. */
+/* Tests how addresses of streams are shown: scheme, host, port and path, without passwords and other secrets. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static const struct {
     {"lavfi:movie=http\\\\://u\\\\:p@host/x", "lavfi:movie=http://host/x"},
     {"lavfi:movie=filename='rtsp\\://u\\:p@host\\:554/x'", "lavfi:movie=filename='rtsp://host:554/x'"},
     {"av://rtsp://u:p@host/x", "av://rtsp://host/x"},
-    /* No addresses. */
+    /* these are no addresses of streams */
     {"clip.mp4", "clip.mp4"},
     {"/srv/a?b#c/me@home:x.mp4", "/srv/a?b#c/me@home:x.mp4"},
     {"c:d@e.mp4", "c:d@e.mp4"},
@@ -96,8 +96,8 @@ static void keep_line(void *opaque, enum log_level level, const char *text) {
   snprintf(opaque, 1024, "%s", text);
 }
 
-/* Each case where messages have it: before a reason, in quotes, between other words, twice, in an error and in a line
- * of the log. */
+/* Each address is tried at all places in messages: before a reason, in quotes, between words, twice, in an error and in
+ * a line of the log. */
 static void lines_hold_no_secret(void **unused) {
   (void)unused;
   char line[1024], wanted[1024];
@@ -105,7 +105,8 @@ static void lines_hold_no_secret(void **unused) {
   const struct log log = {keep_line, line};
   for (int i = 0; i < CASES; i++) {
     const char *typed = cases[i].typed, *shown = cases[i].shown;
-    if (strchr(typed, ' ') || strstr(typed, "='")) /* of these a line cannot tell as much */
+    /* in a line, an address with spaces or quotes cannot be recognised completely */
+    if (strchr(typed, ' ') || strstr(typed, "='"))
       continue;
     error_set(&err, STATUS_INPUT, "%s: cannot be opened: refused", typed);
     error_prefix(&err, "--to %s: ", typed);
@@ -137,7 +138,7 @@ static void blanks_and_quotes_hide_nothing(void **unused) {
   }
 }
 
-/* Whatever stands there, what comes of it fits, and changes no more. */
+/* Any text is accepted, the result fits the buffer, and hiding secrets a second time changes nothing. */
 static void any_text_is_taken(void **unused) {
   (void)unused;
   static const char *const parts[] = {"rtmp", "http", ":", "//", "/",   "@", "?", "#", "[", "]",       "\\",

@@ -1,6 +1,8 @@
-/* A program that becomes itself anew: what it is given, and that requests to end are not lost on the way.
+/* Tests a program that replaces itself by exec (a restart): its arguments and environment, and that requests to end
+ * (signals) are not lost meanwhile.
  *
- * With ROUND in its environment the program is what is tested: 0 becomes 1, which waits for the request. */
+ * If the variable ROUND is set, this program is the one under test: in round 0 it starts itself as round 1, which waits
+ * for the signal. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@ enum { ASKED = 130, NEVER_ASKED = 1, FAILED = 2, THREADS = 2, PATIENCE_MS = 5000
 static atomic_bool stop;
 static atomic_int idling;
 
-/* As a library's do, these let every signal through, once they run: until then the system has them hold all. */
+/* Threads like a library's, which receive all signals once they run: before that they inherit blocked signals. */
 static void *idle(void *opaque) {
   atomic_fetch_add(&idling, 1);
   for (;;)
@@ -68,14 +70,15 @@ static int run(useconds_t pause_us) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* Before, while and after the program is replaced: the moments differ from one try to the next. */
+/* A signal before, while or after the program is replaced is never lost; each try sends it at another moment. */
 static void no_request_is_lost(void **state) {
   (void)state;
   for (int i = 0; i < TRIES; i++)
     assert_int_equal(run((useconds_t)i * 16), ASKED);
 }
 
-/* It comes back where it was asked to end, with nothing set for others to find, and takes a second request as one. */
+/* If the signal comes before the exec, the call returns; it leaves no variables in the environment, and a second signal
+ * ends the program. */
 static void stays_where_it_is_to_end(void **state) {
   (void)state;
   atomic_bool asked = true;
@@ -96,7 +99,8 @@ static void *give_up(void *unused) {
   abort();
 }
 
-/* The program's status after an abort on a thread that no library has called, or in a function that cmocka has. */
+/* Returns the program's status after an abort on a thread that no library has called, or in a function of cmocka's
+ * name. */
 static int status_of_abort(const char *library, bool on_thread) {
   const struct platform_abort how = {library, "", "", ASKED, FAILED};
   int status;

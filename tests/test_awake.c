@@ -1,4 +1,4 @@
-/* Processors that are kept from sleeping, and what may be used of them. */
+/* Tests threads that keep processors out of deep sleep, and how much processor time the process may use. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <dirent.h>
@@ -15,7 +15,8 @@
 
 enum { PATIENCE_MS = 30000 };
 
-/* Threads of this process that have the idle class; processors: of those they may use, each of them one alone. */
+/* Counts threads of this process in the idle scheduling class; each must be bound to one processor that no other of
+ * them has. *processors becomes the set of those. */
 static int count_idle(cpu_set_t *processors) {
   DIR *tasks = opendir("/proc/self/task");
   int count = 0;
@@ -34,7 +35,8 @@ static int count_idle(cpu_set_t *processors) {
   return count;
 }
 
-/* They take their class themselves, when they get on, and are seen for a moment after they were joined. */
+/* Waits for a number of idle threads: each sets its class itself once it runs, and is listed for a moment after it was
+ * joined. */
 static int wait_for_idle(int wanted, cpu_set_t *processors) {
   int count = count_idle(processors);
   for (int i = 0; i < PATIENCE_MS && count != wanted; i++) {
@@ -74,7 +76,7 @@ static void test_each_processor_is_kept_awake(void **state) {
   stay_awake_on(&all);
 }
 
-/* Processors that the process may not use, as after taskset, are left alone. */
+/* Processors that the process may not use, as after taskset, get no such thread. */
 static void test_others_are_left_alone(void **state) {
   (void)state;
   cpu_set_t all, one;
@@ -89,7 +91,7 @@ static void test_others_are_left_alone(void **state) {
   assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-/* The processor time of the process is limited, as by `ulimit -t`. */
+/* If the process's processor time is limited, as by `ulimit -t`, no such thread runs. */
 static void test_limited_time_is_not_used_up(void **state) {
   (void)state;
   struct awake *awake;
@@ -107,9 +109,9 @@ static void test_limited_time_is_not_used_up(void **state) {
   assert_int_equal(wait_for_idle(0, &kept), 0);
 }
 
-/* --- what may be used --- */
+/* --- limits of processor time --- */
 
-/* Of a system that is not there. */
+/* A file of /proc or /sys on a made-up system. */
 struct file {
   const char *name, *text;
 };
@@ -149,7 +151,7 @@ static void test_version_1(void **state) {
   assert_true(QUOTA(self, period, {"sys/fs/cgroup/cpu/docker/a/cpu.cfs_quota_us", "300000\n"}) == 3);
 }
 
-/* What is missing or makes no sense is no limit. */
+/* Files that are missing or make no sense set no limit. */
 static void test_nothing_that_makes_sense(void **state) {
   (void)state;
   assert_true(isinf(QUOTA({"proc/other", ""})));

@@ -1,4 +1,5 @@
-/* The bank of keys and values of earlier frames, through the engine: when it is empty, what it keeps and takes.
+/* Tests the bank (keys and values of earlier frames, to which self-attention attends as well) through the engine: when
+ * it is empty, what it keeps, how much memory it takes.
  *
  *   test_bank GOLDENS DEVICE       skipped where there is no such device */
 #include <stdio.h>
@@ -9,9 +10,9 @@
 #include "tests/rigs/rig.h"
 #include "unet/model/plans.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
-/* A handle's properties that the tests vary. */
+/* The properties of an engine that the tests vary. */
 struct variant {
   const char *golden;
   int steps;
@@ -96,7 +97,8 @@ static void free_all(uint8_t *plain[INPUTS]) {
     free(plain[i]);
 }
 
-/* At frame 0, after a restart, a run of another handle, and a change of either parameter; and as long as it is off. */
+/* The bank is empty at frame 0, after a restart, after a run of another handle, after a change of either parameter, and
+ * as long as it is off. */
 static void an_empty_bank_gives_the_plain_picture(void **state) {
   (void)state;
   static const struct variant variants[] = {{"turbo", 1, GUIDANCE_NONE, 3},     {"turbo", 2, GUIDANCE_FULL, 2},
@@ -125,15 +127,15 @@ static void an_empty_bank_gives_the_plain_picture(void **state) {
     free(make(&rig, other, 0, 0, false));
     EQUAL(2, n, false); /* the run after one of the other handle */
     OTHER(0, n);
-    EQUAL(1, 0, false); /* off */
+    EQUAL(1, 0, false); /* bank off */
     EQUAL(2, 0, false);
     EQUAL(0, n, false);
     OTHER(1, n);
-    rig.controls.bank_every = 2; /* another K */
+    rig.controls.bank_every = 2; /* another interval of frames that are kept */
     EQUAL(2, n, false);
     OTHER(1, n);
     if (n > 1) {
-      EQUAL(0, n - 1, false); /* another N */
+      EQUAL(0, n - 1, false); /* another number of frames that are kept */
       OTHER(2, n - 1);
     }
     EQUAL(1, n, n == 1);
@@ -160,7 +162,7 @@ static void a_cut_empties_the_bank(void **state) {
   rig_close(&rig);
 }
 
-/* More frames than there is room for count as those. */
+/* A number of frames above the bank's capacity counts as the capacity. */
 static void the_room_bounds_the_bank(void **state) {
   (void)state;
   struct rig rig;
@@ -168,7 +170,8 @@ static void the_room_bounds_the_bank(void **state) {
   uint8_t *first = make(&rig, rig.prepared, 0, 1, true), *second = make(&rig, rig.prepared, 1, 1, false);
   expect_next(&rig, 0, 4, true, first, true, __LINE__);
   expect_next(&rig, 1, 4, false, second, true, __LINE__);
-  expect_next(&rig, 1, 1, false, first, false, __LINE__); /* 4 and 1 are the same: the bank goes on */
+  /* 4 is above the capacity of 1 and counts as 1, so the bank is not emptied */
+  expect_next(&rig, 1, 1, false, first, false, __LINE__);
   free(first);
   free(second);
   rig_close(&rig);
@@ -223,7 +226,7 @@ static void runs_repeat(void **state) {
   rig_close(&rig);
 }
 
-/* A change of N or K between two frames captures and allocates nothing. */
+/* A change of the number or interval of frames between two frames captures no graph and allocates no memory. */
 static void changes_cost_nothing(void **state) {
   (void)state;
   struct rig rig;
@@ -241,8 +244,8 @@ static void changes_cost_nothing(void **state) {
   rig_close(&rig);
 }
 
-/* Memory is told before it is taken, is counted, and is that of all rings: of keys and values, for each frame, step and
- * row. */
+/* The engine says before preparing a handle how much memory the bank takes; the memory taken is that much: keys and
+ * values for each frame, step and guidance row. */
 static void memory_is_told_and_counted(void **state) {
   (void)state;
   for (int steps = 1; steps <= 2; steps++) {
@@ -283,7 +286,7 @@ static void memory_is_told_and_counted(void **state) {
   }
 }
 
-/* The figures of the rings alone need no weights: 39 MB a frame, step and row for SD-Turbo. */
+/* The bank's size can be computed without weights: 39 MB for each frame, step and guidance row of SD-Turbo. */
 static void layers_are_chosen(void **state) {
   (void)state;
   struct rig rig;
@@ -311,8 +314,8 @@ static void layers_are_chosen(void **state) {
   rig_close(&rig);
 }
 
-/* Frames for which there is no room, and layers that the model does not have, are left out with one line. Where frames
- * are paced the program makes room itself. */
+/* Frames beyond the bank's capacity, and layers that the model does not have, are left out with one warning. For paced
+ * frames the engine chooses the capacity itself. */
 static void what_is_left_out_is_told(void **state) {
   (void)state;
   for (int paced = 0; paced < 2; paced++) {

@@ -1,4 +1,4 @@
-/* Frames in a row whose self-attention attends to earlier frames, beside those that tests/goldens/bank.py made with an
+/* Compares frames whose self-attention attends to earlier frames with those that tests/goldens/bank.py made with an
  * attention processor of diffusers.
  *
  *   test_bank_golden GOLDENS DEVICE       skipped where there is no such device */
@@ -10,7 +10,7 @@
 #include "tests/rigs/fixture.h"
 #include "tests/rigs/rig.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 static int item_number(const cJSON *array, int i) {
   return (int)cJSON_GetArrayItem(array, i)->valuedouble;
@@ -51,7 +51,7 @@ static void open_run(struct rig *rig, const cJSON *run) {
   rig->controls.bank_every = (int)json_number(run, "bank_every", 1);
 }
 
-/* Makes frame number t: the picture moved t times, from the cut on its negative. The caller frees the pixels. */
+/* Makes frame number t: the picture shifted t times, from the cut on as a negative. The caller frees the pixels. */
 static struct frame frame_at(const struct rig *rig, int t, uint8_t **pixels) {
   const cJSON *shift = cJSON_GetObjectItemCaseSensitive(rig->golden.json, "shift");
   struct frame frame = rig->golden.frame;
@@ -81,7 +81,7 @@ static double error_of(const struct frame *picture, const struct values *golden,
   return sqrt(squares / (h * w * 3));
 }
 
-/* Returns the largest error among the pictures that are kept. */
+/* Returns the largest error among the run's pictures that the golden has. */
 static double run_error(struct rig *rig, const cJSON *run) {
   const cJSON *kept = cJSON_GetObjectItemCaseSensitive(rig->golden.json, "kept");
   struct values expected = golden_values(&rig->golden, "run.%s", json_string(run, "name", ""));
@@ -106,7 +106,8 @@ static double run_error(struct rig *rig, const cJSON *run) {
   return worst;
 }
 
-/* FP32 errs by the rounding of few samples; FP16 by at most twice what networks in FP16 err there, and by rounding. */
+/* In FP32 few samples differ, by rounding; FP16 may err at most twice as much as the networks in FP16 do in PyTorch,
+ * plus rounding. */
 static void pictures_are_those_of_diffusers(void **state) {
   (void)state;
   struct rig rig = {0};

@@ -1,5 +1,5 @@
-/* A bank over many runs, on every device: attention to the frames that it keeps, and plain attention to the bit where
- * it keeps none.
+/* Tests the bank of attention over many runs on every device: attention to the frames that it keeps, and the same bits
+ * as plain attention if it keeps none.
  *
  *   test_bank_runs DEVICE [bf16] [launches]       skipped where there is no such device
  *
@@ -97,7 +97,7 @@ static void fill(float *x, unsigned *random) {
   }
 }
 
-/* The parameters of a run, and the frames that it attends to, by the numbers of their runs, in the order of slots. */
+/* The parameters of a run, and the numbers of the runs that it attends to, in the order of slots. */
 struct turn {
   int frames, every;
   bool restart, anew;
@@ -111,7 +111,7 @@ static const struct turn turns[] = {
     {2, 1, .kept = {2, 1}, .count = 2},
     {0, 0},
     {0, 0},
-    {3, 2, .anew = true}, /* run 6 is kept, and each second one after it */
+    {3, 2, .anew = true}, /* run 6 is kept, and after it every second one */
     {3, 2, .kept = {6}, .count = 1},
     {3, 2, .kept = {6}, .count = 1},
     {3, 2, .kept = {6, 8}, .count = 2},
@@ -127,7 +127,8 @@ static const struct turn turns[] = {
 };
 enum { TURNS = sizeof turns / sizeof turns[0] };
 
-/* The output for one query, by the definition: `frames` are fused projections, that of this run first. */
+/* Computes the output for one query by the definition. `frames` are outputs of the fused projection, first that of this
+ * run. */
 static void attend(float *const *frames, int count, int n, int t, int head, double *out) {
   const float *q = frames[0] + ((size_t)n * TOKENS + (size_t)t) * 3 * C + head * DIM;
   double sum = 0, total[DIM] = {0};

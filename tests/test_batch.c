@@ -1,4 +1,4 @@
-/* Several pictures in one run are those that their frames have alone.
+/* A run of several frames makes the same pictures as a run for each frame alone.
  *
  *   test_batch GOLDENS DEVICE     skipped where there is no such device */
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct batch_case {
   bool text_to_image;
 };
 
-/* Each has pixels and a place between seeds of its own, and one another size. */
+/* Each frame has pixels and a position between seeds of its own, and one frame has another size. */
 struct frames {
   struct frame frame[FRAMES];
   struct controls controls[FRAMES];
@@ -61,7 +61,7 @@ static void prepare(struct rig *rig, const struct batch_case *c, int batch) {
   assert_int_equal(info.shape.batch, batch);
 }
 
-/* One mask for all. */
+/* Sets one mask for all frames. */
 static void set_mask(struct rig *rig) {
   struct frame mask = rig->golden.frame;
   uint8_t *pixels = malloc(picture_bytes(rig));
@@ -72,7 +72,7 @@ static void set_mask(struct rig *rig) {
   free(pixels);
 }
 
-/* Frames [first, first + count) in one run. */
+/* Submits frames [first, first + count) as one run. */
 static void submit(struct rig *rig, struct frames *frames, int first, int count) {
   struct engine_request requests[BATCH_MAX + 1];
   for (int i = 0; i < count; i++)
@@ -85,13 +85,12 @@ static void submit(struct rig *rig, struct frames *frames, int first, int count)
   must(engine_submit(rig->engine, &requests[0], &rig->err), &rig->err);
 }
 
-/* Where products of more rows have tiles of other sizes, sums round otherwise. */
+/* Returns the smallest allowed PSNR in dB. Where a batch uses other tile sizes, sums are rounded differently. */
 static double bound_db(void) {
   return !strcmp(args[2], "cpu:plain") ? 99 : !strcmp(args[2], "cuda") ? 50 : 40;
 }
 
-/* What each frame's picture is alone, and in FP32 where the device computes in FP16. How near pictures come to those,
- * at the least. */
+/* The picture of each frame alone, and the one in FP32 if the device computes in FP16; and the smallest PSNRs found. */
 struct expected {
   struct frame alone[FRAMES], exact[FRAMES];
   bool has_exact;
@@ -102,9 +101,10 @@ static double lesser(double a, double b) {
   return a < b ? a : b;
 }
 
-/* FP16 rounds by itself what a run of several rounds otherwise, so neither picture is the right one: the run's has to
- * be about as near to FP32's as the frame's alone. On an H200 the twelve cases are 51.7 to 64.6 dB from FP32's alone,
- * and within 0.4 dB as near in a run; from each other they are 58.6 dB or more, 54.8 with other choices of kernels. */
+/* Compares with the frame's picture alone. FP16 rounds a run of several frames differently, so neither picture is the
+ * right one: the run's must be about as near to FP32's as the frame's alone is. On an H200 the twelve cases are 51.7 to
+ * 64.6 dB from FP32's alone, and within 0.4 dB as near in a run; from each other they are 58.6 dB or more, 54.8 with
+ * other choices of kernels. */
 static void compare(struct expected *expected, int number, const struct frame *picture) {
   enum { WORSE_DB = 6 };
   double db = frame_psnr(picture, &expected->alone[number]);
@@ -160,8 +160,8 @@ static void make_alone(struct rig *rig, const struct batch_case *c, struct frame
   }
 }
 
-/* All frames alone, then in runs of so many, the last of which has fewer; in one step twice, so that what a run leaves
- * is seen. */
+/* Compares each frame's picture alone with its picture in runs of c->batch frames, the last of which has fewer. With
+ * one step all frames are run twice, to see whether a run leaves anything behind that changes the next one. */
 static void check_frames(struct rig *rig, const struct batch_case *c, struct frames *frames,
                          struct expected *expected) {
   make_alone(rig, c, frames, expected->alone);
@@ -215,9 +215,9 @@ static void pictures_are_those_of_frames_alone(void **state) {
       {"turbo", GUIDANCE_NONE, 1, 2},
       {"turbo", GUIDANCE_SELF, 1, 3},
       {"turbo", GUIDANCE_ONE_TIME, 3, 2},
-      {"turbo", GUIDANCE_FULL, 5, 2}, /* a loop */
+      {"turbo", GUIDANCE_FULL, 5, 2}, /* enough steps that the plan has a loop */
       {"turbo", GUIDANCE_ONE_TIME, 6, 2, SAMPLER_DPM},
-      {"ssd", GUIDANCE_NONE, 3, 2}, /* whose steps add noise */
+      {"ssd", GUIDANCE_NONE, 3, 2}, /* a sampler that adds noise in each step */
       {"merged", GUIDANCE_NONE, 4, 4, .text_to_image = true},
       {"lcm", GUIDANCE_FULL, 2, 3},
       {"sdxl", GUIDANCE_SELF, 1, 4},
@@ -232,8 +232,8 @@ static void pictures_are_those_of_frames_alone(void **state) {
   }
 }
 
-/* Two runs are in flight until the last picture of the older one is collected; a handle that goes takes the pictures
- * that nobody collects along. */
+/* Two runs can be in flight until the last picture of the older one is collected. Releasing a handle releases the
+ * pictures that were not collected. */
 static void runs_are_in_flight_to_the_last_picture(void **state) {
   (void)state;
   static const struct batch_case c = {"turbo", GUIDANCE_NONE, 1, 3};

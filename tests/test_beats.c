@@ -1,5 +1,5 @@
-/* The clock of beats: set by hand, by taps, by a MIDI clock that jitters, and by onsets of sound. No test waits: times
- * are numbers. */
+/* Tests the clock of beats: set by hand, by taps, by a MIDI clock with jitter, and by onsets of sound. No test waits:
+ * times are numbers. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static int64_t at(double seconds) {
   return second_ns + (int64_t)llround(seconds * 1e9);
 }
 
-/* Returns a number from 0 to 1 that looks random. */
+/* Returns a pseudo-random number from 0 to 1. */
 static double chance(uint32_t *seed) {
   *seed = *seed * 1664525u + 1013904223u;
   return (*seed >> 8) / (double)(1 << 24);
@@ -25,7 +25,7 @@ static void assert_near(double number, double wanted, double most, const char *w
     fail_msg("%s: %.6f, wanted %.6f within %g", what, number, wanted, most);
 }
 
-/* Checks tempo, in beats a minute, and how far the beat is from the next or last whole one that begins at begin_s. */
+/* Checks the tempo, in beats a minute, and the distance from the whole beat that should be at begin_s. */
 static void assert_clock(const struct beats *beats, double tempo, double tempo_most, double begin_s,
                          double phase_most_s) {
   double beat = beats_at(beats, at(begin_s));
@@ -57,7 +57,7 @@ static void beats_go_on(void **state) {
   assert_near(beats_at(&beats, at(9)), 15, 1e-9, "a clock that is stopped");
 }
 
-/* Four taps by a hand that is up to 5 ms off, at usual tempos: within 1 %. */
+/* Four taps that are up to 5 ms off give the tempo within 1 %, at usual tempos. */
 static void four_taps_make_a_tempo(void **state) {
   (void)state;
   uint32_t seed = 7;
@@ -81,16 +81,16 @@ static void taps_begin_anew(void **state) {
   assert_near(beats.tempo, 120, 1e-6, "the tempo stays");
   assert_true(taps_take(&taps, &beats, at(10.6)));
   assert_near(beats.tempo, 100, 1e-6, "the new series counts alone");
-  assert_near(beats_at(&beats, at(10.6)), 21, 1e-6, "the nearest beat"); /* 21.2 by the tempo before */
+  assert_near(beats_at(&beats, at(10.6)), 21, 1e-6, "the nearest beat"); /* at the tempo before it would be 21.2 */
   assert_true(taps_take(&taps, &beats, at(11.2)));
-  assert_false(taps_take(&taps, &beats, at(11.25))); /* a key that bounces */
+  assert_false(taps_take(&taps, &beats, at(11.25))); /* too soon after the last tap: a key that bounces */
 }
 
 struct sequencer {
   struct midi_clock clock;
   struct beats beats;
   uint32_t seed;
-  double jitter_s; /* each message comes up to so much late */
+  double jitter_s; /* seconds by which each message may come late */
 };
 
 static bool send(struct sequencer *from, enum midi_clock_message message, int song, double seconds) {
@@ -104,7 +104,7 @@ static double play(struct sequencer *from, double tempo, int count, double from_
   return from_s + count * 60 / tempo / MIDI_CLOCKS_A_BEAT;
 }
 
-/* After two beats the tempo is right within 0.1 beats a minute, and the beat within 5 ms. */
+/* After two beats of a jittering MIDI clock the tempo is right within 0.1 beats a minute, and the beat within 5 ms. */
 static void a_midi_clock_that_jitters(void **state) {
   static const double tempos[] = {72, 90, 100, 120, 128};
   (void)state;
@@ -144,7 +144,7 @@ static void a_midi_clock_changes_its_tempo(void **state) {
   double now = play(&from, 120, 10 * 24, 0);
   now = play(&from, 140, 2 * 24, now);
   assert_near(from.beats.tempo, 140, 0.7, "two beats after a change of tempo");
-  now = play(&from, 140, 3 * 24, now + 5); /* unplugged for five seconds */
+  now = play(&from, 140, 3 * 24, now + 5); /* the device was unplugged for five seconds */
   assert_clock(&from.beats, 140, 0.2, now, 0.005);
   struct sequencer fast = {.seed = 1};
   play(&fast, 900, 48, 0);
@@ -154,8 +154,8 @@ static void a_midi_clock_changes_its_tempo(void **state) {
   assert_near(slow.beats.tempo, TEMPO_LEAST, 0, "a clock that is too slow");
 }
 
-/* Clicks of 90 to 150 a minute, found to 5 ms as sound_levels.h finds them: in 8 s the tempo is right within 1 %, and
- * the beat within 30 ms. */
+/* Clicks at 90 to 150 a minute, whose onsets are found to within 5 ms as by sound_levels.h: after 8 s the tempo is
+ * right within 1 %, and the beat within 30 ms. */
 static void clicks_have_a_beat(void **state) {
   (void)state;
   for (double tempo = 90; tempo <= 150; tempo += 2.5) {
@@ -204,7 +204,7 @@ static void set(struct live_state *state, enum parameter id, double number) {
   assert_int_equal(parameters_set_number(&state->settings.values, id, 0, number, NULL), 0);
 }
 
-/* A pass of the window's loop. */
+/* Does what one pass of the window's loop does. */
 static const struct parameters *turn(struct live_state *state, double now) {
   live_take_beats(state, at(now));
   parameters_clear_marks(&state->settings.values);
@@ -220,9 +220,10 @@ static void parameters_set_the_clock(void **unused) {
   turn(&state, 0);
   assert_near(turn(&state, 2.6)->beat, 5, 0, "the beat that has begun");
   assert_near(turn(&state, 2.6)->bar_phase, 0.25, 1e-9, "the second beat of a bar");
-  assert_false(parameters_any_marked(turn(&state, 3))); /* what moves by itself was set by nobody */
+  /* a value that moves by itself is not marked as set by the user */
+  assert_false(parameters_any_marked(turn(&state, 3)));
   set(&state, PARAMETER_BEAT, 64.5);
-  state.beat_set_ns = at(3); /* by a client, a tenth of a second before this pass */
+  state.beat_set_ns = at(3); /* a client set it a tenth of a second before this pass */
   turn(&state, 3.1);
   assert_near(beats_at(&state.beats, at(3.5)), 65.5, 1e-9, "a beat of the moment at which it was set");
   set(&state, PARAMETER_BAR_PHASE, 0);
@@ -239,7 +240,7 @@ static void parameters_set_the_clock(void **unused) {
   assert_near(turn(&state, 50)->beat, 66, 0, "without a tempo the beat stands");
 }
 
-/* What a clock of MIDI says counts only where it is asked for, its jitter changes no value, and the beat does not go
+/* A MIDI clock has an effect only if the parameter asks for it; its jitter changes no value, and the beat does not go
  * back and forth. */
 static void a_midi_clock_sets_the_parameters(void **unused) {
   (void)unused;
@@ -264,7 +265,7 @@ static void a_midi_clock_sets_the_parameters(void **unused) {
   live_take_midi_beats(&state, &beats);
   assert_near(turn(&state, 1.02)->beat, 0, 0, "the song starts");
   assert_near(state.settings.values.tempo, 130, 0, "a new tempo");
-  turn(&state, 1.03); /* and the tempo that is shown does not set the clock */
+  turn(&state, 1.03); /* the tempo that is shown from a MIDI clock does not set the clock by hand */
   assert_near(state.beats.tempo, 130, 0, "the clock's own tempo");
   beats = (struct beats){.tempo = 120, .beat = 16, .at_ns = at(2), .stopped = true};
   live_take_midi_beats(&state, &beats);

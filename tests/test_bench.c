@@ -1,5 +1,5 @@
-/* bench's reports: profile, comparison, trace, sweep, steadiness. Times are whatever they are; what must hold between
- * them is checked.
+/* Tests bench's reports: profile, comparison, trace, sweep, steadiness. Times differ from run to run, so the test
+ * checks relations that must hold between them.
  *
  *   test_bench REVERIE [DEVICE]      skipped where there is no such device */
 #include "tests/rigs/cmocka_all.h"
@@ -52,7 +52,7 @@ static const char *string(const cJSON *object, const char *name) {
   return item->valuestring;
 }
 
-/* A total's rows are all rows, whatever they are grouped by. */
+/* Checks that the rows of each total sum up to all rows of the profile, however they are grouped. */
 static void check_totals(const cJSON *profile) {
   const cJSON *grouping, *total;
   cJSON_ArrayForEach(grouping, cJSON_GetObjectItem(profile, "totals")) {
@@ -62,7 +62,7 @@ static void check_totals(const cJSON *profile) {
       flops += number(total, "flops");
     }
     bool launches = !strcmp(grouping->string, "by launch");
-    double tolerance = launches ? 0.2 : 1e-6; /* launches of an op are estimated by themselves */
+    double tolerance = launches ? 0.2 : 1e-6; /* times of single launches are estimated, so their sum is less exact */
     assert_true(fabs(us - number(profile, "sum_us")) <= tolerance * number(profile, "sum_us"));
     assert_true(launches || flops > 0);
   }
@@ -132,7 +132,7 @@ static void test_compare(void **state) {
                  device);
 }
 
-/* When a frame was where: each part of its way begins after the one before. */
+/* The spans of a frame in the trace: each stage begins after the one before. */
 struct way {
   double capture, submit, graph, graph_end, present;
 };
@@ -157,7 +157,7 @@ static void take_span(struct way ways[], const cJSON *span) {
 static void test_trace(void **state) {
   (void)state;
   enum { TRACED = 6 };
-  static const double slack_us = 100; /* two clocks are tied together */
+  static const double slack_us = 100; /* tolerance in microseconds, because times of two clocks are compared */
   struct way ways[TRACED + 1] = {0};
   program_expect(0, NULL, "bench --size 64x64 --frames %d --warmup 0 --device %s --trace trace.json", TRACED, device);
   cJSON *json = read_json("trace.json");
@@ -173,7 +173,7 @@ static void test_trace(void **state) {
   cJSON_Delete(json);
 }
 
-/* A page that is well-formed XML but for its first line, and names nothing outside itself. */
+/* The HTML report is well-formed XML except for its first line, and refers to nothing outside itself. */
 static void test_report(void **state) {
   (void)state;
   program_expect(0, NULL, "bench --profile --sweep steps --size 64x64 --frames 1 --device %s --report page.html",
@@ -190,7 +190,7 @@ static void test_report(void **state) {
   for (const char *at = page; (at = strstr(at, "</svg>")); at++)
     closed++;
   assert_int_equal(opened, closed);
-  assert_int_equal(opened, 6); /* the frame, four totals, the sweep */
+  assert_int_equal(opened, 6); /* the number of pictures: frame, four totals, sweep */
   free(page);
 }
 
@@ -214,7 +214,7 @@ static void test_sweep(void **state) {
   cJSON_Delete(json);
 }
 
-/* A frame's arithmetic is the same in each batch. */
+/* The arithmetic of one frame is the same for each batch size. */
 static void test_sweep_batch(void **state) {
   (void)state;
   program_expect(
@@ -259,7 +259,7 @@ static void test_bench(void **state) {
   shell("grep -q 'unet' info.txt && grep -q 'cpu ' info.txt");
 }
 
-/* Today each frame is made alone, which detail and lag must show to the bit. */
+/* Each frame of this model is made without earlier ones, so detail must be exactly 1 and lag exactly 0. */
 static void check_motion(const cJSON *clip, const char *motion) {
   const cJSON *figures = cJSON_GetObjectItem(clip, motion);
   assert_true(number(figures, "output") > 0 && number(figures, "ends_output") > 0);
@@ -279,7 +279,7 @@ static void check_steadiness(const cJSON *clip, int frames) {
   const cJSON *pan = cJSON_GetObjectItem(clip, "pan"), *noise = cJSON_GetObjectItem(clip, "noise");
   assert_true(number(pan, "input") == 0 && cJSON_IsNull(cJSON_GetObjectItem(pan, "ratio")));
   assert_true(number(noise, "output") > 0 && number(noise, "ratio") > 0);
-  /* 4 / sqrt(pi), less where a colour is full or missing and half of the noise is cut off */
+  /* theoretically 4 / sqrt(pi); less where a colour is at a limit, so that half of the noise is clipped */
   assert_true(number(noise, "input") > 0.8 && number(noise, "input") < 2.4);
   assert_true(number(clip, "frames") == frames && number(clip, "detail") == 1);
   assert_non_null(cJSON_GetObjectItem(cJSON_GetObjectItem(clip, "still"), "ratio"));
@@ -288,7 +288,7 @@ static void check_steadiness(const cJSON *clip, int frames) {
   check_lag(clip, "behind_edge");
 }
 
-/* Of the sample clip. */
+/* Measures steadiness with the sample clip. */
 static void test_steadiness(void **state) {
   (void)state;
   program_expect(0, NULL,
@@ -307,7 +307,7 @@ static void test_steadiness(void **state) {
   shell("! grep -q nan out.txt");
 }
 
-/* Single pictures have no motion of their own, but known motion can be made of them. */
+/* A single picture has no motion of its own, but bench can shift, zoom and turn it. */
 static void test_steadiness_of_pictures(void **state) {
   (void)state;
   shell("ffmpeg -v error -f lavfi -i testsrc=s=80x60 -frames:v 1 one.png");
@@ -322,7 +322,7 @@ static void test_steadiness_of_pictures(void **state) {
   program_expect(3, "missing.mp4", "bench --steadiness missing.mp4");
 }
 
-/* At whatever moment, and with no figures of half a run. */
+/* An interrupt at any moment ends bench without figures of an incomplete run. */
 static void test_bench_interrupted(void **state) {
   (void)state;
   for (int ms = 50; ms <= 600; ms += 110) {

@@ -1,5 +1,5 @@
-/* Smooth engines: texts and adapters come in slices beside frames, each frame shows all of a change or nothing of it,
- * and says which; what it shows is what other engines show.
+/* Tests smooth engines, which encode texts and change adapters in slices of background work between frames. Each frame
+ * shows either all of a change or nothing of it, and reports which; the pictures equal those of other engines.
  *
  *   test_beside GOLDENS DEVICE       skipped where there is no such device */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { SKIPPED = 77, PATIENCE = 10000 };
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 static const char first_text[] = "an oil painting", second_text[] = "neon rain over a harbour";
 
 static void open_rig(struct rig *rig, const char *golden, bool smooth, bool guidance, const char *const *adapters,
@@ -47,7 +47,7 @@ static uint8_t *frame(struct rig *rig, bool *whole) {
   return collect_frame(rig, whole);
 }
 
-/* A frame that has to be whole. */
+/* Makes a picture, which must have all changes (engine_result.whole). */
 static uint8_t *whole_frame(struct rig *rig) {
   bool whole;
   uint8_t *picture = frame(rig, &whole);
@@ -59,7 +59,8 @@ static bool same(const struct rig *rig, const uint8_t *a, const uint8_t *b) {
   return !memcmp(a, b, picture_bytes(rig));
 }
 
-/* Frames until one is whole: those before show `before`, that one `after`. Returns how many come before it. */
+/* Makes frames until one has all changes: those before must equal `before`, and that one `after`. Returns how many came
+ * before it. */
 static int frames_until_whole(struct rig *rig, const uint8_t *before, const uint8_t *after) {
   for (int i = 0; i < PATIENCE; i++) {
     bool whole;
@@ -81,7 +82,7 @@ static void go_on(struct rig *rig) {
   must(left, &rig->err);
 }
 
-/* What an engine shows that is not smooth. */
+/* Returns the picture of an engine that is not smooth. */
 static uint8_t *expected(const char *golden, const char *text, const struct controls *controls) {
   struct rig rig;
   open_rig(&rig, golden, false, false, NULL, 0);
@@ -99,22 +100,24 @@ static void check_text(const char *golden) {
   open_rig(&rig, golden, true, false, NULL, 0);
   uint8_t *first = expected(golden, first_text, &rig.controls), *second = expected(golden, second_text, &rig.controls);
   assert_false(same(&rig, first, second));
-  assert_same(&rig, whole_frame(&rig), expected(golden, first_text, &rig.controls)); /* the first waits for its text */
+  /* the first frame waits until its text is encoded */
+  assert_same(&rig, whole_frame(&rig), expected(golden, first_text, &rig.controls));
   assert_int_equal(frames_until_whole(&rig, first, first), 0);
   set_text(&rig, 1, second_text);
   assert_true(frames_until_whole(&rig, first, second) > 0);
   assert_int_equal(frames_until_whole(&rig, second, second), 0);
 
-  /* Between frames there is time for all of it: a text for another slot, then for the one shown. */
+  /* Between frames the background work is completed: first a text for another slot, then its keys and values once that
+   * slot is shown. */
   set_text(&rig, 2, first_text);
   go_on(&rig);
   rig.controls.prompt = 2;
   bool whole;
   free(frame(&rig, &whole));
-  go_on(&rig); /* keys and values */
+  go_on(&rig); /* computes keys and values */
   assert_int_equal(frames_until_whole(&rig, first, first), 0);
   rig.controls.prompt = 1;
-  assert_int_equal(frames_until_whole(&rig, second, second), 0); /* is still there */
+  assert_int_equal(frames_until_whole(&rig, second, second), 0); /* text 1 still has its keys and values */
   free(first);
   free(second);
   rig_close(&rig);
@@ -123,10 +126,10 @@ static void check_text(const char *golden) {
 static void test_text(void **state) {
   (void)state;
   check_text("turbo");
-  check_text("sdxl"); /* whose texts are part of the time projections, too */
+  check_text("sdxl"); /* here texts are also part of the time projections */
 }
 
-/* Other controls do not wait for the text. */
+/* Changes of other controls do not wait for a text that is still being encoded. */
 static void check_controls(const char *golden, bool pooled) {
   struct rig rig;
   open_rig(&rig, golden, true, false, NULL, 0);
@@ -137,7 +140,8 @@ static void check_controls(const char *golden, bool pooled) {
   rig.controls.seed = 9;
   bool whole;
   uint8_t *picture = frame(&rig, &whole);
-  assert_true(whole == pooled); /* pooled texts are in the projections that the strength changes: it waits */
+  /* pooled texts are part of the time projections, which the strength changes, so that change waits for the text */
+  assert_true(whole == pooled);
   assert_same(&rig, picture, expected(golden, whole ? second_text : first_text, &rig.controls));
   go_on(&rig);
   assert_same(&rig, whole_frame(&rig), expected(golden, second_text, &rig.controls));
@@ -150,8 +154,8 @@ static void test_controls(void **state) {
   check_controls("sdxl", true);
 }
 
-/* A text that changes while one is under way has its turn behind it; with one for every frame, each frame shows one of
- * them, and they do not stand still. */
+/* If a text changes while another is being encoded, the new one is encoded after it. With a new text whenever the
+ * engine has no work left, each frame shows one of the two texts, and both appear. */
 static void test_many_texts(void **state) {
   (void)state;
   static const char *const texts[] = {first_text, second_text};
@@ -172,11 +176,11 @@ static void test_many_texts(void **state) {
     free(picture);
   }
   assert_true(seen[0] > 3 && seen[1] > 3);
-  set_text(&rig, 1, first_text); /* all three are put off, and the last counts */
+  set_text(&rig, 1, first_text); /* three changes while nothing is encoded: only the last one has an effect */
   set_text(&rig, 1, second_text);
   set_text(&rig, 1, first_text);
   go_on(&rig);
-  free(frame(&rig, &(bool){0})); /* asks for its keys */
+  free(frame(&rig, &(bool){0})); /* this frame requests the keys and values of the text */
   go_on(&rig);
   uint8_t *last = whole_frame(&rig);
   assert_true(same(&rig, last, pictures[0]));
@@ -186,13 +190,15 @@ static void test_many_texts(void **state) {
   rig_close(&rig);
 }
 
-/* Two frames in flight, and a handle with more rows, whose first frame waits. */
+/* Tests texts with two frames in flight, and then a handle with more guidance rows, whose first frame waits for the
+ * text. */
 static void test_in_flight(void **state) {
   (void)state;
   struct rig rig, other;
   struct prepared *rows;
   struct engine_shape shape;
-  /* First, since it has time to find the fastest ways, which the handle prepared beside frames then reads. */
+  /* This engine comes first because it may time kernels; the handle that is prepared while frames run reads those
+   * results. */
   open_rig(&other, "turbo", false, true, NULL, 0);
   set_text(&other, SLOT_NEGATIVE, "rain");
   set_text(&other, 1, first_text);
@@ -257,7 +263,7 @@ static uint8_t *expected_adapted(const char *text, const struct controls *contro
   return picture;
 }
 
-/* Weights that go to and fro, a text with them, and what each frame shows. */
+/* Weights and a text change together, back and forth; each frame is compared with what it should show. */
 static void test_adapters(void **state) {
   (void)state;
   static const float weights[][FILES] = {{1, 0, 0}, {0, 0, 0}, {0.3f, 0.5f, 1}, {-1, 0, 2}};
@@ -272,14 +278,14 @@ static void test_adapters(void **state) {
     memcpy(rig.controls.adapter, weights[i], sizeof weights[i]);
     set_text(&rig, 1, text);
     uint8_t *after = expected_adapted(text, &rig.controls);
-    bool beside = i % 3 == 2; /* or between frames */
+    bool beside = i % 3 == 2; /* the background work is done while frames run, or between two frames */
     if (beside) {
       bool whole;
       uint8_t *picture = frame(&rig, &whole);
       assert_true(same(&rig, picture, whole ? after : before));
       free(picture);
       go_on(&rig);
-      free(frame(&rig, &whole)); /* what this one asks for may be keys alone */
+      free(frame(&rig, &whole)); /* this frame may request keys and values only */
       go_on(&rig);
     }
     int frames = frames_until_whole(&rig, before, after);
@@ -291,7 +297,8 @@ static void test_adapters(void **state) {
   rig_close(&rig);
 }
 
-/* Other weights with every frame: each shows weights and text that belong together, and the last ones come. */
+/* Weights change with every frame: each frame shows weights and text that belong together, and finally the last
+ * weights. */
 static void test_weights_every_frame(void **state) {
   (void)state;
   struct rig rig;
@@ -303,13 +310,14 @@ static void test_weights_every_frame(void **state) {
     free(frame(&rig, &whole));
   }
   uint8_t *after = expected_adapted(first_text, &rig.controls);
-  for (int i = 0; i < 3; i++) { /* weights under way, then these, then their keys */
+  for (int i = 0; i < 3; i++) { /* finish the weights being changed, then the last ones, then the keys and values */
     go_on(&rig);
     bool whole;
     free(frame(&rig, &whole));
   }
   assert_int_equal(frames_until_whole(&rig, after, after), 0);
-  must(engine_weigh(rig.engine, (float[ADAPTERS_MAX]){0}, &rig.err), &rig.err); /* at once */
+  /* this call changes weights without background work */
+  must(engine_weigh(rig.engine, (float[ADAPTERS_MAX]){0}, &rig.err), &rig.err);
   memset(rig.controls.adapter, 0, sizeof rig.controls.adapter);
   free(after);
   after = expected_adapted(first_text, &rig.controls);

@@ -1,4 +1,4 @@
-/* The program with models that are given by their names, and what it says of those that are there. */
+/* Tests the program with models that are given by name, and how it lists the models that are stored. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void test_models(void **state) {
   program_expect(4, "no model of this name", "info --config nowhere");
 }
 
-/* A snapshot's folder is called after its commit, which says nothing. */
+/* A snapshot's folder is named after its commit, so info shows the name of the repository instead. */
 static void test_info(void **state) {
   (void)state;
   program_expect(0, NULL, "info -q sd-small");
@@ -66,7 +66,7 @@ static void test_list(void **state) {
         "rm -r data/reverie/models/bad.safetensors data/reverie/models/acme/worse data/reverie/models/acme/vae/.unf*");
 }
 
-/* What bash would offer, as the script that is installed says. */
+/* Checks the completions that bash offers with the installed script. */
 static void complete(const char *words, const char *wanted) {
   shell("cat >complete.sh <<'END'\n. ./reverie.bash\ncompopt() { :; }\nCOMP_WORDS=(./reverie %s)\n"
         "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_reverie ./reverie\nprintf '%%s\\n' \"${COMPREPLY[@]}\"\nEND\n"
@@ -88,7 +88,7 @@ static void test_completion(void **state) {
   complete("render comp", "complete.sh\\ncompleted.txt\\n");
 }
 
-/* A file may be called like a command, which the shell must not run. */
+/* A file may be named like a shell command, which completion must not execute. */
 static void test_hostile_completion(void **state) {
   (void)state;
   shell("touch 'data/reverie/models/zz$(touch pwned)`touch pwned`;*$HOME.safetensors'");

@@ -1,5 +1,5 @@
-/* Cameras from recorded lists of what they give: asked through the calls to V4L2 that a device would answer, chosen
- * from, listed and refused. */
+/* Tests cameras with recorded lists of formats: the fake device answers the calls of V4L2 that list formats, and the
+ * test checks which format is chosen, what is listed, and what is refused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { SIZES_MAX = 20, RATES_MAX = 8, FORMATS_MAX = 4 };
 
-/* A device as v4l2-ctl --all and --list-formats-ext tell of it. */
+/* A device as v4l2-ctl --all and --list-formats-ext show it. */
 struct recorded {
   const char *card, *driver, *bus;
   uint32_t capabilities, device_capabilities, input_capabilities;
@@ -25,10 +25,10 @@ struct recorded {
     const char *fourcc;
     struct {
       unsigned width, height;
-      double fps[RATES_MAX]; /* to the first 0 */
+      double fps[RATES_MAX]; /* frame rates, ended by 0 */
     } sizes[SIZES_MAX];
   } formats[FORMATS_MAX];
-  /* Of formats[0], in place of its sizes: any between these. */
+  /* For formats[0], in place of a list of sizes: any size from `least` to `most` in multiples of `step`. */
   unsigned least[2], most[2], step;
 };
 
@@ -106,7 +106,7 @@ static const struct recorded grabber = {.card = "Frame Grabber",
                                         .input_capabilities = V4L2_IN_CAP_STD,
                                         .formats = {{"YUYV", {{720, 576, {25}}}}}};
 
-/* What stands beside a webcam, under a number of its own. */
+/* The metadata device that a webcam has beside its video device, with another number. */
 static const struct recorded metadata = {.card = "HD Pro Webcam C920",
                                          .driver = "uvcvideo",
                                          .bus = "usb-0000:00:14.0-2",
@@ -262,7 +262,7 @@ static void test_looking(void **state) {
   platform_free_camera(&camera);
 }
 
-/* Devices that give no pictures, or are not there for us. */
+/* Devices without pictures, and devices that may not be opened. */
 static void test_no_camera(void **state) {
   (void)state;
   struct camera camera;
@@ -289,21 +289,21 @@ static void test_choices(void **state) {
     const char *wanted, *ffmpeg;
     bool met;
   } cases[] = {
-      /* Nothing asked: 1280x720 at 30, whatever the format. */
+      /* Nothing requested: 1280x720 at 30, in any format. */
       {&c920, {0, 0, 0}, "MJPG 1280x720, 30 fps", "mjpeg", true},
       {&laptop, {0, 0, 0}, "MJPG 1280x720, 30 fps", "mjpeg", true},
       {&card, {0, 0, 0}, "NV12 1920x1080, 29.97 fps", "nv12", true},
       {&loopback, {0, 0, 0}, "YUYV 1280x720, 30 fps", "yuyv422", true},
-      /* What costs least to read, where more than one fits. */
+      /* If several formats fit, the one that is cheapest to decode is chosen. */
       {&c920, {640, 480, 30}, "YUYV 640x480, 30 fps", "yuyv422", true},
       {&c920, {640, 480, 0}, "YUYV 640x480, 30 fps", "yuyv422", true},
       {&card, {1920, 1080, 60}, "NV12 1920x1080, 59.94 fps", "nv12", true},
-      /* The rate decides between formats. */
+      /* The frame rate decides which format is chosen. */
       {&c920, {1920, 1080, 0}, "MJPG 1920x1080, 30 fps", "mjpeg", true},
       {&c920, {1920, 1080, 5}, "YUYV 1920x1080, 5 fps", "yuyv422", true},
       {&laptop, {1280, 720, 10}, "YUYV 1280x720, 10 fps", "yuyv422", true},
       {&laptop, {0, 0, 10}, "YUYV 1280x720, 10 fps", "yuyv422", true},
-      /* Not there: the next larger size, the next higher rate, else the nearest. */
+      /* If the request is not available: the next larger size and the next higher rate, otherwise the nearest. */
       {&c920, {1000, 700, 30}, "MJPG 1280x720, 30 fps", "mjpeg", false},
       {&c920, {3840, 2160, 30}, "MJPG 1920x1080, 30 fps", "mjpeg", false},
       {&c920, {3840, 2160, 2}, "YUYV 2304x1296, 2 fps", "yuyv422", false},
@@ -404,7 +404,7 @@ static void hear(void *opaque, enum log_level level, const char *text) {
   snprintf(opaque, 200, "%s%s", level == LOG_WARNING ? "warning: " : "", text);
 }
 
-/* What FFmpeg is asked for, and what is said of it. */
+/* Tests the options that FFmpeg gets for a camera, and the log lines about them. */
 static void test_wishes(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,4 @@
-/* Noise that moves with the picture, and feedback of the last picture, through the engine.
+/* Tests noise that moves with the picture, and feedback of the last picture, through the engine.
  *
  *   test_carry GOLDENS DEVICE       skipped where there is no such device */
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "tests/rigs/rig.h"
 #include "unet/engine/engine_impl.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 enum { SIDE = 64, BLACK = -1 };
 
@@ -33,7 +33,8 @@ static void open_rig(struct rig *rig, int steps, bool carried, bool feedback) {
   rig->controls.strength = 0.6f;
 }
 
-/* A scene without repetition, seen by a camera that has moved by `shift` pixels to the left; BLACK: no scene. */
+/* Returns the grey value of a scene without repetition, seen by a camera that has moved by `shift` pixels to the left;
+ * BLACK: a black picture. */
 static uint8_t scene(int y, int x, int shift) {
   if (shift == BLACK)
     return 0;
@@ -59,7 +60,7 @@ static uint8_t *make(struct rig *rig, struct prepared *prepared, int shift, bool
   return copy;
 }
 
-/* Fails the test unless the handle makes this picture, or another one. */
+/* Makes a picture, and fails the test unless it equals `expected` or, for the other case, differs from it. */
 static void expect_picture(struct rig *rig, int shift, bool restart, const uint8_t *expected, bool equal, int line) {
   uint8_t *picture = make(rig, rig->prepared, shift, restart);
   if (!memcmp(picture, expected, picture_bytes(rig)) != equal)
@@ -69,7 +70,7 @@ static void expect_picture(struct rig *rig, int shift, bool restart, const uint8
 #define EQUAL(shift, restart) expect_picture(&rig, shift, restart, plain[(shift) / 8], true, __LINE__)
 #define OTHER(shift, restart) expect_picture(&rig, shift, restart, plain[(shift) / 8], false, __LINE__)
 
-/* Makes the pictures of three shifts with a handle that has neither. */
+/* Makes the pictures of three shifts with a handle that has neither moving noise nor feedback. */
 static void make_plain(struct rig *rig, int steps, uint8_t *plain[3]) {
   struct prepared *other = NULL;
   const struct engine_shape shape = shape_with(rig, steps, false, false);
@@ -84,8 +85,8 @@ static void free_plain(uint8_t *plain[3]) {
     free(plain[i]);
 }
 
-/* A handle whose noise may move makes the plain pictures while it does not, in its first frame, after a restart, and
- * where nothing moves. */
+/* A handle whose noise can move makes the same pictures as a plain one while that is off, in its first frame, after a
+ * restart, and where nothing moves. */
 static void noise_moves_with_the_picture(void **state) {
   (void)state;
   for (int steps = 1; steps <= 2; steps++) {
@@ -105,13 +106,13 @@ static void noise_moves_with_the_picture(void **state) {
     EQUAL(0, false);
     EQUAL(8, false);
     rig.controls.carried = true;
-    EQUAL(8, false); /* the frames between had no motion, so this one has no past */
+    EQUAL(8, false); /* motion was off in the frames between, so this frame has no earlier field to continue */
     free_plain(plain);
     rig_close(&rig);
   }
 }
 
-/* The same between two seeds, whose noise and second table are made on the device. */
+/* Tests the same between two seeds, where the noise and the second table are computed on the device. */
 static void noise_moves_between_seeds(void **state) {
   (void)state;
   struct rig rig;
@@ -127,8 +128,8 @@ static void noise_moves_between_seeds(void **state) {
   rig_close(&rig);
 }
 
-/* A new seed costs a frame the noise that it uses: that of the start and the second table, and no noise of steps in
- * which a sampler that could add some does not. */
+/* A new seed generates only the noise that frames use: that of the start and the second table, but none for steps in
+ * which the sampler adds no noise. */
 static void a_new_seed_makes_no_noise_in_vain(void **state) {
   (void)state;
   struct rig rig;
@@ -170,7 +171,7 @@ static void the_last_picture_is_fed_back(void **state) {
   rig.controls.feedback = 1;
   EQUAL(0, false);
   OTHER(0, false);
-  /* Neither a black picture nor the one after it has a last picture that belongs to it. */
+  /* A black picture has no last picture that fits it, and neither has the picture after it. */
   free(make(&rig, rig.prepared, BLACK, false));
   EQUAL(0, false);
   OTHER(0, false);

@@ -1,6 +1,6 @@
-/* A list of sources: what follows what, what is opened ahead, and what becomes of those that cannot be opened; with a
- * fake source in place of the real ones. Sources called "other..." have pictures of 100 on, "missing..." are nowhere.
- */
+/* Tests lists of sources: their order, what is opened ahead, and what happens to sources that cannot be opened. A fake
+ * source replaces the real ones: those named "other..." have pictures with values from 100 on, and "missing..." cannot
+ * be opened. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -20,14 +20,14 @@ static struct {
   struct changer *changer;
   struct source_options options;
   atomic_bool stop;
-  bool ended, other; /* the last picture was an other's */
+  bool ended, other; /* other: the last picture came from a source named "other..." */
   long pictures;
   int64_t ms; /* time stamp of the last picture */
   int seeks, changes, refusals, closed;
   char refused[512];
 } rig;
 
-/* names: with commas between. */
+/* Opens the changer with a list of sources; names are separated by commas. */
 static void begin(const char *names, bool loop, double still_s, const struct fake_source_script *script) {
   char buffer[200];
   struct playlist list = {0};
@@ -44,13 +44,14 @@ static void begin(const char *names, bool loop, double still_s, const struct fak
   source = NULL;
   if (!late)
     assert_int_equal(source_open(&source, list.entries[0].name, &rig.options, &err), 0);
-  /* However late the changer's first turn comes, the reader does not end before it. */
+  /* The reader is told that a list follows, so that it does not end before the changer runs for the first time. */
   assert_int_equal(reader_start_list(&rig.reader, &source, list.entries[0].name, &rig.options, &rig.frames, &err), 0);
   const struct changer_params params = {rig.reader, &rig.options, loop, still_s, &rig.stop};
   assert_int_equal(changer_open(&rig.changer, &list, &params, &err), 0);
 }
 
-/* No source has been closed on this thread, which has pictures to show. */
+/* Ends the test. No source may have been closed on this thread, because closing takes time and this thread shows
+ * pictures. */
 static void end(void) {
   assert_int_equal(fake_source_closed_here(), rig.closed);
   changer_close(&rig.changer);
@@ -117,7 +118,7 @@ static void test_loop(void **state) {
   end();
 }
 
-/* While a file runs, the next one is open, and its first frame decoded. */
+/* While a file is read, the next one is opened and its first frame decoded. */
 static void test_ready_before_it_is_needed(void **state) {
   (void)state;
   begin("a,other b,c", false, 0, &endless);
@@ -131,7 +132,7 @@ static void test_ready_before_it_is_needed(void **state) {
   end();
 }
 
-/* A camera that is opened cannot be used by others, and its pictures grow old. */
+/* Cameras are not opened ahead: no other program could use them, and their pictures would be old. */
 static void test_devices_wait(void **state) {
   (void)state;
   static const char *const names[] = {"a,/dev/video9", "a,camera", "a,rtsp://other/", "a,tv://", "a,:9.0"};
@@ -154,7 +155,7 @@ static void test_asked_for(void **state) {
     assert_int_equal(changer_wanted(rig.changer), way[i]);
     UNTIL(changer_now(rig.changer) == way[i] && rig.other == way[i] % 2);
   }
-  /* Asked for in a hurry: the last one counts. */
+  /* If several sources are requested quickly, the last request counts. */
   changer_ask(rig.changer, 0);
   turn();
   changer_ask(rig.changer, 2);
@@ -176,7 +177,7 @@ static bool one_waits(void) {
   return status.next;
 }
 
-/* The next one waits in the reader, which goes on with it by itself, though nobody has heard of that yet. */
+/* Starts a list and lets the reader change to the next source, which was opened ahead, before the changer notices. */
 static void begin_and_go_on(void) {
   const struct mail *mail;
   begin("a,other b,c", false, 0, &(struct fake_source_script){.frame_ms = 2, .frames = 8, .gated = true});
@@ -200,7 +201,7 @@ static void test_next_waits_in_the_reader(void **state) {
   end();
 }
 
-/* What is asked for meanwhile is read already, and not once more. */
+/* A source that is requested while the reader already changes to it is not opened a second time. */
 static void test_asked_for_as_the_reader_goes_on(void **state) {
   (void)state;
   begin_and_go_on();
@@ -211,7 +212,7 @@ static void test_asked_for_as_the_reader_goes_on(void **state) {
   end();
 }
 
-/* What is read anew is what is read. */
+/* A request to read the current source again applies to the source that the reader has changed to. */
 static void test_read_anew_as_the_reader_goes_on(void **state) {
   (void)state;
   begin_and_go_on();
@@ -224,7 +225,7 @@ static void test_read_anew_as_the_reader_goes_on(void **state) {
   end();
 }
 
-/* And what is dropped comes behind it. */
+/* A source that is dropped is inserted after the one that the reader has changed to. */
 static void test_dropped_as_the_reader_goes_on(void **state) {
   (void)state;
   struct error err;
@@ -236,13 +237,14 @@ static void test_dropped_as_the_reader_goes_on(void **state) {
   end();
 }
 
-/* While one waits: it is asked for, the one before is read anew, another is asked for, one is dropped. */
+/* While the next source is opened ahead: it is requested, the current one is read again, another one is requested, and
+ * one is dropped. */
 static void test_asked_for_while_one_waits(void **state) {
   (void)state;
   struct error err;
   begin("a,other b,c,other d", true, 0, &endless);
   UNTIL(one_waits());
-  changer_ask(rig.changer, 0); /* is read already */
+  changer_ask(rig.changer, 0); /* this one is being read already */
   turns(5);
   assert_true(changer_wanted(rig.changer) == 0 && !rig.changes);
   changer_ask(rig.changer, 1);
@@ -264,8 +266,8 @@ static void test_asked_for_while_one_waits(void **state) {
   end();
 }
 
-/* The source that is read goes on elsewhere, while the next one waits or not; of several places in a hurry the last one
- * counts, and where there is nothing it goes on where it was. */
+/* Seeking in the source that is read, with and without a next source opened ahead. Of several requests in a row the
+ * last one counts; if a position cannot be reached, the source goes on where it was. */
 static void test_seeks(void **state) {
   (void)state;
   double to = 0;
@@ -288,7 +290,7 @@ static void test_seeks(void **state) {
   turns(20);
   assert_true(rig.ms >= 300000 && rig.ms < 500000 && changer_now(rig.changer) == 0 && !rig.changes);
   changer_seek(rig.changer, 700);
-  changer_ask(rig.changer, 1); /* another source counts more, and begins at its beginning */
+  changer_ask(rig.changer, 1); /* asking for another source cancels the seek, and that source begins at its beginning */
   changer_seek(rig.changer, 700);
   UNTIL(changer_now(rig.changer) == 1 && rig.ms < 100000);
   turns(20);
@@ -307,13 +309,14 @@ static void test_missing_ones_are_passed_over(void **state) {
   begin("a,missing,other b", false, 0, &endless);
   changer_ask(rig.changer, 2);
   UNTIL(changer_now(rig.changer) == 2);
-  changer_ask(rig.changer, 1); /* backwards */
+  changer_ask(rig.changer, 1); /* back to an earlier source */
   UNTIL(changer_now(rig.changer) == 0);
   assert_int_equal(rig.refusals, 1);
   end();
 }
 
-/* A stream that is not there does not stop a list, wherever it stands; the last one is waited for. */
+/* A stream that cannot be opened is skipped anywhere in a list, except if it is the only one left: that one is waited
+ * for. */
 static void test_streams_that_are_not_there(void **state) {
   (void)state;
   begin("a,tcp://x:1,tcp://x:2,other b", false, 0, &short_clip);
@@ -321,14 +324,15 @@ static void test_streams_that_are_not_there(void **state) {
   assert_int_equal(rig.refusals, 2);
   UNTIL(rig.ended);
   end();
-  begin("a,missing", true, 0, &short_clip); /* the one before comes again */
+  begin("a,missing", true, 0, &short_clip); /* the first source is read again */
   UNTIL(rig.changes >= 2);
   end();
   begin("a,tcp://x:1", true, 0, &short_clip);
   UNTIL(rig.changes >= 2);
   assert_true(rig.refusals >= 2 && changer_now(rig.changer) == 0 && !rig.ended);
   end();
-  begin("a,tcp://x:1", true, 0, &longer_clip); /* asked for in vain before a ends: that is not counted at its end */
+  /* the stream is requested in vain before "a" ends; that attempt is not counted when "a" ends */
+  begin("a,tcp://x:1", true, 0, &longer_clip);
   UNTIL(rig.pictures > 2);
   changer_ask(rig.changer, 1);
   UNTIL(rig.refusals >= 1);
@@ -389,12 +393,12 @@ static void test_dropped(void **state) {
   UNTIL(rig.other && changer_now(rig.changer) == 1);
   assert_int_equal(changer_count(rig.changer), 3);
   assert_string_equal(changer_name(rig.changer, 2), "c");
-  /* Nothing else comes of one that cannot be opened. */
+  /* A dropped source that cannot be opened changes nothing. */
   assert_int_equal(changer_drop(rig.changer, "missing clip", false, &err), 0);
   UNTIL(rig.refusals == 1);
   turns(60);
   assert_true(changer_now(rig.changer) == 1 && changer_count(rig.changer) == 3);
-  /* Of several the first is shown that can be opened, and the others follow. */
+  /* Of several dropped sources the first that can be opened is shown; those after it join the list. */
   assert_int_equal(changer_drop(rig.changer, "missing clip", false, &err), 0);
   assert_int_equal(changer_drop(rig.changer, "missing too", true, &err), 0);
   assert_int_equal(changer_drop(rig.changer, "first", true, &err), 0);
@@ -406,7 +410,7 @@ static void test_dropped(void **state) {
   assert_string_equal(changer_name(rig.changer, 3), "second");
   assert_string_equal(changer_name(rig.changer, 4), "c");
   end();
-  /* After it there is the last picture. */
+  /* After a dropped source, which is the last one, its last picture stays. */
   begin("a", false, 0, &short_clip);
   assert_int_equal(changer_drop(rig.changer, "other clip", false, &err), 0);
   UNTIL(rig.other && changer_now(rig.changer) == 1);

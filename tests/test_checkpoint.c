@@ -1,4 +1,4 @@
-/* A whole folder put together and taken apart. */
+/* Tests opening a whole model folder, and its parts. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "tests/rigs/config_case.h"
 
-/* SDXL's golden in a folder of its own. */
+/* Makes a folder with the SDXL model of the goldens. */
 static char *make_sdxl(void) {
   static const char *const files[] = {"model_index.json",
                                       "scheduler/scheduler_config.json",
@@ -40,7 +40,7 @@ static char *make_sdxl(void) {
   return folder;
 }
 
-/* Puts `to` in the place of `from` in a file of the folder. */
+/* Replaces `from` by `to` in a file of the folder. */
 static void edit(const char *folder, const char *name, const char *from, const char *to) {
   char *path = fixture_path(folder, name), *text = fixture_read(path, NULL), *at = text ? strstr(text, from) : NULL;
   assert_non_null(at);
@@ -89,14 +89,15 @@ static void test_second_text_encoder(void **state) {
     edit(folder, "model_index.json", zeros ? "\"force_zeros_for_empty_prompt\": true" : "{",
          zeros ? "\"force_zeros_for_empty_prompt\": false" : "{");
   }
-  edit(folder, "model_index.json", "\"force_zeros_for_empty_prompt\": false,", ""); /* then it is true */
+  /* if the field is missing, its default is true */
+  edit(folder, "model_index.json", "\"force_zeros_for_empty_prompt\": false,", "");
   assert_int_equal(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err), 0);
   assert_true(checkpoint->zero_negative);
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }
 
-/* A file whose outermost value is no object is refused with one line, wherever it is. */
+/* A file whose outermost JSON value is no object is refused with one line, whichever file it is. */
 static void test_roots(void **state) {
   (void)state;
   static const char *const names[] = {
@@ -122,7 +123,7 @@ static void test_roots(void **state) {
   fixture_remove(folder);
 }
 
-/* Parts that make no pictures are no reason to refuse. */
+/* Parts that do not affect pictures do not cause a refusal. */
 #define MODEL_INDEX(more)                                                                                              \
   "{\"_class_name\": \"StableDiffusionPipeline\", \"unet\": [\"diffusers\", \"UNet2DConditionModel\"],"                \
   "\"vae\": [\"diffusers\", \"AutoencoderTiny\"], \"text_encoder\": [\"transformers\", \"CLIPTextModel\"],"            \
@@ -131,7 +132,7 @@ static void test_roots(void **state) {
   "\"image_encoder\": [\"transformers\", \"CLIPVisionModel\"], \"motion_adapter\": [null, null],"                      \
   "\"requires_safety_checker\": true, \"_name_or_path\": [\"a\", \"b\"]" more "}"
 
-/* A small model. Its files are valid; the tests spoil one at a time. */
+/* A small model of valid files; each test makes one of them invalid. */
 static const char *const model_files[][2] = {
     {"model_index.json", MODEL_INDEX("")},
     {"unet/config.json", "{\"cross_attention_dim\": 16, \"attention_head_dim\": 2, " LEVELS2 "}"},
@@ -142,7 +143,7 @@ static const char *const model_files[][2] = {
     {"scheduler/scheduler_config.json", "{\"_class_name\": \"EulerDiscreteScheduler\"}"},
 };
 
-/* A file whose data is F16 1, 2, 1, 2, ... */
+/* Writes a file whose data are the F16 values 1, 2, 1, 2, ... */
 static void write_tensors(const char *folder, const char *name, const char *header, size_t data_bytes) {
   uint16_t data[128];
   assert_true(data_bytes <= sizeof data);
@@ -187,7 +188,7 @@ static void test_open(void **state) {
   assert_string_equal(checkpoint->text_encoders[0].weights.prefix, "text_model.");
   assert_int_equal(checkpoint_bytes(checkpoint), 166 + 128);
   assert_null(checkpoint->styles);
-  static const char *const parts[] = {"unet", "vae", "text_encoder"}; /* and no adapter */
+  static const char *const parts[] = {"unet", "vae", "text_encoder"}; /* a folder without an adapter */
   for (int i = 0; i < 3; i++)
     assert_string_equal(checkpoint_component(checkpoint, i)->name, parts[i]);
   assert_null(checkpoint_component(checkpoint, 3));
@@ -208,7 +209,7 @@ static void test_open(void **state) {
   fixture_remove(folder);
 }
 
-/* Each of these files is needed, and each is checked. */
+/* Each of these files must exist and is checked. */
 static void test_open_refusals(void **state) {
   (void)state;
   static const char *const bad[][3] = {
@@ -265,7 +266,7 @@ static void test_open_refusals(void **state) {
   }
 }
 
-/* Folders of something else are said to be what they are. */
+/* Folders of another kind are refused with a message that says what they are. */
 static void test_other_folders(void **state) {
   (void)state;
   static const char *const cases[][2] = {{"adapter_config.json", "--lora"}, {"config.json", "--vae"}};
@@ -280,7 +281,7 @@ static void test_other_folders(void **state) {
   }
 }
 
-/* With --vae the model's own autoencoder is not even looked at. */
+/* With --vae the model's own autoencoder is not read at all. */
 static void test_other_vae(void **state) {
   (void)state;
   char *folder = make_model(), *other = make_model(), *path = fixture_path(folder, "vae/config.json");
@@ -290,7 +291,7 @@ static void test_other_vae(void **state) {
   assert_string_equal(checkpoint->autoencoder.weights.folder, vae);
   checkpoint_close(&checkpoint);
   unlink(path);
-  checkpoint = open_model(folder, other); /* a whole model: its autoencoder */
+  checkpoint = open_model(folder, other); /* --vae names a whole model: its autoencoder is used */
   assert_string_equal(checkpoint->autoencoder.weights.folder, vae);
   checkpoint_close(&checkpoint);
   free(path);
@@ -318,7 +319,8 @@ static void test_image_condition(void **state) {
   fixture_remove(folder);
 }
 
-/* What a model of this U-Net makes of a DDIM scheduler whose file says little; NULL: its file is not followed. */
+/* Opens a model with this U-Net and this DDIM scheduler, whose file has few fields. Returns NULL if the scheduler's
+ * sampler is refused. */
 static struct checkpoint *open_with_scheduler(const char *unet, const char *scheduler) {
   char *folder = make_model();
   struct checkpoint *checkpoint = NULL;
@@ -419,19 +421,19 @@ static void test_styles(void **state) {
   assert_false(styles_match(styles, "\u00e9ink") || styles_match(styles, "ink\u0301") ||
                styles_match(styles, "\xffink"));
   assert_false(styles_match(styles, "a pink cat"));
-  assert_false(styles_match(styles, "oil  painting")); /* phrases are taken as they are */
+  assert_false(styles_match(styles, "oil  painting")); /* phrases in a style must match exactly */
   assert_false(styles_match(styles, ""));
   assert_true(styles_match(NULL, "anything"));
   assert_int_equal(styles_count(NULL), 0);
   assert_true(!styles_default(styles) && !styles_blends(styles) && !styles_refuses_guidance(styles));
   assert_true(!styles_default(NULL) && !styles_blends(NULL) && !styles_refuses_guidance(NULL));
   expect_prompt(NULL, "a cat", "a cat");
-  expect_prompt(styles, "a cat at night", "a cat at night"); /* there is no default */
+  expect_prompt(styles, "a cat at night", "a cat at night"); /* this list has no default style */
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }
 
-/* What a style list makes of prompts where it has a default. */
+/* Tests how prompts are changed by a list of styles that has a default. */
 static void test_default_style(void **state) {
   (void)state;
   char *folder = make_model();

@@ -1,4 +1,4 @@
-/* The live window's commands that choose among files, models and parts of a model. */
+/* Tests the live window's commands that choose among files, models and parts of a model. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static double lora_weight(const struct live_state *state, int index) {
   return parameters_number(&state->settings.values, PARAMETER_LORA_WEIGHT, index);
 }
 
-/* The keys change the weight of the LoRA that was chosen last, and say which that is. */
+/* The keys change the weight of the LoRA that was chosen last, and the message names it. */
 static void lora_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -47,7 +47,8 @@ static void press_several(struct live_state *state, int key, int times) {
     press(state, key);
 }
 
-/* c chooses the control, e which of its values ( and ) change; what suits the map is where they begin. */
+/* Key c chooses a control, key e which of its values the keys ( and ) change; the first value depends on the control's
+ * map. */
 static void control_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -95,7 +96,7 @@ static void control_keys(void **unused) {
   assert_string_equal(state.notice, "control 1, canny: low 110");
 }
 
-/* d goes from the picture to the chosen control's map, to both, and back. */
+/* Key d shows in turn the picture, the chosen control's map, and both. */
 static void show_key(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -108,7 +109,7 @@ static void show_key(void **unused) {
   press(&state, 'd');
   assert_int_equal(values->show, SHOW_MAP);
   assert_int_equal(values->show_control, 1);
-  press(&state, 'c'); /* what is shown follows */
+  press(&state, 'c'); /* the other control's map is shown at once */
   assert_int_equal(values->show_control, 2);
   press(&state, 'd');
   assert_int_equal(values->show, SHOW_BOTH);
@@ -117,8 +118,8 @@ static void show_key(void **unused) {
   assert_int_equal(values->show, SHOW_PICTURE);
 }
 
-/* Another file comes into the place of the LoRA chosen, the first of them again behind the last one; none is there
- * twice, and weights stay. */
+/* Key L replaces the chosen LoRA by the next file, after the last one by the first. No file is used twice, and weights
+ * do not change. */
 static void lora_files(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -151,7 +152,7 @@ static void lora_files(void **unused) {
   assert_string_equal(parameters_text(values, PARAMETER_LORA, 1), "spare");
 }
 
-/* Another file becomes the first style; what another place has is left out. */
+/* A key replaces the first style picture by the next file; files used for other styles are skipped. */
 static void style_files(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -183,7 +184,7 @@ static const char *text_of(const struct live_state *state, enum parameter id) {
   return parameters_text(&state->settings.values, id, 0);
 }
 
-/* One that was refused, after which the one before it is in use again, is left behind by the next press. */
+/* After a file was refused and the former one restored, the next press skips the refused one. */
 static void refused_choices(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -223,13 +224,13 @@ static void model_keys(void **unused) {
   assert_null(text_of(&state, PARAMETER_VAE));
   press(&state, 'm');
   assert_string_equal(text_of(&state, PARAMETER_MODEL), "one");
-  /* The VAE that was given, and the model's own. */
+  /* The list of VAEs has the one that was given, and the model's own. */
   set_text(&state, PARAMETER_VAE, "tiny");
   press(&state, 'v');
   assert_string_equal(text_of(&state, PARAMETER_VAE), "own");
   press(&state, 'v');
   assert_string_equal(text_of(&state, PARAMETER_VAE), "tiny");
-  /* One for each model. */
+  /* each model has a list of its own */
   vaes = (struct parameter_choices){{"tiny", "own"}, 2};
   press(&state, 'm');
   assert_string_equal(text_of(&state, PARAMETER_MODEL), "a/two");

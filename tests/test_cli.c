@@ -1,4 +1,5 @@
-/* The program against bad input: the documented status, one to three lines, and nothing lost. */
+/* Tests the program with bad input: it must end with the documented status, print one to three lines, and destroy no
+ * file. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void test_device(void **state) {
   shell("test ! -e never.mp4");
 }
 
-/* Every file of the model missing, empty, cut in half, and full of random bytes. */
+/* Each file of the model is tried missing, empty, cut in half, and full of random bytes. */
 static void test_bad_model(void **state) {
   (void)state;
   static const char *const parts[] = {
@@ -115,7 +116,7 @@ static void write_weights(const char *name, const char *tensor, const char *othe
   fixture_tensors(clip("."), name, header, -1, zeros, other ? 4 : 2);
 }
 
-/* Files that are no whole model: info says what they are, the others what to do with them. */
+/* Files that are not a whole model: info describes them, and other commands say how they can be used. */
 static void test_other_files(void **state) {
   (void)state;
   static const struct {
@@ -148,7 +149,7 @@ static void test_other_files(void **state) {
   shell("rm part.*; test ! -e never.mp4");
 }
 
-/* What --lora brings is part of what info says; a bad one is refused before anything is said. */
+/* info describes the files of --lora, and refuses a bad one before it prints anything. */
 static void test_info_of_adapters(void **state) {
   (void)state;
 #define INFO "info \"$REVERIE_GOLDENS\"/sd15 --lora "
@@ -171,7 +172,7 @@ static void test_info_of_adapters(void **state) {
 #undef INFO
 }
 
-/* Pictures that give the style; what they need, and what they do not go with. */
+/* Tests style pictures: which options they need, and with which ones they cannot be combined. */
 static void test_styles(void **state) {
   (void)state;
 #define STYLED                                                                                                         \
@@ -208,7 +209,7 @@ static void test_styles(void **state) {
 #undef ENCODER
 }
 
-/* Control networks, as folders and as files; one that is not whole is told for what it is. */
+/* Tests control networks as folders and as files; an incomplete one is reported as such. */
 static void test_info_of_controls(void **state) {
   (void)state;
   static const struct {
@@ -226,7 +227,8 @@ static void test_info_of_controls(void **state) {
   shell("grep -q '^control  *cannot be used: .*is no whole ControlNet' out.txt && rm part.safetensors");
 }
 
-/* A scheduler that is not built in is named, once; an option that does nothing, and one that cannot be, get a line. */
+/* A scheduler that is not built in is named once in a warning; an option without effect, and one that is impossible,
+ * get a line each. */
 static void test_scheduler_stand_in(void **state) {
   (void)state;
   struct outcome outcome;
@@ -291,7 +293,7 @@ static void test_guidance_modes(void **state) {
   program_expect(2, "one of none|full|self|one-time", GOLDEN "turbo --guidance-mode negative");
 }
 
-/* The same frames at the same times, each made as alone, and the latency told. */
+/* A stream batch makes the same pictures at the same times as frames alone, and prints its latency. */
 static void test_stream_batch(void **state) {
   (void)state;
 #define TURBO " --size 64x64 --model \"$REVERIE_EXPECTED\"/../data/goldens/turbo --device cpu:plain"
@@ -327,7 +329,8 @@ static void test_stream_batch(void **state) {
 #undef TURBO
 }
 
-/* Several frames a run are the frames of runs of their own, the last of which has fewer, also while the seed walks. */
+/* Several frames in a run give the same pictures as single frames, also while the seed changes; the last run has
+ * fewer. */
 static void test_batch(void **state) {
   (void)state;
 #define TURBO " --size 64x64 --model \"$REVERIE_EXPECTED\"/../data/goldens/turbo --device cpu:plain"
@@ -341,11 +344,11 @@ static void test_batch(void **state) {
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "3 frames a run"));
   program_run(&outcome, "render good.mp4 null: -v --frames 1" TURBO);
-  assert_non_null(strstr(outcome.said, "1 frame a run")); /* more are not faster on this device */
+  assert_non_null(strstr(outcome.said, "1 frame a run")); /* a batch of several frames is not faster on this device */
   program_expect(2, "from 1 to 4", "render good.mp4 null: --batch 5" TURBO);
   program_expect(2, "a stream batch takes one frame a run",
                  "render good.mp4 null: --batch 2 --stream-batch --steps 2" TURBO);
-  /* on a canvas that follows the camera frames are made one by one, and the same each time */
+  /* on a canvas that follows the camera frames are made one by one, with the same result each time */
   program_run(&outcome, "render good.mp4 hash:follow.txt --frames 5 --canvas follow" TURBO);
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "one frame a run: with --canvas follow each"));
@@ -355,7 +358,7 @@ static void test_batch(void **state) {
                  "render good.mp4 null: --batch 2 --canvas follow" TURBO);
   program_expect(2, "--canvas follow: each frame needs the one before it",
                  "render good.mp4 null: --stream-batch --steps 2 --canvas follow" TURBO);
-  /* frames before --start make a part of a clip equal to the same part of the whole */
+  /* with --start, frames before it are read, so that a part of a clip equals the same part of the whole render */
   program_run(&outcome, "render good.mp4 hash:all.txt --frames 6 --noise carried --feedback 0.4 --strength 0.5" TURBO);
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "one frame a run: with --noise carried each"));
@@ -365,7 +368,7 @@ static void test_batch(void **state) {
   assert_non_null(strstr(outcome.said, "3 frames before --start were run to warm up"));
   shell("grep -v '[#t]' all.txt | sed -n 4,6p | awk '{print $3}' >all.3 && grep -v '[#t]' part.txt | "
         "awk '{print $3}' >part.3 && test -s all.3 && cmp all.3 part.3");
-  /* without them the part has no past, so that this comparison can fail */
+  /* without those earlier frames the part differs, so the comparison above can fail */
   program_run(&outcome, "render good.mp4 hash:cold.txt --frames 3 --noise carried --feedback 0.4 --strength 0.5 "
                         "--start 0.12" TURBO);
   shell("grep -v '[#t]' cold.txt | awk '{print $3}' >cold.3 && ! cmp -s all.3 cold.3");
@@ -389,7 +392,7 @@ static void test_batch(void **state) {
 #undef INPAINT
 }
 
-/* What shapes guidance says so where there is none to shape. */
+/* Options that shape guidance print a line if there is no guidance. */
 static void test_idle_guidance(void **state) {
   (void)state;
   struct outcome outcome;
@@ -408,7 +411,7 @@ static void test_idle_guidance(void **state) {
   assert_null(strstr(outcome.said, "does nothing"));
 }
 
-/* What of a prompt is not read gets a line that says which prompt it is. */
+/* If a part of a prompt is too long to be read, a line says which prompt it is. */
 static void test_cut_prompts(void **state) {
   (void)state;
   struct outcome outcome;
@@ -426,7 +429,7 @@ static void test_cut_prompts(void **state) {
 #undef TURBO
 }
 
-/* What the built-in model was not trained for. */
+/* Tests lines about options that the built-in model was not trained for. */
 static void test_mini(void **state) {
   (void)state;
   struct outcome outcome;
@@ -447,7 +450,7 @@ static void test_mini(void **state) {
   shell("cmp castle.txt photo.txt && test ! -e never.mp4");
 }
 
-/* Adapters that are none, and for another model. */
+/* Tests files that are no adapters, and adapters for another model. */
 static void test_adapters(void **state) {
   (void)state;
   static const char up[] = "lora_unet_down_blocks_9_attentions_0_proj_in.lora_up.weight",
@@ -499,7 +502,7 @@ static void test_full_disk(void **state) {
   program_expect(6, "No space left", "bench --size 64x64 --frames 1 --warmup 0 --json /dev/full");
 }
 
-/* The place runs out in mid-render: what was written before can be played. */
+/* The disk is full in mid-render: what was written before can be played. */
 static void test_disk_fills_up(void **state) {
   (void)state;
   static const char *const containers[] = {"mp4", "mkv", "mov"};

@@ -1,4 +1,4 @@
-/* Colours of wider primaries, and what files say of their pictures. */
+/* Tests colours of wider primaries, and colour information in files. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static void convert(const int from[3], uint8_t to[4]) {
   assert_int_equal(to[3], 77);
 }
 
-/* As zscale converts them: BT.1886 where the curve is video's, sRGB's where it is that. */
+/* Converts as FFmpeg's zscale does: with BT.1886 for transfer functions of video, with sRGB's for that of sRGB. */
 static void test_wide_primaries(void **state) {
   (void)state;
   static const struct {
@@ -45,7 +45,7 @@ static void test_wide_primaries(void **state) {
       if (abs(to[j] - cases[i].to[j]) > 2)
         fail_msg("case %zu: %d %d %d, not %d %d %d", i, to[0], to[1], to[2], cases[i].to[0], cases[i].to[1],
                  cases[i].to[2]);
-    for (int grey = 0; grey < 256; grey++) { /* BT.709's white is every white */
+    for (int grey = 0; grey < 256; grey++) { /* the white point is the same in BT.709, so greys stay greys */
       convert((const int[3]){grey, grey, grey}, to);
       if (abs(to[0] - grey) > 1 || abs(to[1] - grey) > 1 || abs(to[2] - grey) > 1)
         fail_msg("case %zu: grey %d becomes %d %d %d", i, grey, to[0], to[1], to[2]);
@@ -58,7 +58,7 @@ static void test_what_is_not_wide(void **state) {
   assert_false(gamut_is_wide(AVCOL_PRI_BT709, AVCOL_TRC_BT709));
   assert_false(gamut_is_wide(AVCOL_PRI_UNSPECIFIED, AVCOL_TRC_UNSPECIFIED));
   assert_false(gamut_is_wide(AVCOL_PRI_SMPTE170M, AVCOL_TRC_SMPTE170M));
-  assert_false(gamut_is_wide(AVCOL_PRI_BT2020, AVCOL_TRC_SMPTE2084)); /* HDR is not converted yet */
+  assert_false(gamut_is_wide(AVCOL_PRI_BT2020, AVCOL_TRC_SMPTE2084)); /* HDR is not converted by this function */
   assert_false(gamut_is_wide(AVCOL_PRI_BT2020, AVCOL_TRC_ARIB_STD_B67));
 }
 
@@ -90,7 +90,7 @@ static void expect_line(AVStream *video, int profile, int compatible, enum AVCol
     fail_msg("%s", said);
 }
 
-/* Dolby Vision whose pictures are HDR10 or HLG without it has the line of those. */
+/* Dolby Vision with a base layer in HDR10 or HLG is described as that. */
 static void test_dolby_vision(void **state) {
   (void)state;
   AVFormatContext *film = avformat_alloc_context();
@@ -111,9 +111,9 @@ static void test_dolby_vision(void **state) {
   avformat_free_context(film);
 }
 
-/* --- what is in files --- */
+/* --- colour information in files --- */
 
-/* Whatever the bytes are, none beside them is read. */
+/* Random bytes never cause a read outside of them. */
 static void test_bytes_of_any_kind(void **state) {
   (void)state;
   static const enum AVCodecID codecs[] = {AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF};
@@ -145,7 +145,7 @@ static void test_bytes_of_any_kind(void **state) {
   }
 }
 
-/* A header of two attributes, a table of two blocks, and the blocks. */
+/* An OpenEXR header of two attributes, a table of offsets of two blocks, and the blocks. */
 static void test_exr(void **state) {
   (void)state;
   uint8_t exr[256] = {0x76, 0x2f, 0x31, 0x01, 2};
@@ -161,7 +161,7 @@ static void test_exr(void **state) {
   assert_true(exr_is_whole(exr, end));
   for (size_t size = 0; size < end; size++)
     assert_false(exr_is_whole(exr, size));
-  exr[5] = 2; /* tiles */
+  exr[5] = 2; /* this file is stored as tiles */
   assert_true(exr_is_whole(exr, end - 1));
 }
 

@@ -1,4 +1,4 @@
-/* The live window's commands: each edits what it says and nothing else. */
+/* Tests the live window's commands: each changes what it is for and nothing else. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <ctype.h>
@@ -53,7 +53,7 @@ static void help_names_every_key(void **unused) {
       assert_non_null(strstr(text, entries[i].help));
 }
 
-/* In a window of 640x400: no line of it is cut, and each is on one page. */
+/* In a window of 640x400 the help is divided into pages: each line is complete and on exactly one page. */
 static void small_windows_have_pages_of_help(void **unused) {
   (void)unused;
   enum { WIDTH = 76, LINES = 18 };
@@ -82,7 +82,7 @@ static void small_windows_have_pages_of_help(void **unused) {
   assert_int_equal(hud_text_page(text, 0, WIDTH, LINES), 0);
 }
 
-/* Requests add up until the window takes them. */
+/* Seeks by keys, in seconds, are added up until the window carries them out. */
 static void seeks_add_up(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -106,7 +106,7 @@ static void the_help_is_turned_then_left(void **unused) {
   press(&state, '?');
   assert_true(!*help && state.help_page == 0);
   press(&state, '?');
-  press(&state, KEY_TAB); /* the list would lie under it */
+  press(&state, KEY_TAB); /* the list of parameters would be hidden below the help */
   assert_true(!*help && state.panel_asked == PANEL_LIST);
 }
 
@@ -136,7 +136,7 @@ static void mirror_turns(void **unused) {
   press(&state, 'M');
   assert_int_equal(*mirror, MIRROR_OFF);
   assert_string_equal(state.notice, "not mirrored");
-  /* A camera is already, by itself. */
+  /* A camera is mirrored already, because `auto` does that. */
   assert_int_equal(parameters_set_number(&state.settings.values, PARAMETER_MIRROR, 0, MIRROR_AUTO, NULL), 0);
   state.mirrored = true;
   press(&state, 'M');
@@ -156,7 +156,7 @@ static void blend_keys(void **unused) {
   struct live_state state = fresh_state();
   press(&state, 'k');
   assert_non_null(strstr(state.notice, "no blend"));
-  press(&state, KEY_CONTROL + '1'); /* it is there already */
+  press(&state, KEY_CONTROL + '1'); /* that weight is already set */
   assert_true(weights_are(&state, SHARES(0)));
   press(&state, KEY_CONTROL + '3');
   assert_true(weights_are(&state, SHARES(100, 0, 100)));
@@ -171,7 +171,7 @@ static void blend_keys(void **unused) {
   press(&state, 'k');
   assert_true(weights_are(&state, SHARES(100, 0, 50, 100)));
   press(&state, KEY_CONTROL + '4');
-  press(&state, 'j'); /* of the first one that is left */
+  press(&state, 'j'); /* the first LoRA that remains */
   assert_true(weights_are(&state, SHARES(90, 0, 50)));
   for (int i = 0; i < 20; i++)
     press(&state, 'j');
@@ -180,7 +180,7 @@ static void blend_keys(void **unused) {
   assert_true(weights_are(&state, SHARES(0)));
   assert_int_equal(state.settings.values.shown_prompt, 3);
   press(&state, KEY_CONTROL + '2');
-  press(&state, '3'); /* alone, though it was chosen before */
+  press(&state, '3'); /* prompt 3 alone, although it was part of a blend before */
   assert_true(weights_are(&state, SHARES(0)));
   assert_int_equal(state.settings.values.shown_prompt, 3);
 }
@@ -202,7 +202,7 @@ static void prompt_keys(void **unused) {
   assert_int_equal(shown_at_last(&state), 4);
   press(&state, 'p');
   assert_int_equal(shown_at_last(&state), 5);
-  press(&state, 'p'); /* 6 to 9 are empty */
+  press(&state, 'p'); /* slots 6 to 9 are empty */
   assert_int_equal(shown_at_last(&state), 1);
   press(&state, '9');
   assert_int_equal(shown_at_last(&state), 1);
@@ -277,7 +277,7 @@ static void press_at(struct live_state *state, int key, int ms) {
   commands_run(state, key, false, (int64_t)ms * 1000000);
 }
 
-/* q twice within a second, or Ctrl-Q; a key that is held is one. */
+/* Quitting takes the key q twice within a second, or Ctrl-Q; a key that is held counts as one press. */
 static void quitting_is_meant(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -296,7 +296,7 @@ static void quitting_is_meant(void **unused) {
   assert_true(state.quit);
 }
 
-/* Stage keys act before the engine is open, too. */
+/* Stage keys (blackout, freeze and so on) also act before the engine is open. */
 static void stage_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -309,7 +309,7 @@ static void stage_keys(void **unused) {
   assert_false(state.settings.values.blackout);
 }
 
-/* One key, at any time: the source is seen at once, and nothing changes it. */
+/* The panic key shows the source at once, at any time, and no other value hides it. */
 static void panic_shows_the_source(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -321,7 +321,7 @@ static void panic_shows_the_source(void **unused) {
   assert_true(values->bypass && state.cover_at_once);
   assert_false(values->freeze || values->blackout || values->pause || values->modulation);
   assert_true(values->seed_walk == 0 && parameters_marked(values, PARAMETER_BYPASS, 0));
-  press(&state, 'P'); /* and again, which changes nothing */
+  press(&state, 'P'); /* a second press changes nothing */
   assert_true(values->bypass && !values->modulation);
   press(&state, 'W');
   press(&state, 'U');
@@ -373,10 +373,10 @@ static void keys_may_be_bound(void **unused) {
   assert_true(values->strength == 0.25 && !values->freeze);
   press(&state, '#');
   assert_true(values->freeze);
-  press(&state, '#'); /* a switch without a value turns over, */
+  press(&state, '#'); /* a switch without a value is toggled */
   assert_false(values->freeze);
   press(&state, 'b');
-  press(&state, 'b'); /* one with a value gets it */
+  press(&state, 'b'); /* a switch with a value gets that value */
   assert_true(values->freeze && !values->split);
   press(&state, 'B');
   assert_true(values->noise == 1 && !values->blackout);
@@ -386,11 +386,11 @@ static void keys_may_be_bound(void **unused) {
   assert_true(values->blackout);
   press(&state, KEY_F11);
   assert_true(values->shown_prompt == 2 && !values->fullscreen);
-  assert_true(commands_run(&state, 'x', true, 0)); /* what adds repeats, */
+  assert_true(commands_run(&state, 'x', true, 0)); /* += is repeated while the key is held */
   assert_float_equal(values->strength, 0.35, 1e-9);
   press(&state, 'z');
   assert_float_equal(values->strength, 0.25, 1e-9);
-  assert_false(commands_run(&state, 'F', true, 0)); /* and what sets does not */
+  assert_false(commands_run(&state, 'F', true, 0)); /* = is not repeated */
   press(&state, 'a');
   assert_float_equal(values->guidance, 1.5, 1e-9);
   press(&state, KEY_BACKSPACE);
@@ -400,9 +400,9 @@ static void keys_may_be_bound(void **unused) {
   bool hud = values->hud;
   assert_false(commands_run(&state, 'h', false, 0));
   assert_int_equal(values->hud, hud);
-  press(&state, 'U'); /* and the others are as ever */
+  press(&state, 'U'); /* all other keys have their usual commands */
   assert_true(values->bypass);
-  bind(&bindings, "n edit-negative 3\nN next-preset 1e300\n"); /* numbers that make no sense there */
+  bind(&bindings, "n edit-negative 3\nN next-preset 1e300\n"); /* numbers that are out of range for these commands */
   press(&state, 'n');
   assert_int_equal(state.panel_asked, PANEL_NEGATIVE);
   state.presets = 5;
@@ -410,24 +410,24 @@ static void keys_may_be_bound(void **unused) {
   assert_int_equal(values->saved_preset, 5);
 }
 
-/* Each wrong line is told by its number, and the others count. */
+/* Each wrong line is reported with its number, and the correct lines take effect. */
 static void wrong_lines_of_keys_are_told(void **unused) {
   (void)unused;
   static const char text[] = "F freeze\n"
-                             "HYPER freeze\n"    /* 2: no such key */
-                             "F2x freeze\n"      /* 3 */
-                             "Ctrl+B freeze\n"   /* 4: small letters */
-                             "g\n"               /* 5: what? */
-                             "g no-such\n"       /* 6 */
-                             "g strength\n"      /* 7: a value is needed */
-                             "g strength 7\n"    /* 8: out of range */
-                             "g strength += x\n" /* 9 */
-                             "g freeze += 1\n"   /* 10 */
-                             "g prompt\n"        /* 11: which one? */
-                             "g prompt 10\n"     /* 12 */
-                             "g new-seed x\n"    /* 13 */
-                             "g device cpu\n"    /* 14 */
-                             "g ignore 1\n"      /* 15 */
+                             "HYPER freeze\n"    /* line 2: no such key */
+                             "F2x freeze\n"      /* line 3: no such key */
+                             "Ctrl+B freeze\n"   /* line 4: the letter must be small */
+                             "g\n"               /* line 5: the command is missing */
+                             "g no-such\n"       /* line 6: no such command */
+                             "g strength\n"      /* line 7: a value is needed */
+                             "g strength 7\n"    /* line 8: the value is out of range */
+                             "g strength += x\n" /* line 9: no number */
+                             "g freeze += 1\n"   /* line 10: += is not possible for a switch */
+                             "g prompt\n"        /* line 11: the prompt's number is missing */
+                             "g prompt 10\n"     /* line 12: there is no prompt 10 */
+                             "g new-seed x\n"    /* line 13: this command takes no value */
+                             "g device cpu\n"    /* line 14: this parameter cannot be set while live runs */
+                             "g ignore 1\n"      /* line 15: `ignore` takes no value */
                              "g source 2\n";
   struct key_bindings bindings = {.count = 0};
   struct complaints complaints = {.count = 0};
@@ -452,7 +452,7 @@ static void the_help_has_the_keys_that_are_bound(void **unused) {
   assert_non_null(strstr(text, "Ctrl+x"));
   assert_non_null(strstr(text, "noise carried"));
   assert_non_null(strstr(text, "prompt 3"));
-  assert_null(strstr(text, "hold the picture shown")); /* F is another key now */
+  assert_null(strstr(text, "hold the picture shown")); /* the key F was bound to another command */
   assert_non_null(strstr(text, "fade to black"));
 }
 
@@ -488,7 +488,7 @@ static void presets_are_cued(void **unused) {
   assert_int_equal(state.undos_asked, 1);
 }
 
-/* Esc leaves what lies over the picture, then full screen, and never ends. */
+/* Esc ends what covers the picture first, then full screen, and never the program. */
 static void escape_leaves_full_screen(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -524,7 +524,7 @@ static const struct command_entry *named(const char *name) {
   return NULL;
 }
 
-/* Others than keys call commands with values of their own; what is out of range changes nothing and says why. */
+/* Commands can be called with values, not only by keys; a value out of range changes nothing and gives a message. */
 static void commands_take_values(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -562,7 +562,7 @@ static void seed_walk_keys(void **unused) {
   press(&state, 'z');
   assert_true(settings->values.seed_position == 0.05);
   assert_string_equal(state.notice, "seed 1.05");
-  settings_walk(settings, 5 * second_ns); /* the first moment of all: nothing has gone by */
+  settings_walk(settings, 5 * second_ns); /* at the first call no time has passed */
   settings_walk(settings, 6 * second_ns);
   assert_true(settings->values.seed_position == 0.05);
   press(&state, 'w');
@@ -594,10 +594,10 @@ static void taps_set_the_tempo(void **unused) {
     assert_true(commands_run(&state, 'T', false, second_ns + i * second_ns / 2));
   assert_float_equal(state.beats.tempo, 120, 1e-6);
   assert_string_equal(state.notice, "tempo 120.0");
-  assert_false(commands_run(&state, 'T', true, 4 * second_ns)); /* a key that is held taps once */
+  assert_false(commands_run(&state, 'T', true, 4 * second_ns)); /* a held key counts as one tap */
 }
 
-/* What a command changed is marked, for the engine thread to take, and nothing else is. */
+/* A command marks the values that it changed, for the engine's thread, and no others. */
 static void changes_are_marked(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -610,7 +610,7 @@ static void changes_are_marked(void **unused) {
   }
 }
 
-/* Holding a key changes numbers on and on, but switches once. */
+/* Holding a key repeats changes of numbers, but toggles a switch only once. */
 static void held_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();

@@ -1,4 +1,4 @@
-/* Config files of the networks that people have, and fields that are refused. */
+/* Tests config files of published networks, and fields that are refused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void test_unet_sd15(void **state) {
   assert_int_equal(unet.time_embed_dim, 1280);
   assert_int_equal(unet.time_cond_proj_dim, 0);
   assert_true(unet.norm_eps == 1e-5f && unet.freq_shift == 0);
-  assert_memory_equal(&unet, &absent, sizeof unet); /* its fields have the class' defaults but for the text width */
+  /* fields that are missing have the defaults of diffusers' class, except for the text width */
+  assert_memory_equal(&unet, &absent, sizeof unet);
 }
 
 static void test_unet_others(void **state) {
@@ -58,7 +59,7 @@ static void test_unet_others(void **state) {
   assert_int_equal(unet.time_cond_proj_dim, 256);
   assert_int_equal(unet.time_embed_dim, 100);
   assert_int_equal(unet.in_channels, 8);
-  unet = good_unet("{\"_diffusers_version\": \"0.6.0\", \"sample_size\": 32}"); /* SD 1's files: made for 64 */
+  unet = good_unet("{\"_diffusers_version\": \"0.6.0\", \"sample_size\": 32}"); /* SD 1's files say 64 */
   assert_true(unet.sample_height == 64 && unet.sample_width == 64);
   unet = good_unet("{\"_diffusers_version\": \"0.9.0\", \"sample_size\": 32}");
   assert_int_equal(unet.sample_width, 32);
@@ -68,7 +69,7 @@ static void test_unet_others(void **state) {
   assert_true(unet.only_cross_attention[0] && unet.only_cross_attention[3]);
 }
 
-/* The published fields of SDXL, and of SSD-1B in its own spelling. */
+/* The published fields of SDXL, and of SSD-1B as its file writes them. */
 #define SDXL_UNET                                                                                                      \
   "{\"_class_name\": \"UNet2DConditionModel\", \"addition_embed_type\": \"text_time\","                                \
   "\"addition_embed_type_num_heads\": 64, \"addition_time_embed_dim\": 256, \"attention_head_dim\": [5, 10, 20],"      \
@@ -239,7 +240,7 @@ static void test_tae_refusals(void **state) {
   }
 }
 
-/* The configs of SD 1 and of SDXL as they are published, and the class' own defaults. */
+/* Autoencoder configs of SD 1 and SDXL as published, and the defaults of diffusers' class. */
 static void test_kl(void **state) {
   (void)state;
   static const char sd1[] =
@@ -354,7 +355,7 @@ static const struct field unet_fields[] = {
     {"layers_per_block", "3", CHANGES},
     {"downsample_padding", "0", REFUSED},
     {"mid_block_scale_factor", "2", REFUSED},
-    {"dropout", "0.5", NOTHING}, /* acts in training */
+    {"dropout", "0.5", NOTHING}, /* has an effect in training only */
     {"act_fn", "\"gelu\"", REFUSED},
     {"norm_num_groups", "16", CHANGES},
     {"norm_eps", "1e-6", CHANGES},
@@ -383,9 +384,9 @@ static const struct field unet_fields[] = {
     {"conv_out_kernel", "1", REFUSED},
     {"attention_type", "\"gated\"", REFUSED},
     {"class_embeddings_concat", "true", REFUSED},
-    {"mid_block_only_cross_attention", "true", NOTHING}, /* the class takes it and does not act on it */
+    {"mid_block_only_cross_attention", "true", NOTHING}, /* diffusers accepts this field and ignores it */
     {"cross_attention_norm", "\"layer_norm\"", REFUSED},
-    {"addition_embed_type_num_heads", "32", NOTHING}, /* of the type "text", which is refused */
+    {"addition_embed_type_num_heads", "32", NOTHING}, /* has an effect only with the type "text", which is refused */
 };
 
 static void test_unet_fields(void **state) {
@@ -416,10 +417,10 @@ static const struct field clip_fields[] = {
     {"hidden_act", "\"gelu\"", CHANGES},
     {"hidden_act", "\"relu\"", REFUSED},
     {"layer_norm_eps", "1e-6", CHANGES},
-    {"attention_dropout", "0.5", NOTHING}, /* acts in training */
+    {"attention_dropout", "0.5", NOTHING}, /* has an effect in training only */
     {"initializer_range", "0.5", NOTHING},
     {"initializer_factor", "0.5", NOTHING},
-    {"pad_token_id", "5", NOTHING}, /* the tokenizer's own fills up */
+    {"pad_token_id", "5", NOTHING}, /* padding uses the tokenizer's token */
     {"bos_token_id", "5", NOTHING},
     {"eos_token_id", "5", CHANGES},
     {"text_config", "{\"hidden_size\": 3}", REFUSED},
@@ -445,7 +446,7 @@ static void test_clip_fields(void **state) {
 
 enum { READERS = 9 };
 
-/* Reads the text with one of the readers of config files. */
+/* Reads the text with config reader number `reader`. */
 static int read_with(int reader, const char *text, const char *path, struct error *err) {
   union {
     struct unet_config unet;
@@ -479,7 +480,7 @@ static int read_with(int reader, const char *text, const char *path, struct erro
   }
 }
 
-/* Every reader refuses a text whose outermost value is no object, also one that has items. */
+/* Every reader refuses a text whose outermost JSON value is no object, even an array with elements. */
 static void test_roots(void **state) {
   (void)state;
   static const char *const roots[] = {"[[\"a\", \"b\"], {}]", "[]", "1", "\"word\"", "null", "true", "", "{} {}"};

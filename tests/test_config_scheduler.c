@@ -1,4 +1,4 @@
-/* Config files of schedulers: what they mean, and fields that are refused. */
+/* Tests config files of schedulers: what they mean, and fields that are refused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static void test_scheduler(void **state) {
     enum sampler sampler;
     enum spacing spacing;
     bool one;
-    bool differs; /* the sampler differs from the file's class */
+    bool differs; /* the sampler is not the one of the file's class */
   } cases[] = {
       {"{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\","
        "\"beta_start\": 0.00085, \"clip_sample\": false, \"interpolation_type\": \"linear\", \"num_train_timesteps\":"
@@ -91,7 +91,7 @@ static void test_scheduler(void **state) {
     assert_int_equal(scheduler.sampler, cases[i].sampler);
     assert_int_equal(scheduler.spacing, cases[i].spacing);
     assert_int_equal(scheduler.set_alpha_to_one, cases[i].one);
-    assert_int_equal(lines.count, 0); /* a sampler may be chosen yet */
+    assert_int_equal(lines.count, 0); /* no warning yet: the user may choose another sampler */
     assert_int_equal(scheduler.stand_in || scheduler.warms_up, cases[i].differs);
   }
 }
@@ -151,7 +151,8 @@ static void test_scheduler_refusals(void **state) {
   }
 }
 
-/* What --sampler, or --spacing, may replace is told apart from what a model was trained with; all else is read. */
+/* A field that --sampler or --spacing replaces is reported apart from fields that the model was trained with, which
+ * always count. */
 static void test_scheduler_lacks(void **state) {
   (void)state;
 #define BETAS2 "\"beta_start\": 0.00085, \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\""
@@ -191,7 +192,7 @@ static void test_scheduler_lacks(void **state) {
   }
 }
 
-/* A class that is not known has no betas of its own here: those of Stable Diffusion are taken, and a line says so. */
+/* A class that is not known has no default betas here: those of Stable Diffusion are used, with a warning. */
 static void test_scheduler_betas(void **state) {
   (void)state;
   static const struct {
@@ -221,7 +222,7 @@ static void test_scheduler_betas(void **state) {
   }
 }
 
-/* Fields of 2022's files, which say nothing that another one does not. */
+/* Fields of files from 2022, whose meaning is also given by another field. */
 static void test_scheduler_of_2022(void **state) {
   (void)state;
   static const struct {
@@ -246,7 +247,7 @@ static void test_scheduler_of_2022(void **state) {
   }
 }
 
-/* --- every field of diffusers' classes, at a value that is not its default --- */
+/* --- every field of diffusers' classes, with a value other than its default --- */
 
 #define EULER_FIELDS                                                                                                   \
   {"num_train_timesteps", "500", REFUSED}, {"beta_start", "0.001", CHANGES}, {"beta_end", "0.03", CHANGES},            \
@@ -267,7 +268,7 @@ static const struct field euler_fields[] = {EULER_FIELDS,
                                             {"use_karras_sigmas", "true", CHANGES},
                                             {"use_exponential_sigmas", "true", CHANGES},
                                             {"use_beta_sigmas", "true", REFUSED},
-                                            {"sigma_min", "0.1", NOTHING}, /* without use_karras_sigmas */
+                                            {"sigma_min", "0.1", NOTHING}, /* no effect without use_karras_sigmas */
                                             {"sigma_max", "10", NOTHING},
                                             {"timestep_type", "\"continuous\"", REFUSED},
                                             {"final_sigmas_type", "\"sigma_min\"", CHANGES},
@@ -277,7 +278,8 @@ static const struct field ddim_fields[] = {
     EULER_FIELDS, CLIPPING_FIELDS, {"set_alpha_to_one", "false", CHANGES}, {"clip_sample", "true", CHANGES}, {NULL}};
 static const struct field pndm_fields[] = {
     EULER_FIELDS, {"thresholding", "true", REFUSED}, {"set_alpha_to_one", "true", CHANGES}, {NULL}};
-/* The last step is of the first order anyhow, because it leaves no noise. */
+/* Fields of multistep solvers. lower_order_final has no effect, because a last step that ends without noise is of first
+ * order anyway. */
 #define SOLVER_FIELDS                                                                                                  \
   {"solver_order", "1", CHANGES}, {"solver_order", "3", CHANGES}, {"solver_order", "0", REFUSED},                      \
       {"lower_order_final", "false", NOTHING}, {"use_karras_sigmas", "true", CHANGES},                                 \
@@ -303,11 +305,11 @@ static const struct field dpm_fields[] = {EULER_FIELDS,
                                           {"solver_type", "\"bh2\"", NOTHING},
                                           {"euler_at_final", "true", NOTHING},
                                           {"use_lu_lambdas", "true", REFUSED},
-                                          {"lambda_min_clipped", "-5.1", NOTHING}, /* it is below all of them */
+                                          {"lambda_min_clipped", "-5.1", NOTHING}, /* below all values, so no effect */
                                           {"lambda_min_clipped", "-1", REFUSED},
                                           {"variance_type", "\"learned\"", REFUSED},
                                           {NULL}};
-/* LCM's spacing is its own, and its last step ends on the prediction. */
+/* LCM has its own spacing of timesteps, and its last step ends with the prediction. */
 static const struct field lcm_fields[] = {{"num_train_timesteps", "500", REFUSED},
                                           {"beta_start", "0.001", CHANGES},
                                           {"beta_end", "0.03", CHANGES},
@@ -336,7 +338,7 @@ static const struct field tcd_fields[] = {{"num_train_timesteps", "500", REFUSED
                                           {"thresholding", "true", REFUSED},
                                           {NULL}};
 
-/* A file of this class with the field, in the place of one of the usual ones. */
+/* Writes a file of this class with the field, which replaces a usual field of the same name. */
 static void write_scheduler(char *text, size_t size, const char *class, const struct field *field) {
   static const char *const usual[][2] = {
       {"clip_sample", "false"}, {"prediction_type", "\"v_prediction\""}, {"timestep_spacing", "\"leading\""}};
@@ -349,7 +351,7 @@ static void write_scheduler(char *text, size_t size, const char *class, const st
   snprintf(text + used, size - (size_t)used, "}");
 }
 
-/* What a scheduler's file makes of a run; false: it is refused. */
+/* Reads a scheduler's file into sampler settings; returns false if it is refused. */
 static bool scheduler_effect(const char *class, const struct field *field, struct sampler_table *table,
                              bool *clip_sample) {
   char text[400];

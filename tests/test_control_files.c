@@ -1,5 +1,5 @@
-/* Files and folders of control networks: what they are found to be, and what is said of those that are something else.
- * The tensors are those that tell a network's sizes; tests/test_controls.c has whole ones. */
+/* Tests files and folders of control networks: what they are recognised as, and what is said of other files. These
+ * files have only the tensors that tell a network's sizes; tests/test_controls.c has whole networks. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* --- files --- */
 
-/* Writes a file of such lines: "NAME 320,4,3,3", values 0 in FP16. */
+/* Writes a file of tensors from lines such as "NAME 320,4,3,3"; all values are 0 in FP16. */
 static void write_file(const char *name, const char *lines) {
   char *header = NULL;
   size_t header_size, used = 0;
@@ -63,7 +63,8 @@ static void check_refused(const char *name, const char *says) {
     fail_msg("expected %s and %s in: %s", name, says, err.message);
 }
 
-/* Two levels of one layer; attention at the first, with P in front of each name and a text of WIDTH. */
+/* A ControlNet with two levels of one layer and attention in the first one; P is a prefix of all names, WIDTH the width
+ * of the text. */
 #define ORIGINAL(P, WIDTH)                                                                                             \
   P "input_blocks.0.0.weight 64,4,3,3\n" P "time_embed.0.weight 256,64\n" P                                            \
     "input_blocks.1.0.in_layers.0.weight 64\n" P "input_blocks.1.0.in_layers.2.weight 64,64,3,3\n" P                   \
@@ -109,13 +110,14 @@ static void remember(void *opaque, enum log_level level, const char *text) {
     snprintf(told->line, sizeof told->line, "%s", text);
 }
 
-/* Whether what it adds is pooled is said by a config beside the file, else by its name, and a line says which. */
+/* Whether a network's outputs are averaged over the picture (pooled) is read from the config beside the file, otherwise
+ * from its name, and a line says which. */
 static void test_pooling(void **state) {
   (void)state;
   static const struct {
     const char *name, *config, *text;
     bool pooled;
-    const char *says; /* NULL: no line */
+    const char *says; /* NULL: no warning */
   } cases[] = {
       {"control_v11e_sd15_shuffle.safetensors", NULL, NULL, true, "its name says shuffle"},
       {"my-Shuffle.safetensors", NULL, NULL, true, "its name says shuffle"},
@@ -145,7 +147,8 @@ static void test_pooling(void **state) {
   }
 }
 
-/* With the prefix, beside a whole model (control_sd15_*): that one's tensors are not the network's. */
+/* A file with a whole model and a control network under a prefix (control_sd15_*): only tensors with the prefix are the
+ * network's. */
 static void test_whole_model_beside(void **state) {
   (void)state;
   write_file("old.safetensors",
@@ -159,8 +162,8 @@ static void test_whole_model_beside(void **state) {
   control_network_close(&network);
 }
 
-/* Files in diffusers' layout without a config beside them; SDXL's depths follow from the keys, and attentions of no
- * depth at all are its variant "mid". */
+/* Files in diffusers' layout without a config. SDXL's transformer depths follow from the tensors' names; a network
+ * without attention is the variant "mid". */
 #define DIFFUSERS(LEVEL1)                                                                                              \
   "conv_in.weight 64,4,3,3\ntime_embedding.linear_1.weight 256,64\nadd_embedding.linear_1.weight 256,2816\n"           \
   "down_blocks.0.resnets.0.conv1.weight 64,64,3,3\ndown_blocks.1.resnets.0.conv1.weight 128,64,3,3\n" LEVEL1           \
@@ -169,7 +172,7 @@ static void test_whole_model_beside(void **state) {
   "mid_block.attentions.0.transformer_blocks.0.attn2.to_k.weight 128,2048\n"                                           \
   "controlnet_cond_embedding.conv_in.weight 16,3,3,3\ncontrolnet_cond_embedding.blocks.1.weight 32,16,3,3\n"
 
-/* A folder of diffusers whose config leaves it out is told by its name, too. */
+/* For a folder whose config does not say it, pooling is also read from the name. */
 static void test_pooling_of_folder(void **state) {
   (void)state;
   static const struct {
@@ -182,7 +185,7 @@ static void test_pooling_of_folder(void **state) {
       {"canny", "", false, false},
   };
   for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-    bool file = i & 1; /* the file inside, with its config beside it */
+    bool file = i & 1; /* false: the folder is opened; true: the file in it, which has the config beside it */
     char name[96], config[128], *folder = fixture_path(scratch, cases[i / 2].name);
     char *path = fixture_path(folder, "diffusion_pytorch_model.safetensors");
     snprintf(config, sizeof config, "{\"_class_name\": \"ControlNetModel\"%s}", cases[i / 2].field);
@@ -257,7 +260,7 @@ static void test_t2i(void **state) {
   }
 }
 
-/* Writes the lines with a beginning in front of each name. */
+/* Writes the lines with a prefix in front of each name. */
 static void write_wrapped(const char *name, const char *wrapper, const char *lines) {
   char *text = calloc(2, strlen(lines) + 64 * strlen(wrapper)), *to = text;
   assert_non_null(text);
@@ -267,7 +270,7 @@ static void write_wrapped(const char *name, const char *wrapper, const char *lin
   free(text);
 }
 
-/* Trainers and packers put their own word before all names, in every layout. */
+/* Trainers and packing tools put a prefix before all names, in each layout. */
 static void test_wrapped(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,5 @@
-/* Controls: pictures of diffusers' pipelines with the same networks, and what an engine does with them.
+/* Tests controls: pictures compared with diffusers' pipelines with the same control networks, and what an engine does
+ * with them.
  *
  *   test_controls GOLDENS DEVICE */
 #include <math.h>
@@ -12,13 +13,13 @@
 #include "tests/rigs/single_file.h"
 #include "unet/checkpoint/original.h"
 
-static char **args; /* 1: folder of goldens, 2: device */
+static char **args; /* arguments of the test program: [1] folder of goldens, [2] device */
 
 #define WEIGHTS "diffusion_pytorch_model.safetensors"
 
 /* --- engines with controls --- */
 
-/* The networks of a run, as many as it has. */
+/* The control networks of an engine. */
 struct networks {
   struct engine_control list[CONTROLS_MAX];
   int count;
@@ -40,7 +41,8 @@ static struct golden open_golden(const char *name) {
   return golden;
 }
 
-/* An engine on golden MODEL with these networks of golden "controls", whose picture is the rig's. */
+/* Opens an engine with the golden model `model` and these networks of golden "controls", whose input picture becomes
+ * the rig's. */
 static void open_rig(struct rig *rig, const char *model, struct networks *networks, const struct engine_shape *shape) {
   *rig = (struct rig){.golden = open_golden("controls"), .controls = CONTROLS_DEFAULTS};
   char *folder = fixture_path(args[1], model);
@@ -62,7 +64,7 @@ static struct networks networks_of(const struct golden *golden, const char *cons
   return networks;
 }
 
-/* turbo with these networks, at the size of the goldens. */
+/* Opens the model "turbo" with these networks, at the size of the goldens. */
 static void open_turbo(struct rig *rig, const char *const *names, struct engine_shape shape) {
   struct golden golden = open_golden("controls");
   struct networks networks = networks_of(&golden, names);
@@ -75,7 +77,7 @@ static void open_turbo(struct rig *rig, const char *const *names, struct engine_
 
 /* --- pictures --- */
 
-/* A copy of a network whose config says that what it adds is pooled. */
+/* Adds a copy of a network whose config says that its outputs are averaged over the picture (pooled). */
 static void add_pooled(struct networks *networks, const char *folder, const char *name) {
   char from[600], to[600];
   size_t length;
@@ -157,13 +159,13 @@ static void test_pictures(void **state) {
   golden_close(&golden);
 }
 
-/* --- what an engine does with them --- */
+/* --- how an engine uses controls --- */
 
 static const char *const both[] = {"first", "second", NULL};
 
 static const char *const first[] = {"first", NULL};
 
-/* The rig's handle with other controls, or as a stream batch. */
+/* Replaces the rig's handle by one with other controls, or with a stream batch. */
 static void reshape(struct rig *rig, unsigned controls, bool stream_batch) {
   struct prepared *prepared;
   struct prepared_info info;
@@ -175,7 +177,8 @@ static void reshape(struct rig *rig, unsigned controls, bool stream_batch) {
   rig->prepared = prepared;
 }
 
-/* A control of weight 0 changes nothing to the bit, and one that is not prepared is not there. */
+/* With a control of weight 0, or one that the handle was not prepared for, the picture is the same in all bits as
+ * without. */
 static void test_off(void **state) {
   (void)state;
   struct rig rig;
@@ -187,7 +190,7 @@ static void test_off(void **state) {
   uint8_t *off = generate_default(&rig);
   assert_memory_equal(off, without, picture_bytes(&rig));
   assert_differ(&rig, on, without);
-  rig.controls.control[1].weight = 1; /* again on, with another text and another frame meanwhile */
+  rig.controls.control[1].weight = 1; /* on again, after another text and another frame */
   rig.controls.prompt = 2;
   on = generate_default(&rig);
   reshape(&rig, 2, false);
@@ -207,14 +210,14 @@ static uint8_t *make(struct rig *rig, int bank, uint64_t seed, bool restart) {
   return picture_copy(&result.picture);
 }
 
-/* The picture of a frame behind another one, which the bank holds. */
+/* Makes the picture of a frame that follows another one, which the bank holds. */
 static uint8_t *make_behind(struct rig *rig, int bank) {
   free(make(rig, bank, 1, true));
   return make(rig, bank, 2, false);
 }
 
-/* The bank goes with controls: its first frame is the plain one, and what a control adds to a frame is added to one
- * that attends to another, too. A ControlNet's own attention has no bank. */
+/* A bank (self-attention to earlier frames) works with controls: its first frame is plain, and a control also acts on a
+ * frame that attends to another one. A ControlNet's own attention has no bank. */
 static void test_bank(void **state) {
   (void)state;
   struct rig rig;
@@ -240,7 +243,7 @@ static void test_bank(void **state) {
   rig_close(&rig);
 }
 
-/* What is on is made anew for every frame; what was off for a while finds nothing old. */
+/* Controls that are on are computed again for every frame; one that was off for a while shows nothing old. */
 static void test_live(void **state) {
   (void)state;
   struct rig rig;
@@ -269,7 +272,7 @@ static void test_live(void **state) {
   rig_close(&rig);
 }
 
-/* Guess mode is of ControlNets, as diffusers has it. */
+/* Guess mode has an effect on ControlNets only, as in diffusers. */
 static void test_adapters_do_not_guess(void **state) {
   (void)state;
   struct rig rig;
@@ -280,7 +283,8 @@ static void test_adapters_do_not_guess(void **state) {
   rig_close(&rig);
 }
 
-/* With one step a part of the noise is a part of the weight, and a weight of no number is none. */
+/* With one step, a control that is on for a part of the noise levels has that part of its weight; a weight of NaN
+ * counts as 0. */
 static void test_shares(void **state) {
   (void)state;
   struct rig rig;
@@ -301,7 +305,7 @@ static void test_shares(void **state) {
   rig_close(&rig);
 }
 
-/* Each frame of a stream batch has its own map and its own weights. */
+/* Each frame of a stream batch has its own map and weights. */
 static void test_stream_batch(void **state) {
   (void)state;
   enum { FRAMES = 3, STEPS = 3 };
@@ -344,7 +348,7 @@ static void test_stream_batch(void **state) {
   rig_close(&rig);
 }
 
-/* A control that comes later is in handles prepared from then on; those before go on as they were. */
+/* A control that is added later is part of handles prepared from then on; older handles work as before. */
 static void test_later(void **state) {
   (void)state;
   struct rig rig;
@@ -370,7 +374,7 @@ static void test_later(void **state) {
   rig_close(&rig);
 }
 
-/* A smooth engine shows a text with a control's part of it, or nothing of it. */
+/* In a smooth engine a frame shows a new text both in the network and in the control network, or in neither. */
 static void test_texts(void **state) {
   (void)state;
   struct golden golden = open_golden("controls");
@@ -412,7 +416,7 @@ static void test_texts(void **state) {
 
 /* --- files --- */
 
-/* Every tensor of a ControlNet has its name back. */
+/* Checks that translating a ControlNet's original tensor names gives each of diffusers' names. */
 static void check_names(const struct golden *golden) {
   struct error err = {0};
   struct safetensors *files, *view, *folder;
@@ -441,8 +445,8 @@ static void check_refused(struct rig *rig, const char *folder, const char *name,
   free_networks(&networks);
 }
 
-/* The original key layout gives the same picture; what belongs to no place in the network, or to another family, is
- * refused, and nothing is left of it. */
+/* A file with the original names gives the same picture. A file with tensors that the network has no place for, or of
+ * another model family, is refused, and the engine is as before. */
 static void test_files(void **state) {
   (void)state;
   struct rig rig;
@@ -467,7 +471,7 @@ static void test_files(void **state) {
   rig_close(&rig);
 }
 
-/* --- a source of the controls' own --- */
+/* --- a second source for the controls --- */
 
 static void open_turbo_apart(struct rig *rig, struct engine_shape shape) {
   struct golden golden = open_golden("controls");
@@ -481,7 +485,7 @@ static void open_turbo_apart(struct rig *rig, struct engine_shape shape) {
   golden_close(&golden);
 }
 
-/* The picture of a frame beside that of its controls; the caller frees it. */
+/* Makes the picture of a frame together with a frame for its controls; the caller frees it. */
 static uint8_t *generate_pair(struct rig *rig, const struct frame *frame, const struct frame *control) {
   struct engine_result result;
   const struct engine_request request = {
@@ -491,7 +495,7 @@ static uint8_t *generate_pair(struct rig *rig, const struct frame *frame, const 
   return picture_copy(&result.picture);
 }
 
-/* Decibels between two pictures; both are freed. */
+/* Returns the PSNR of two pictures in dB, and frees both. */
 static double psnr_of(const struct rig *rig, uint8_t *a, uint8_t *b) {
   double sum = 0;
   for (size_t i = 0; i < picture_bytes(rig); i++)
@@ -501,7 +505,7 @@ static double psnr_of(const struct rig *rig, uint8_t *a, uint8_t *b) {
   return sum > 0 ? 10 * log10(255.0 * 255 * (double)picture_bytes(rig) / sum) : 200;
 }
 
-/* Each pixel four times. */
+/* Returns the frame with twice the width and height. */
 static struct frame doubled(const struct frame *frame) {
   struct frame twice = *frame;
   twice.width = 2 * frame->width, twice.height = 2 * frame->height, twice.pitch[0] = 4 * twice.width;
@@ -537,7 +541,7 @@ static void test_second_source(void **state) {
   rig_close(&together);
 }
 
-/* There is no frame then but the controls'. */
+/* Text to image with a second source: the controls' frame is the only one. */
 static void test_text_to_image_by_a_second_source(void **state) {
   (void)state;
   struct rig rig;

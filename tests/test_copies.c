@@ -1,5 +1,5 @@
-/* How many bytes the program copies for a frame on its way: none. What is left is the engine's own, a small part of a
- * picture.
+/* Checks that the program does not copy pixels between source and sink. What is copied for a frame is only the engine's
+ * data, a small part of a picture.
  *
  * Arguments: the program, libcount_copies.so. */
 #include "tests/rigs/cmocka_all.h"
@@ -31,14 +31,14 @@ static long long copied_bytes(const char *arguments, int frames) {
   return bytes;
 }
 
-/* picture_bytes: of one as it comes out of the engine; those that come in are larger. */
+/* picture_bytes: size of an output picture; input pictures are larger. */
 static void expect_no_copies(const char *arguments, long long picture_bytes) {
   long long few = copied_bytes(arguments, FEW), many = few < 0 ? -1 : copied_bytes(arguments, MANY);
   if (many < 0)
     skip();
   long long each = (many - few) / (MANY - FEW);
   print_message("  %s: %lld bytes a frame\n", arguments, each);
-  assert_true(few > 0); /* something was counted: options and weights are copied */
+  assert_true(few > 0); /* counting works: options and weights are copied */
   assert_true(each < picture_bytes / 2);
 }
 
@@ -52,7 +52,7 @@ static void test_converted(void **state) {
   expect_no_copies("render turned.mp4 null: -q --size 256x256 --device cpu --threads 1", 256 * 256 * 3 / 2);
 }
 
-/* On a canvas that follows the camera the CPU device draws each frame at its place, which is a copy of its own. */
+/* The canvas is fixed, because with one that follows the camera the CPU device copies each frame to its place. */
 static void test_live(void **state) {
   (void)state;
   expect_no_copies("live clip.mp4 -q --loop --canvas fixed --size 256x256 --device cpu --threads 1", 256 * 256 * 4);

@@ -1,4 +1,4 @@
-/* How a thread waits for runs of a device: simulated, with a clock of its own. */
+/* Tests how a thread waits for runs of a device, in a simulation with a clock of its own. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 
 enum { RUNS = 400 };
 
-/* A thread that is woken late, and a device that runs one thing after the other. */
+/* The simulation: a thread that is woken late, and a device that does one run after the other. */
 struct world {
-  int64_t now, ends; /* ns */
-  int64_t processor; /* processor time of the wait that is under way */
+  int64_t now, ends; /* nanoseconds */
+  int64_t processor; /* processor time of the current wait, in nanoseconds */
   int asks;
   unsigned random;
   bool fails, looks;
@@ -46,11 +46,11 @@ static int world_ended(void *opaque) {
 static const struct wait_world ways = {world_now, world_sleep, world_ended, false, NULL};
 
 struct figures {
-  double processor_us, late_us, latest_us; /* means, and the largest */
+  double processor_us, late_us, latest_us; /* means over all runs, and the largest lateness, in microseconds */
 };
 
-/* Runs are submitted every `period`, or one behind the other with two in flight; lengths come by turns. A device with
- * nothing to do begins `delay` after that. */
+/* Simulates runs that are submitted every `period` ns, or at once with two in flight. Lengths are used in turn. A
+ * device that is idle begins a run `delay` ns after it was submitted. */
 static struct figures simulate(const int64_t *lengths, int count, int64_t period, int64_t delay, int skip, bool looks) {
   struct world world = {.random = 1, .now = 1000000, .looks = looks};
   struct wait_world with = ways;
@@ -69,7 +69,7 @@ static struct figures simulate(const int64_t *lengths, int count, int64_t period
     int64_t ready = submitted + (delay ? between(&world, delay * 9 / 10, delay * 11 / 10) : 0);
     int64_t begins = ready > device ? ready : device;
     device = world.ends = begins + length;
-    int64_t next = world.now; /* with two in flight the next one is there before this one is waited for */
+    int64_t next = world.now; /* with two in flight the next run is submitted before this one is waited for */
     world.processor = 0;
     assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
     assert_true(world.now >= world.ends);
@@ -111,7 +111,7 @@ static void test_runs_that_begin_late(void **state) {
       }
 }
 
-/* A thread that looks, and runs one by one. */
+/* A simulated thread that also polls for the end of runs, which are submitted one at a time. */
 struct trial {
   struct world world;
   struct waiter waiter;
@@ -122,7 +122,7 @@ static void trial_begin(struct trial *trial) {
   *trial = (struct trial){.world = {.random = 1, .now = 1000000, .looks = true}};
 }
 
-/* How late the end of a run is seen that begins so long after it was submitted. */
+/* Returns how late, in ns, the thread sees the end of a run that begins `delay` ns after it was submitted. */
 static int64_t trial_run(struct trial *trial, int64_t delay, int64_t length) {
   struct wait_world with = ways;
   int64_t submitted = trial->world.now += 16000000;
@@ -134,7 +134,7 @@ static int64_t trial_run(struct trial *trial, int64_t delay, int64_t length) {
   return trial->world.now - trial->world.ends;
 }
 
-/* One in ten begins at once, and is seen no later than the others. */
+/* One run in ten begins at once, the others late; its end is seen no later than theirs. */
 static void test_runs_that_mostly_begin_late(void **state) {
   (void)state;
   struct trial trial;
@@ -145,7 +145,8 @@ static void test_runs_that_mostly_begin_late(void **state) {
   }
 }
 
-/* As when the window is closed: the thread is late for some, ever less. */
+/* Runs no longer begin late, as when the window is closed: the thread sees some ends late at first, then ever less
+ * so. */
 static void test_runs_that_begin_late_no_more(void **state) {
   (void)state;
   struct trial trial;
@@ -158,7 +159,7 @@ static void test_runs_that_begin_late_no_more(void **state) {
   assert_true(late < 100000);
 }
 
-/* Also the first ones, of which nothing is known. */
+/* Runs of other lengths than expected, including the first ones, of which nothing is known. */
 static void test_runs_of_other_lengths(void **state) {
   (void)state;
   static const int64_t turns[] = {3100000, 3100000, 4300000}, more[] = {700000, 700000, 700000, 15000000};
@@ -170,7 +171,7 @@ static void test_runs_of_other_lengths(void **state) {
   }
 }
 
-/* Thread that came late once because runs became shorter is in time for the next. */
+/* If runs become shorter, the thread sees the end of the first one late, and those of the next ones in time. */
 static void test_runs_that_become_shorter(void **state) {
   (void)state;
   struct world world = {.random = 1, .now = 1000000};
@@ -216,18 +217,18 @@ static void simulate_work_behind(int behind, int64_t *during, int64_t *after) {
   }
 }
 
-/* As when a text is encoded between frames: each run begins later than the end of the one before, by as much as nobody
- * tells the thread. That makes it no later for them, nor for those that follow. */
+/* Other work on the device between runs, such as encoding a text, lets each run begin later than the thread expects.
+ * Neither these runs nor those after them are then seen later than the limits. */
 static void test_work_behind_runs(void **state) {
   (void)state;
   int64_t during, after;
   simulate_work_behind(9, &during, &after);
   assert_true(during < 90000 && after < 60000);
-  simulate_work_behind(100, &during, &after); /* by now the thread expects it */
+  simulate_work_behind(100, &during, &after); /* with so many the thread has learned to expect the delay */
   assert_true(during < 250000 && after < 60000);
 }
 
-/* What is to have ended is not slept for, and what never ends is said. */
+/* A run that must have ended is not slept for, and an error of the device is returned. */
 static void test_ends(void **state) {
   (void)state;
   struct world world = {.random = 1, .now = 5000000, .ends = 4000000};

@@ -1,6 +1,6 @@
-/* The division of a launch of attention between clusters of thread blocks, played on the host: with any number of keys
- * each block of keys of each tile is calculated once, pieces of a cut tile find each other, and an empty second segment
- * gives the division of a launch without one. */
+/* Tests how attention's work is divided between clusters of thread blocks, simulated on the host: for any number of
+ * keys each block of keys of each tile is computed once, the pieces of a tile that was cut find each other, and an
+ * empty second segment of keys gives the same division as none. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,16 @@
 
 enum { UNITS_MAX = 1 << 14, TRIALS = 4000 };
 
-/* A launch: shapes as attention/tiles.h has them, and keys. */
+/* A launch: tile shapes as in attention/tiles.h, and numbers of keys. */
 struct launch {
   enum attn_cutting cutting;
   int keys_of_block, slices, parts, resident, tiles;
   bool one_tile, can_cut;
-  int first_keys, room, count; /* keys of the first segment; room in the second; keys of it that take part */
+  /* keys of the first segment; capacity of the second segment; keys of the second segment that are used */
+  int first_keys, room, count;
 };
 
-/* What all clusters of a launch do together. A piece begins at each unit that has begins[] set. */
+/* The work of all clusters together. begins[u]: a piece begins at unit u. */
 struct played {
   int blocks, clusters, pieces, whole;
   unsigned char done[UNITS_MAX], begins[UNITS_MAX], pieces_of[UNITS_MAX];
@@ -46,8 +47,9 @@ static struct attn_work work_of(const struct launch *l, const struct attn_cuts *
                          blocks_of(l->first_keys, l->keys_of_block), l->count, blocks_of(l->count, l->keys_of_block));
 }
 
-/* A cut piece leaves its result in slot 0 of its cluster, or in slot 1 if its tile is not the cluster's first. The one
- * that finishes last looks for the others in all clusters from that of the tile's first unit to that of its last. */
+/* Checks a piece of a tile that was cut: it stores its result in slot 0 of its cluster, or in slot 1 if its tile is not
+ * the cluster's first. The cluster that finishes last reads the others' slots, from the cluster of the tile's first
+ * unit to that of its last. */
 static void check_cut(const struct launch *l, const struct attn_work *all, int cluster, const struct attn_piece *piece,
                       bool *slots) {
   int first = attn_cluster_of(all, piece->tile * all->blocks);
@@ -55,7 +57,7 @@ static void check_cut(const struct launch *l, const struct attn_work *all, int c
   bool slot = attn_start(all, cluster) / all->blocks != piece->tile;
   assert_in_range(cluster, first, last);
   assert_true(first < last);
-  assert_in_range(cluster, 0, l->resident - 1); /* the workspace has two slots for each of these */
+  assert_in_range(cluster, 0, l->resident - 1); /* the workspace has two slots for each resident cluster */
   assert_false(slots[slot]);
   slots[slot] = true;
 }
@@ -83,7 +85,7 @@ static void play_cluster(struct played *p, const struct launch *l, const struct 
     }
 }
 
-/* Plays a launch and checks that nothing is left out or done twice. */
+/* Simulates a launch and checks that each unit is computed exactly once. */
 static void play(struct played *p, const struct launch *l) {
   struct attn_cuts cuts = cuts_of(l);
   *p = (struct played){.blocks = blocks_of(l->first_keys, l->keys_of_block) + blocks_of(l->count, l->keys_of_block),
@@ -99,7 +101,8 @@ static void play(struct played *p, const struct launch *l) {
   }
 }
 
-/* Shapes: whole or cut tiles, in one or two slices; halves; two groups that split the keys. */
+/* Returns a random launch: tiles that are whole or cut, in one or two slices; half tiles; two groups that split the
+ * keys. */
 static struct launch random_launch(void) {
   static const int blocks[] = {64, 80, 128};
   struct launch l = {.keys_of_block = blocks[random_below(3)], .slices = 1, .parts = 1, .can_cut = true};
@@ -137,8 +140,8 @@ static void test_every_block_once(void **state) {
   }
 }
 
-/* With an empty second segment the pieces are those of a launch without one: they begin and end at the same units. The
- * cluster that does a whole tile may be another, which makes no difference. */
+/* With an empty second segment the pieces begin and end at the same units as without one. Which cluster computes a
+ * whole tile may differ. */
 static void test_empty_is_none(void **state) {
   (void)state;
   static struct played with, without;
@@ -154,8 +157,8 @@ static void test_empty_is_none(void **state) {
   }
 }
 
-/* Five heads of 4096 rows in tiles of 192: whole with an empty bank, which leaves 22 of 132 multiprocessors idle; cut
- * between all of them once a full bank makes that worth it. */
+/* Five heads of 4096 rows in tiles of 192. With an empty bank tiles are whole, which leaves 22 of 132 multiprocessors
+ * idle; with a full bank that would cost more than cutting, so they are cut. */
 static void test_bank(void **state) {
   (void)state;
   static struct played p;
@@ -179,7 +182,7 @@ static void test_bank(void **state) {
   play(&p, &l);
   assert_true(p.pieces > 132);
   assert_int_equal(p.clusters, 132);
-  /* No cluster has more than one unit more than another. */
+  /* The clusters' numbers of units differ by at most one. */
   struct attn_cuts cuts = cuts_of(&l);
   struct attn_work last = work_of(&l, &cuts, 131), first = work_of(&l, &cuts, 0);
   assert_in_range(first.left, last.left, last.left + 1);

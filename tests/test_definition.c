@@ -1,5 +1,5 @@
-/* The definition of the ops itself, against values worked out by hand: everything else is compared with it. Here those
- * of networks. */
+/* Tests the definition of the ops (plain C), with which all devices are compared, against values worked out by hand.
+ * This file has the ops of networks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,13 +32,13 @@ static void convolutions_sum_their_window(void **state) {
   expect_conv((struct op_conv){.stride = 1, .pad = 1}, ones, (float[]){12, 21, 16, 27, 45, 33, 24, 39, 28});
   expect_conv((struct op_conv){.stride = 2, .pad = 1}, ones, (float[]){12, 16, 24, 28});
   expect_conv((struct op_conv){.stride = 1}, ones, (float[]){45});
-  /* one zero row and column at the end: windows begin at the picture's own corner */
+  /* one zero row and column at the end only: the first window begins at the picture's corner */
   expect_conv((struct op_conv){.stride = 2, .pad_end_only = true}, ones, (float[]){45});
 }
 
 static void kernels_are_not_flipped(void **state) {
   (void)state;
-  const float up_right[9] = {0, 0, 1, 0, 0, 0, 0, 0, 0}; /* y[i][j] = x[i - 1][j + 1] */
+  const float up_right[9] = {0, 0, 1, 0, 0, 0, 0, 0, 0}; /* gives y[i][j] = x[i - 1][j + 1] */
   expect_conv((struct op_conv){.stride = 1, .pad = 1}, up_right, (float[]){0, 0, 0, 2, 3, 0, 5, 6, 0});
 }
 
@@ -53,7 +53,7 @@ static void upsampling_repeats_pixels(void **state) {
 static void channels_mix_and_inputs_concatenate(void **state) {
   (void)state;
   struct bench b = begin();
-  const float kernel[6] = {1, 10, 100, -1, 0, 2}; /* [2 out][3 in] */
+  const float kernel[6] = {1, 10, 100, -1, 0, 2}; /* weights [2 out][3 in] */
   struct op_conv op = {.x = input(&b, 1, 2, 1, (float[]){1, 2}), .x2 = input(&b, 1, 2, 2, (float[]){3, 4, 5, 6})};
   op.weight = weight(&b, "w", 2, 1, 3, kernel);
   op.stride = 1;
@@ -87,7 +87,8 @@ static void padding_is_zero_after_the_norm(void **state) {
   struct op_conv op = {.x = input(&b, 1, 1, 1, (float[]){7}), .stride = 1, .pad = 1};
   op.prologue = (struct prologue){.norm = NORM_GROUP, .groups = 1, .eps = 1e-5f, .beta = vector(&b, "b", 1, ones)};
   op.weight = weight(&b, "w", 1, 3, 1, ones);
-  expect(&b, plan_conv(&b.plan, "pad", op), (float[]){1}, 0); /* the lone pixel becomes beta; around it nothing */
+  /* the only pixel becomes beta; the padding around it stays 0 */
+  expect(&b, plan_conv(&b.plan, "pad", op), (float[]){1}, 0);
 }
 
 /* --- linear --- */
@@ -140,14 +141,14 @@ static void affine_scales_and_then_adds(void **state) {
 static void group_norm_centres_each_group_over_both_inputs(void **state) {
   (void)state;
   struct bench b = begin();
-  /* 3 + 1 channels in 2 groups of 2: the second group lies in both inputs */
+  /* channels of two inputs, 3 + 1, in 2 groups of 2: the second group has channels of both */
   struct op_conv op = {.x = input(&b, 1, 2, 3, (float[]){1, 3, 10, 5, 7, 30}), .stride = 1};
   op.x2 = input(&b, 1, 2, 1, (float[]){20, 40});
   op.prologue = (struct prologue){.norm = NORM_GROUP, .groups = 2, .eps = 0};
   op.prologue.gamma = vector(&b, "gamma", 4, (float[]){1, 1, 1, 2});
   op.prologue.beta = vector(&b, "beta", 4, (float[]){0, 0, 0, 5});
   op.weight = weight(&b, "w", 4, 1, 4, (float[]){1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
-  const float s = 0.447213595f; /* 1 / sqrt(5): means 4 and 25, variances 5 and 125 */
+  const float s = 0.447213595f; /* means are 4 and 25, variances 5 and 125, so s is 1 / sqrt(5) */
   expect(&b, plan_conv(&b.plan, "norm", op),
          (float[]){-3 * s, -1 * s, -3 * s, -2 * s + 5, 1 * s, 3 * s, 1 * s, 6 * s + 5}, 1e-6);
 }
@@ -189,7 +190,7 @@ static void a_causal_row_sees_no_later_one(void **state) {
 static void heads_do_not_mix(void **state) {
   (void)state;
   struct bench b = begin();
-  /* head 0 prefers key 0 by far, head 1 key 1 */
+  /* head 0 attends almost only to key 0, head 1 to key 1 */
   const float q[2] = {100, 100}, k[4] = {1, 0, 0, 1}, v[4] = {1, 2, 3, 4};
   expect(&b, attend(&b, q, k, v, 1, 2, 2, 1, false), (float[]){1, 4}, 1e-6);
 }
@@ -220,7 +221,7 @@ static void timesteps_become_waves(void **state) {
   }
 }
 
-/* Two rows a step; and two values, of which each has one frequency, beside each other in each of three rows. */
+/* Two latents a step; then two values with one frequency each, side by side in each of three rows. */
 static void timesteps_have_rows_and_values(void **state) {
   (void)state;
   for (int values = 0; values < 2; values++) {
@@ -240,7 +241,7 @@ static void timesteps_have_rows_and_values(void **state) {
 static void styles_are_added_to_what_is_there(void **state) {
   (void)state;
   struct bench b = begin();
-  /* Three slots of one token, whose softmax is 1, so that v is what comes of it. */
+  /* Three slots of one token: its softmax is 1, so the result is v. */
   struct tensor kv = slots_of_four(&b, 3, (float[]){9, 9, 10, 20, 9, 9, 30, 40, 9, 9, 5, 6});
   struct op_style op = {.q = input(&b, 2, 1, 2, (float[]){1, 2, 3, 4}),
                         .y = input(&b, 2, 1, 2, (float[]){1, 1, 2, 2}),
@@ -254,7 +255,7 @@ static void styles_are_added_to_what_is_there(void **state) {
   b.params.style[1] = (struct style_params){.slot = 1, .weight = 1, .part = {7, 0.5f, 7}};
   b.params.style[2] = (struct style_params){.slot = 99, .weight = 1, .part = {7, 0, 7}};
   plan_style(&b.plan, "style", op);
-  /* The second picture is the row that guidance leads away from. */
+  /* The second picture is the negative row, from which guidance leads away. */
   expect(&b, op.y, (float[]){1 + 20 + 15, 1 + 40 + 20, 2 + 12.5f, 2 + 15}, 1e-5);
 }
 
@@ -293,7 +294,7 @@ static void the_end_token_is_picked(void **state) {
   expect(&b, plan_end_token(&b.plan, "end", op), (float[]){3, 4}, 0);
 }
 
-/* Two tokens of two channels, whose mean stays 2.5 unless that cannot be. */
+/* Emphasis of two tokens of two channels: the mean stays 2.5, unless the scaled mean is 0. */
 static void emphasis_keeps_the_mean(void **state) {
   (void)state;
   static const struct {
@@ -303,7 +304,7 @@ static void emphasis_keeps_the_mean(void **state) {
       {{0.5f, 0}, {1.5f * 10 / 11.5f, 3 * 10 / 11.5f, 3 * 10 / 11.5f, 4 * 10 / 11.5f}},
       {{-1, -2}, {0, 0, 3 * 10 / 7.0f, 4 * 10 / 7.0f}},
       {{-1, -1}, {0, 0, 0, 0}},
-      {{6, -4}, {70, 140, -90, -120}}, /* their mean is 0 */
+      {{6, -4}, {70, 140, -90, -120}}, /* the scaled mean is 0, so the values stay as they are */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct bench b = begin();

@@ -1,4 +1,5 @@
-/* The definition of the bank's ops, by values worked out by hand. */
+/* Tests the definition of the ops of the bank (keys and values of earlier frames for self-attention) by values worked
+ * out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +22,8 @@ static void recall(struct bench *b, struct tensor bank, struct tensor cut, int r
   plan_region_end(&b->plan);
 }
 
-/* Two queries; the first segment has the score 0 and the value 8. The ring has two frames of one token, with the scores
- * ln 3 and ln 4 and the values 4 and 1. */
+/* Two queries. The key of the first segment has score 0 and value 8; the bank has two frames of one token, with scores
+ * ln 3 and ln 4 and values 4 and 1. */
 static void attention_appends_the_second_segment(void **state) {
   (void)state;
   static const float expected[][2] = {{8, 8}, {(8 + 3 * 4) / 4.0f, 5}, {(8 + 3 * 4 + 4 * 1) / 8.0f, 3}};
@@ -42,7 +43,7 @@ static void attention_appends_the_second_segment(void **state) {
   }
 }
 
-/* A run that has no bank attends to none of it, whatever its state holds. */
+/* A run without a bank reads none of it, whatever the state holds. */
 static void without_a_bank_the_second_segment_is_not_read(void **state) {
   (void)state;
   struct bench b = begin();
@@ -58,7 +59,7 @@ static void without_a_bank_the_second_segment_is_not_read(void **state) {
   expect(&b, plan_attention(&b.plan, "attention", op), (float[]){8}, 0);
 }
 
-/* A run of the bank: its parameters, the cut, and what the state holds then. */
+/* A run of the bank: its parameters, whether there is a cut, and the state afterwards. */
 struct turn {
   int frames, every;
   bool restart, anew;
@@ -88,7 +89,7 @@ static void expect_turns(int room, const struct turn *turns, int count) {
   finish(&b);
 }
 
-/* The ring fills, and then each frame takes the place of the oldest. */
+/* The bank fills up, and then each frame replaces the oldest. */
 static void the_bank_fills_and_wraps(void **state) {
   (void)state;
   const struct turn two[] = {{2, 1, true, false, 0, 0, 1, 0},
@@ -102,7 +103,7 @@ static void the_bank_fills_and_wraps(void **state) {
   expect_turns(1, one, 3);
 }
 
-/* With every 3, runs 0, 3 and 6 are kept. */
+/* With an interval of 3 frames, runs 0, 3 and 6 are kept. */
 static void one_of_some_frames_is_kept(void **state) {
   (void)state;
   struct turn turns[8];
@@ -112,7 +113,7 @@ static void one_of_some_frames_is_kept(void **state) {
   expect_turns(2, turns, 8);
 }
 
-/* A restart, a cut and changed parameters empty the bank, and the same run is kept as its first frame. */
+/* A restart, a cut and changed parameters empty the bank; the same run is then kept as its first frame. */
 static void the_bank_is_emptied(void **state) {
   (void)state;
   for (int how = 0; how < 3; how++) {
@@ -123,7 +124,7 @@ static void the_bank_is_emptied(void **state) {
                                  {2, 2, false, false, 0, 1, 0, 0}};
     expect_turns(3, turns, 5);
   }
-  /* Without a bank the state rests. */
+  /* In runs without a bank the state does not change. */
   const struct turn off[] = {
       {1, 1, true, false, 0, 0, 1, 0}, {0, 0, false, false, 0, 0, 1, 0}, {2, 1, false, true, 0, 0, 1, 0}};
   expect_turns(2, off, 3);
@@ -134,7 +135,7 @@ static void a_ring_gets_the_slice_of_each_row(void **state) {
   for (int stores = 0; stores < 2; stores++) {
     struct bench b = begin();
     b.plan.resources = &b.resources;
-    /* two rows of one token with three channels, of which the last two are remembered */
+    /* two rows of one token with three channels, of which the bank keeps the last two */
     struct tensor x = plan_state(&b.plan, "x", 2, 1, 1, 3, ELEMENT_DEVICE);
     give(&b, x, (float[]){1, 2, 3, 4, 5, 6});
     struct tensor ring = plan_state(&b.plan, "ring", 2, 2, 1, 2, ELEMENT_DEVICE);
@@ -175,7 +176,7 @@ static void banks_that_do_not_fit_are_refused(void **state) {
     case 5:
       plan_recall(&b.plan, "op", (struct op_recall){.bank = bank, .room = BANK_ROOM_MAX + 1});
       break;
-    case 6: /* bank is no tensor of whole numbers */
+    case 6: /* the operand `bank` has the wrong element type */
       plan_recall(&b.plan, "op", (struct op_recall){.bank = ring, .room = 1});
       break;
     default:

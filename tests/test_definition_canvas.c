@@ -1,4 +1,4 @@
-/* The definition of the ops of a canvas that follows the camera, against values worked out by hand. */
+/* Tests the definition of the ops of a canvas that follows the camera, against values worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,13 +47,13 @@ static void parts_of_a_pixel_wait_until_they_make_one(void **state) {
   expect_place(place, 0, 0, 100, -100);
   move(place, ONE, 0, 100, -100);
   expect_place(place, 1, 287, -56, 56);
-  move(place, ONE, 0, -100, 100); /* motion to and fro: the frame stays where it is */
+  move(place, ONE, 0, -100, 100); /* small motion back and forth: the frame's place does not change */
   expect_place(place, 1, 287, -156, 156);
   move(place, ONE, 0, 0, 0);
   expect_place(place, 1, 287, -156, 156);
 }
 
-/* A pan that is measured a little too short, and a little turned, moves the frame by the same number of pixels each
+/* A pan that is measured slightly too short and slightly turned moves the frame by the same number of whole pixels each
  * time. */
 static void nearly_whole_pixels_are_whole(void **state) {
   (void)state;
@@ -77,19 +77,21 @@ static void a_cut_begins_at_the_origin(void **state) {
     assert_int_equal(place[i], 0);
 }
 
-/* A frame that is turned by a right angle on the canvas moves there at a right angle to its own motion. */
+/* Zoom factors multiply. A frame that is turned by a right angle on the canvas moves there at a right angle to its
+ * motion in the picture. */
 static void zoom_and_turn_multiply(void **state) {
   (void)state;
   int32_t place[PLACE_VALUES] = {0};
   move(place, (int)(1.01 * ONE), 0, 0, 0);
   assert_int_equal(place[PLACE_A], (int)(1.01 * ONE) - ONE);
   assert_int_equal(place[PLACE_B], 0);
-  assert_int_equal(place[PLACE_WARPED], 1); /* the corner would be 1.8 pixels off */
+  /* the frame's corner would be 1.8 pixels off, so the frame is drawn warped */
+  assert_int_equal(place[PLACE_WARPED], 1);
   move(place, (int)(1.01 * ONE), 0, 0, 0);
   assert_in_range(place[PLACE_A], (int)(.0201 * ONE) - 20, (int)(.0201 * ONE) + 20);
   memset(place, 0, sizeof place);
   move(place, ONE, ONE / 1000, 0, 0);
-  assert_int_equal(place[PLACE_WARPED], 0); /* 0.18 pixels off */
+  assert_int_equal(place[PLACE_WARPED], 0); /* only 0.18 pixels off, so it is drawn unwarped */
   assert_int_equal(place[PLACE_B], ONE / 1000);
   const int32_t turned[PLACE_VALUES] = {[PLACE_A] = -ONE, [PLACE_B] = ONE};
   memcpy(place, turned, sizeof place);
@@ -101,7 +103,8 @@ static double strain_of(const int32_t place[PLACE_VALUES]) {
   return hypot(place[PLACE_A], place[PLACE_B]) / ONE;
 }
 
-/* An endless zoom and an endless turn stay near the identity; panning leads back to it, and standing still does not. */
+/* An endless zoom or turn is limited, so that the matrix stays near the identity; panning leads back to the identity,
+ * and standing still does not. */
 static void strain_stays_small(void **state) {
   (void)state;
   int32_t zoomed[PLACE_VALUES] = {0}, turned[PLACE_VALUES] = {0};
@@ -125,7 +128,7 @@ static void strain_stays_small(void **state) {
   assert_int_equal(zoomed[PLACE_WARPED], 0);
 }
 
-/* The op reads its motion and changes its place once in each run. */
+/* The op reads the motion and moves the frame's place once in each run. */
 static void each_run_moves_the_place(void **state) {
   (void)state;
   struct bench b = begin();
@@ -154,8 +157,8 @@ static struct tensor place_of(struct bench *b, const float values[PLACE_VALUES])
   return give(b, plan_state(&b->plan, "place", 1, 1, 1, PLACE_VALUES, ELEMENT_WHOLE), values);
 }
 
-/* The frame 1 2 3 / 4 5 6 / 7 8 9 in a window of 6 x 6, whose lattice is 2 and whose margin is 1. It is continued by
- * its mirror image. */
+/* The frame 1 2 3 / 4 5 6 / 7 8 9 in a window of 6 x 6 with a lattice of 2 pixels and a margin of 1. Outside the frame
+ * its mirror image is drawn. */
 static const struct canvas_size small = {3, 3, 6, 6, 2};
 static const float nine[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 static const float drawn[36] = {5, 6, 5, 4, 5, 6, /**/ 2, 3, 2, 1, 2, 3, /**/ 5, 6, 5, 4, 5, 6,
@@ -164,10 +167,10 @@ static const float drawn[36] = {5, 6, 5, 4, 5, 6, /**/ 2, 3, 2, 1, 2, 3, /**/ 5,
 static void a_frame_is_drawn_at_its_place(void **state) {
   (void)state;
   struct bench b = begin();
-  /* Column 5 is 4 on the lattice and 1 within it, row 4 is on the lattice. The rest has no effect. */
+  /* Place: column 5 is lattice column 4 plus 1, row 4 is on the lattice. The values in PLACE_REST have no effect. */
   struct tensor place = place_of(&b, (const float[PLACE_VALUES]){[PLACE_Y] = 4, [PLACE_X] = 5, [PLACE_REST_X] = 100});
   struct op_canvas_draw op = {.x = input(&b, 3, 3, 1, nine), .place = place, .size = small};
-  /* the frame begins at column 2 */
+  /* the frame is drawn from column 2 of the window on */
   float expected[36];
   for (int i = 0; i < 36; i++)
     expected[i] = drawn[i / 6 * 6 + (i % 6 + 1) % 6];
@@ -186,7 +189,7 @@ static void the_frame_is_cut_out_again(void **state) {
   expect(&b, plan_canvas_draw(&b.plan, "cut out", op), nine, 0);
 }
 
-/* Turned by a right angle about its centre, the frame's first row becomes a column. */
+/* A frame that is turned by a right angle about its centre: its first row becomes a column. */
 static void a_turned_frame_is_drawn_turned(void **state) {
   (void)state;
   const float values[PLACE_VALUES] = {[PLACE_A] = -ONE, [PLACE_B] = ONE, [PLACE_WARPED] = 1};
@@ -205,8 +208,8 @@ static void a_turned_frame_is_drawn_turned(void **state) {
   expect(&b, plan_canvas_draw(&b.plan, "cut out", op), nine, 1e-6);
 }
 
-/* Half a pixel off, a pixel is 19/32 of both neighbours less 3/32 of the next ones; the nearest pixel stays the same a
- * quarter of a pixel off. */
+/* Shifted by half a pixel, a pixel is 19/32 of both neighbours minus 3/32 of the next ones; shifted by a quarter, it is
+ * the nearest pixel. */
 static void parts_of_a_pixel_are_interpolated(void **state) {
   (void)state;
   const float row[4] = {16, 32, 64, 160}, half[4] = {19.5f, 40.5f, 124, 124};

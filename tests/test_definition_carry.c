@@ -1,5 +1,5 @@
-/* The definition of noise that moves with the picture, and of feedback: against values worked out by hand, and by its
- * properties over many frames of known motion. */
+/* Tests the definition of noise that moves with the picture, and of feedback: against values worked out by hand, and by
+ * properties that hold over many frames of known motion. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +15,17 @@
 #include "unet/plan/motion_math.h"
 #include "unet/sample/noise.h"
 
-/* --- a field over many frames --- */
+/* --- helpers: noise moved over many frames --- */
 
 enum { CELL = 8, UNIT = 256 * CELL, CHANNELS = 4 };
 
-/* A plan that moves noise, and what the last run left. */
+/* A plan that moves noise, and the results of the last run. */
 struct mover {
   struct bench b;
   struct tensor flow, visible, global, places, entries, advected, noise, second, moved;
   int h, w, cells;
-  float *shown;  /* [h][w][ADVECTED_VALUES] */
-  float *before; /* the same of the run before */
+  float *shown;  /* [h][w][ADVECTED_VALUES]: for each cell what the last run shows */
+  float *before; /* the values that `shown` had one run before */
   float *values; /* [h][w][CHANNELS]: the noise that was shown */
 };
 
@@ -87,7 +87,7 @@ static void mover_close(struct mover *m) {
   free(m->values);
 }
 
-/* Runs a frame. flow: [h][w][2]; visible: [h][w]. */
+/* Runs one frame. flow: [h][w][2], in 1/256 pixel; visible: [h][w], 1 for cells that were seen in the last frame. */
 static void move(struct mover *m, const float *flow, const float *visible, bool cut) {
   float global[GLOBAL_VALUES] = {[GLOBAL_CUT] = cut, [GLOBAL_A] = MOTION_ONE};
   write_values(m, m->flow, flow);
@@ -137,7 +137,7 @@ static void exact_flow(const struct mover *m, const struct similarity *s, float 
   }
 }
 
-/* --- by hand --- */
+/* --- values worked out by hand --- */
 
 static void begins_with_the_identity(void **state) {
   (void)state;
@@ -155,8 +155,8 @@ static void begins_with_the_identity(void **state) {
   mover_close(&m);
 }
 
-/* The scene moves by one and a quarter cells to the right: the texture with it, and what comes in at the left continues
- * it: four cells to the left of a texture four cells wide is its first cell again. */
+/* The scene moves by one and a quarter cells to the right, and the noise with it. What comes in at the left continues
+ * the noise: its pattern is four cells wide, so four cells to the left is the first cell again. */
 static void moves_with_the_flow(void **state) {
   (void)state;
   struct mover m;
@@ -172,7 +172,7 @@ static void moves_with_the_flow(void **state) {
     assert_true(m.shown[i * ADVECTED_VALUES + ADVECTED_X] == x[i]);
     assert_int_equal(entry_of(m.shown, i), entries[i]);
   }
-  /* It moves on by one and three quarters, and is back at whole cells, three of them to the left. */
+  /* After another motion of one and three quarters the noise is at whole cells again, moved by three. */
   for (int i = 0; i < 4; i++)
     flow[2 * i + 1] = -1.75f * UNIT;
   move(&m, flow, unseen, false);
@@ -183,8 +183,8 @@ static void moves_with_the_flow(void **state) {
   mover_close(&m);
 }
 
-/* An object in front moves by two cells over a ground that stands still. Each keeps its texture, and the ground that
- * appears behind it continues the texture beside it. */
+/* An object in front moves by two cells over a background that does not move. Each keeps its noise, and the background
+ * that appears behind the object continues the noise beside it. */
 static void parts_move_apart(void **state) {
   (void)state;
   struct mover m;
@@ -193,12 +193,12 @@ static void parts_move_apart(void **state) {
   for (int i = 0; i < 8; i++)
     visible[i] = 1;
   move(&m, flow, visible, true);
-  /* the object was in cells 1 to 3, and is in 3 to 5; cells 1 and 2 were hidden */
+  /* the object was in cells 1 to 3, and is in 3 to 5 now; cells 1 and 2 were hidden before */
   for (int i = 3; i <= 5; i++)
     flow[2 * i + 1] = -2 * UNIT;
   visible[1] = visible[2] = 0;
   move(&m, flow, visible, false);
-  /* cell 1 continues the ground at its left, cell 2 the object at its right */
+  /* cell 1 continues the background at its left, cell 2 the object at its right */
   const int entries[8] = {0, 1, 0, 1, 2, 3, 6, 7};
   for (int i = 0; i < 8; i++) {
     if (i != 2 && i != 3)
@@ -207,14 +207,15 @@ static void parts_move_apart(void **state) {
   mover_close(&m);
 }
 
-/* Where two neighbours read one entry, the second table gives the later one another value: the same in each frame. */
+/* If two neighbouring cells read the same noise value, the later one gets a value of the second table instead, the same
+ * one in each frame. */
 static void neighbours_differ(void **state) {
   (void)state;
   struct mover m;
   float flow[12] = {0}, visible[6] = {1, 1, 1, 1, 1, 1}, second[6 * CHANNELS];
   mover_open(&m, 1, 6);
   move(&m, flow, visible, true);
-  flow[2 * 3 + 1] = -0.75f * UNIT; /* cell 3 is drawn from between 2 and 3, nearer to 2 */
+  flow[2 * 3 + 1] = -0.75f * UNIT; /* cell 3 lies between 2 and 3 of the last frame, nearer to 2 */
   move(&m, flow, visible, false);
   int entry = entry_of(m.shown, 3);
   assert_int_equal(entry_of(m.shown, 2), 2);
@@ -238,7 +239,7 @@ static void noise_is_read_from_two_tables(void **state) {
   give(&b, noise, (float[]){10, 11, 12, 20, 21, 22});
   give(&b, second, (float[]){50, 51, 52});
   b.params.carried = true;
-  /* Entry 4 is number 1 of the second table, of three; sample n reads it 2 n further on. */
+  /* Value 4 is number 1 of the second table, which has three; latent n reads it 2 n further on. */
   expect(
       &b,
       plan_carried_noise(&b.plan, "noise",
@@ -246,7 +247,7 @@ static void noise_is_read_from_two_tables(void **state) {
       (float[]){12, 10, 50, 22, 20, 52}, 0);
 }
 
-/* The same op without run.carried copies the noise. */
+/* Without run.carried the op copies the noise. */
 static void noise_stays_where_it_is(void **state) {
   (void)state;
   struct bench b = begin();
@@ -264,8 +265,8 @@ static void noise_stays_where_it_is(void **state) {
          values, 0);
 }
 
-/* Half a cell to the right and a quarter of the last latent. Cells that were not seen start from the input alone, and
- * all cells if this frame or the last one shows nothing. */
+/* Half a cell to the right, with a quarter of the last latent. Cells that were not seen take the input alone, and so do
+ * all cells if this frame or the last one is blank. */
 static void expect_feedback(int blank, const float expected[4]) {
   struct bench b = begin();
   struct op_start op = {.cell = CELL, .z = input(&b, 1, 4, 1, (float[]){100, 200, 300, 400})};
@@ -294,8 +295,8 @@ static void feedback_follows_the_flow(void **state) {
 
 /* --- over many frames --- */
 
-/* Returns the share of cells that read the right cell of the texture after 100 frames, of those whose scene was in the
- * picture all the time. */
+/* Of the cells whose scene was in the picture all the time, returns the share that reads the correct noise value after
+ * 100 frames. */
 static double right_cells(const struct similarity *s, int frames) {
   struct mover m;
   int right = 0, all = 0;
@@ -334,7 +335,7 @@ static void cells_are_right_after_100_frames(void **state) {
   }
 }
 
-/* The moments of the noise that is shown. */
+/* Statistics of the noise that is shown. */
 struct whiteness {
   double variance, along, across; /* along and across: correlation of neighbours in a row and in a column */
 };
@@ -357,8 +358,8 @@ static struct whiteness whiteness_of(const struct mover *m) {
   return (struct whiteness){variance, product(m, 0, 1, mean) / variance, product(m, 1, 0, mean) / variance};
 }
 
-/* Returns the share of cells that show an entry which none of the four cells around their position in the last frame
- * has shown, of those that were seen there. */
+/* Of the cells that were seen in the last frame, returns the share whose noise value was in none of the four cells
+ * around their position there. */
 static double renewed(const struct mover *m, const float *flow, const float *visible) {
   int count = 0;
   for (int i = 0; i < m->cells; i++) {
@@ -375,8 +376,8 @@ static double renewed(const struct mover *m, const float *flow, const float *vis
   return count / (double)m->cells;
 }
 
-/* Moves noise by a motion for so many frames: it stays white all the time, and in the mean at most this share of the
- * cells is renewed in a frame. */
+/* Moves noise for a number of frames: it must stay white, and on average at most the share `most` of the cells may be
+ * replaced in a frame. */
 static void stays_white(const struct similarity *s, int frames, double most) {
   struct mover m;
   double sum = 0;
@@ -409,7 +410,7 @@ static void zooming_out_keeps_noise_white(void **state) {
   stays_white(&(struct similarity){.scale = 1.01, .y = 1, .x = -2}, 100, 0.09);
 }
 
-/* The picture stands still: nothing is renewed, also after a zoom that ended between two renewals. */
+/* While the picture stands still no noise is replaced, also if a zoom ended just before. */
 static void a_still_picture_stays_still(void **state) {
   (void)state;
   struct mover m;
@@ -432,7 +433,7 @@ static void a_still_picture_stays_still(void **state) {
   free(held);
 }
 
-/* After a cut the field is what it was in the first frame, whatever moved before. */
+/* After a cut the noise is as in the first frame, whatever moved before. */
 static void a_cut_begins_anew(void **state) {
   (void)state;
   struct mover m;

@@ -1,4 +1,4 @@
-/* The definition of the ops of motion, on values worked out by hand. */
+/* Tests the definition of the ops of motion, on values worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static struct tensor fit_of(struct bench *b) {
   return plan_fit(&b->plan, "fit", (struct op_fit){.match = give(b, match, matches), .w = SIDE, .h = SIDE});
 }
 
-/* Matches that count all say (2, -1) pixels; the others say something else. */
+/* All matches that count say (2, -1) pixels; the ignored ones say something else. */
 static void a_shift_is_fitted(void **state) {
   (void)state;
   struct bench b = begin();
@@ -83,7 +83,8 @@ static void a_shift_is_fitted(void **state) {
   expect(&b, fit_of(&b), (const float[FIT_VALUES]){0, 0, 512, -256}, 0);
 }
 
-/* A vector is as long in 1/256 pixel as its place is from the centre in half pixels, so the picture grows by 1/128. */
+/* Each vector is as long in 1/256 pixel as its position is from the centre in half pixels, so the picture grows by
+ * 1/128. */
 static void a_zoom_is_fitted(void **state) {
   (void)state;
   struct bench b = begin();
@@ -95,7 +96,7 @@ static void a_zoom_is_fitted(void **state) {
   expect(&b, fit_of(&b), (const float[FIT_VALUES]){MOTION_ONE / 128, 0, 0, 0}, 0);
 }
 
-/* Short vectors in all directions are no motion. */
+/* Short vectors in all directions give no motion of the whole picture. */
 static void jitter_is_no_motion(void **state) {
   (void)state;
   struct bench b = begin();
@@ -169,8 +170,8 @@ static void expect_seen(struct flow_bench *f, bool seen) {
     assert_true(visible[i] == (float)seen && flow[2 * i] == 0 && flow[2 * i + 1] == 0);
 }
 
-/* The first run has no past. Later ones have, unless they are told otherwise. A frame without texture is passed
- * over. */
+/* The first run has no earlier frame. Later runs have one, unless they are restarted. A frame without texture is
+ * skipped. */
 static void a_past_begins_and_ends(void **state) {
   (void)state;
   static struct flow_bench f;
@@ -209,8 +210,8 @@ static void a_past_begins_and_ends(void **state) {
   finish(&f.b);
 }
 
-/* The columns moved to the left by one pixel of level 1, which is 512 of 1/256 pixel. The whole picture's motion says
- * so, and all blocks were within the picture before. */
+/* The columns moved to the left by one pixel of level 1, which is 512/256 pixel. The motion of the whole picture says
+ * the same, and all blocks were within the last picture. */
 static void the_whole_picture_moves(void **state) {
   (void)state;
   static struct flow_bench f;
@@ -228,8 +229,8 @@ static void the_whole_picture_moves(void **state) {
   finish(&f.b);
 }
 
-/* Without a motion of the whole picture the blocks follow their matches, where these explain them clearly better: but
- * not one whose neighbours say something else. */
+/* Without a motion of the whole picture each block follows its own match, if that explains the block clearly better;
+ * but not a block whose neighbours say something else. */
 static void blocks_follow_their_matches(void **state) {
   (void)state;
   static struct flow_bench f;
@@ -251,7 +252,7 @@ static void blocks_follow_their_matches(void **state) {
   finish(&f.b);
 }
 
-/* Columns become rows. */
+/* Columns become rows: a cut. */
 static void another_picture_is_a_cut(void **state) {
   (void)state;
   static struct flow_bench f;

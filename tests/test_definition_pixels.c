@@ -1,4 +1,4 @@
-/* The definition of the ops that read and make pictures, against values worked out by hand. */
+/* Tests the definition of the ops that read and make pictures, against values worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void known_colours_are_decoded(void **state) {
                  {MATRIX_BT709, 32, 240, 118, 0, 0, 1},
                  {MATRIX_BT2020, 74, 97, 240, 1, 0, 0},
                  {MATRIX_BT2020, 164, 47, 25, 0, 1, 0},
-                 {MATRIX_BT709, 255, 128, 128, 1, 1, 1}, /* whiter than white is clamped */
+                 {MATRIX_BT709, 255, 128, 128, 1, 1, 1}, /* values above white are clamped */
                  {MATRIX_BT709, 126, 128, 128, 0.5023f, 0.5023f, 0.5023f}};
   for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
     struct frame f = frame_of(PIXEL_YUV420P, 1, 1, &colours[i].y, &colours[i].cb, &colours[i].cr);
@@ -96,7 +96,7 @@ static void a_reduction_is_the_mean_of_its_area(void **state) {
   (void)state;
   struct frame f = frame_of(PIXEL_RGBA, 2, 2, four_pixels, NULL, NULL);
   expect_in(&f, (struct geometry){0, 0, 2, 2, 0, 0, 1, 1}, 1, 1, (float[]){0.4f, 0.4f, 0.7f}, 1e-6);
-  /* 3 samples to 2: each takes one and a half */
+  /* 3 samples become 2: each covers one and a half */
   const uint8_t three[3] = {0, 90, 180}, grey = 128;
   f = frame_of(PIXEL_YUV420P, 3, 1, three, (uint8_t[]){grey, grey}, (uint8_t[]){grey, grey});
   f.range = RANGE_FULL;
@@ -136,7 +136,7 @@ static void a_letterbox_is_black(void **state) {
             (float[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0);
 }
 
-/* Each op takes the frame and the rectangle of its own source. */
+/* With two sources, each op takes the frame and the rectangle of its own source. */
 static void sources_are_apart(void **state) {
   (void)state;
   const uint8_t white[4] = {255, 255, 255, 255};
@@ -193,7 +193,7 @@ static void pictures_are_encoded(void **state) {
   expect_out(PIXEL_YUV420P, 3, 1, colours, (uint8_t[]){63, 173, 32}, (uint8_t[]){72, 240}, (uint8_t[]){133, 118});
   expect_out(PIXEL_NV12, 3, 1, colours, (uint8_t[]){63, 173, 32}, (uint8_t[]){72, 133, 240, 118}, NULL);
   expect_out(PIXEL_YUYV, 3, 1, colours, (uint8_t[]){63, 72, 173, 133, 32, 240, 32, 118}, NULL, NULL);
-  /* beyond the range, and not a number */
+  /* values beyond the range, and NaN */
   expect_out(PIXEL_RGBA, 2, 1, (float[]){7, -7, 0.5f, NAN, 0.25f, 1}, (uint8_t[]){255, 0, 128, 255, 0, 64, 255, 255},
              NULL, NULL);
 }
@@ -237,8 +237,8 @@ static void expect_detail(int h, int w, const float *x, const float *y, const fl
   expect(&b, op.y, expected, 1e-6);
 }
 
-/* A point keeps 1 - 16 / 256 of itself, and its neighbours lose their share of it. At an edge, which is repeated, a
- * pixel counts more than once. What is even adds nothing. */
+/* Detail of 16/256: a single bright pixel keeps 1 - 16/256 of its value, its neighbours lose their share. At the edge,
+ * which is repeated, a pixel counts more than once. A flat area adds nothing. */
 static void detail_is_added(void **state) {
   (void)state;
   float point[9 * 9 * 3] = {0}, grey[9 * 9 * 3], expected[9 * 9 * 3];
@@ -251,7 +251,7 @@ static void detail_is_added(void **state) {
   expected[3 * (4 * 9 + 4) + 1] += 0.5f;
   expect_detail(9, 9, point, grey, expected);
   expect_detail(9, 9, grey, point, point);
-  /* of the second pixel the first one's mean has 3 + 2 + 1 sixteenths, and its own 4 + 3 + 2 + 1 */
+  /* of the second pixel's mean the first pixel has 3 + 2 + 1 sixteenths, and the second 4 + 3 + 2 + 1 */
   expect_detail(1, 2, (float[]){0, 0, 0, 1, 0, 0}, (float[6]){0},
                 (float[]){-0.5f * 6 / 16, 0, 0, 0.5f * (1 - 10.0f / 16), 0, 0});
 }

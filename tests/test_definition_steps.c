@@ -1,4 +1,5 @@
-/* The definition of the ops between networks, against values worked out by hand: steps, guidance, loops, masks. */
+/* Tests the definition of the ops between networks, against values worked out by hand: steps, guidance, loops,
+ * masks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +53,8 @@ static void the_sampler_step_is_linear(void **state) {
   expect(&b, op.x, (float[]){127, 234}, 0);
 }
 
-/* Rows are weighed; the prediction that leads to a reference is one more of them; and what spreads three times as wide
- * as its first row is brought back half of the way. */
+/* Tests weighted sums of predictions: of two rows; of one row and a prediction that is derived from a reference; and
+ * with guidance_rescale, where a result that spreads three times as much as row 0 is brought back half of the way. */
 static void guidance_weighs_predictions(void **state) {
   (void)state;
   struct bench b = begin();
@@ -75,7 +76,7 @@ static void guidance_weighs_predictions(void **state) {
   expect(&b, plan_guide(&b.plan, "guide", op), (float[]){20, 40}, 1e-5f); /* 30 and 60, times (1 + 1 / 3) / 2 */
 }
 
-/* The first step's negative row leaves the reference that the second step reads. */
+/* In the first step the negative row stores the reference that the second step reads. */
 static void guidance_makes_its_reference(void **state) {
   (void)state;
   struct bench b = begin();
@@ -90,7 +91,7 @@ static void guidance_makes_its_reference(void **state) {
   expect(&b, plan_guide(&b.plan, "second", op), (float[]){8 - 3 * (5 - 10)}, 0);
 }
 
-/* What waits goes one place on, and each latent takes the step of its place. */
+/* Stream batch: waiting latents move one place on, and each latent takes the step of its place. */
 static void latents_take_steps_of_their_own(void **state) {
   (void)state;
   struct bench b = begin();
@@ -104,7 +105,8 @@ static void latents_take_steps_of_their_own(void **state) {
   expect(&b, rows, (float[]){10, 20 + 6, 30 + 2 * 7}, 0);
 }
 
-/* x = 2 x + m + 10 e0 + 100 e1, and e0 = m - x is kept: three steps by hand. */
+/* A sampler that uses earlier predictions: x = 2 x + m + 10 e0 + 100 e1, and e0 = m - x is kept. Three steps are worked
+ * out by hand. */
 static void a_step_looks_back(void **state) {
   (void)state;
   struct bench b = begin();
@@ -117,7 +119,8 @@ static void a_step_looks_back(void **state) {
   }
   prepare(&b, PIXEL_RGBA);
   run(&b, NULL, NULL);
-  /* 2 + 3 = 5, keeps 2; 10 + 3 + 20 = 33, keeps -2; 66 + 3 - 20 + 200 = 249, keeps -30 */
+  /* each step keeps a value for later steps: step 0 gives 2 + 3 = 5 and keeps 2; step 1 10 + 3 + 20 = 33 and keeps -2;
+   * step 2 66 + 3 - 20 + 200 = 249 and keeps -30 */
   float latent, kept[2];
   struct error err = {0};
   assert_int_equal(device_read(b.device, b.program, x, 0, &latent, 1, &err), 0);
@@ -129,7 +132,7 @@ static void a_step_looks_back(void **state) {
   finish(&b);
 }
 
-/* PNDM asks twice for its first step: what the second asking says is used and not kept. */
+/* PNDM calls the network twice in its first step: the second prediction is used but not kept. */
 static void a_step_may_keep_nothing(void **state) {
   (void)state;
   struct bench b = begin();
@@ -149,8 +152,8 @@ static void a_step_may_keep_nothing(void **state) {
   finish(&b);
 }
 
-/* Adams and Bashforth's formula of the fourth order, as PNDM has it, on x' = -x from 1 in a loop of ten iterations: its
- * error is what three earlier predictions are worth. */
+/* The formula of Adams and Bashforth of fourth order, as PNDM uses it, on x' = -x from 1 in a loop of ten iterations:
+ * the error must be as small as three earlier predictions allow. */
 static void multistep_solvers_fit_the_step(void **state) {
   (void)state;
   enum { ITERATIONS = 10 };
@@ -174,12 +177,12 @@ static void multistep_solvers_fit_the_step(void **state) {
   float end;
   struct error err = {0};
   assert_int_equal(device_read(b.device, b.program, x, 0, &end, 1, &err), 0);
-  assert_true(fabs((double)end - exp(-1)) < 3e-3); /* the first steps' error; Euler's is 0.019 */
+  assert_true(fabs((double)end - exp(-1)) < 3e-3); /* the first steps' error is larger; Euler's method has 0.019 */
   finish(&b);
 }
 
-/* x is doubled, becomes less by the time row's value, and in the first iteration more by 100: 3, 6 - 1 + 100, 210 - 20.
- */
+/* In each iteration x is doubled and the time row's value subtracted, and in the first one 100 is added: 3, 6 - 1 +
+ * 100, 210 - 20. */
 static void a_loop_hands_on_its_latent(void **state) {
   (void)state;
   const float rows[3] = {5, 1, 20};
@@ -205,7 +208,8 @@ static void a_loop_hands_on_its_latent(void **state) {
 }
 
 /* Two latents of two pictures each, at steps 1 and 2 with gains 2 and -1. x W^T + bias is 1 * 3 + 10 * 4 + 5 = 48 for
- * the first, then one more for each. Guessing, as the second of three: 10^-0.5, for first pictures alone. */
+ * the first pixel, then one more for each. In guess mode the second of three outputs has the factor 10^-0.5, for the
+ * first picture of each latent only. */
 static void a_control_adds_its_share(void **state) {
   (void)state;
   for (int guess = 0; guess < 2; guess++) {
@@ -243,7 +247,7 @@ static void only_chosen_rows_see_the_image(void **state) {
   expect(&b, plan_unet_input(&b.plan, "in", op), (float[]){5, 0, 0, 5, 6, 7, 5, 0, 0}, 0);
 }
 
-/* A state of a program. */
+/* Returns a state of the program with these values. */
 static struct tensor state_of(struct bench *b, int h, int w, const float *data) {
   return give(b, plan_state(&b->plan, "kept", 1, h, w, 1, ELEMENT_PRECISE), data);
 }
@@ -256,7 +260,7 @@ static void what_is_not_kept_is_hidden(void **state) {
   expect(&b, plan_mask(&b.plan, "mask", op), (float[]){1, 2, 3, 4, 9, 9, 9, 9}, 0);
 }
 
-/* The first value of each pixel's counts. */
+/* For the mask, the first value of each pixel is used. */
 static void the_mask_is_beside_the_latent(void **state) {
   (void)state;
   struct bench b = begin();

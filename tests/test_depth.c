@@ -1,8 +1,8 @@
-/* Depth Anything V2 against what transformers computes from the same files in FP32; the range of its map over time.
+/* Tests Depth Anything V2 against what transformers computes from the same files in FP32, and the range of its map over
+ * time.
  *
  *   test_depth GOLDENS            on the CPU
- *   test_depth GOLDENS cuda       on the CUDA device; skipped where there is no GPU
- */
+ *   test_depth GOLDENS cuda       on the CUDA device; skipped where there is no GPU */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "unet/plan/device.h"
 #include "tests/rigs/depth_bench.h"
 
-/* What op number i of this kind makes. */
+/* Returns the result of op number i of this type. */
 static struct tensor result_of(struct bench *b, enum op_type type, int i) {
   for (int op = 0; op < b->plan.op_count; op++)
     if (b->plan.ops[op].type == type && i-- == 0)
@@ -39,7 +39,8 @@ static void test_square(void **state) {
   check_picture(NULL, "square");
 }
 
-/* What the network sees, and what the backbone says: copies, since what is behind takes the place of these. */
+/* Compares the network's input and the backbone's outputs. They are copied in the plan, because later ops may reuse
+ * their memory. */
 static void test_inner(void **state) {
   (void)state;
   struct bench bench, *b = &bench;
@@ -69,7 +70,7 @@ static void test_inner(void **state) {
   bench_close(b);
 }
 
-/* Sizes: the shorter side is the model's, the longer one at most four times as long. */
+/* The grid of patches: the shorter side has the model's size, the longer one at most four times as much. */
 static void test_grid(void **state) {
   (void)state;
   static const struct {
@@ -84,11 +85,11 @@ static void test_grid(void **state) {
   }
 }
 
-/* --- the range over time --- */
+/* --- the range of depths over time --- */
 
 enum { SIDE = 28, SQUARE = 14 };
 
-/* Depths in, a map out. */
+/* A plan that computes a map from given depths. */
 struct follower {
   struct bench bench;
   struct tensor x, range, map;
@@ -107,7 +108,7 @@ static void follower_open(struct follower *f, float speed) {
   must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err), &b->err);
 }
 
-/* Four squares of these depths; the map's values in their centres. */
+/* Runs the plan with four squares of these depths. shown gets the map's values in their centres. */
 static void follow(struct follower *f, const float depth[4], float shown[4]) {
   struct bench *b = &f->bench;
   float x[SIDE * SIDE], map[SIDE * SIDE * 3];
@@ -124,8 +125,8 @@ static float noise(unsigned long long *state) {
   return (float)(fixture_random(state) % 2001) / 1000 - 1;
 }
 
-/* Nearest and farthest things flicker by a tenth of the scene; one between them does not move, and its shade should not
- * either. */
+/* The nearest and farthest things flicker by a tenth of the scene's depth; a thing between them does not move, and its
+ * grey value must not change either. */
 static void test_no_flicker(void **state) {
   enum { FRAMES = 400, SETTLED = 100 };
   (void)state;
@@ -151,7 +152,7 @@ static void test_no_flicker(void **state) {
   bench_close(&f.bench);
 }
 
-/* The first frame has its own range at once, and so has the first one behind a cut. */
+/* The first frame, and the first one after a cut, have their own range at once. */
 static void test_cut(void **state) {
   (void)state;
   struct follower f;
@@ -166,7 +167,7 @@ static void test_cut(void **state) {
   bench_close(&f.bench);
 }
 
-/* What drifts is followed: in the end the map spans 0 to 1 again. */
+/* If depths drift, the range follows: in the end the map spans 0 to 1 again. */
 static void test_drift(void **state) {
   (void)state;
   struct follower f;
@@ -181,7 +182,7 @@ static void test_drift(void **state) {
   bench_close(&f.bench);
 }
 
-/* A frame that is no number leaves no trace; a flat one is black. */
+/* A frame of NaN has no effect on later frames; a flat one gives black. */
 static void test_no_numbers(void **state) {
   (void)state;
   struct follower f;
@@ -205,7 +206,7 @@ static void test_no_numbers(void **state) {
 
 enum { WIDTH = 48, HEIGHT = 64 };
 
-/* A turbo that makes pictures of text and of what a ControlNet reads of the frame. */
+/* Opens the model "turbo" to make pictures from text and a map of the frame that a ControlNet reads. */
 static void open_engine(struct rig *rig, enum map_kind map) {
   *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
   if (golden_open(&rig->golden, goldens, "turbo") < 0)
@@ -224,7 +225,7 @@ static void open_engine(struct rig *rig, enum map_kind map) {
   free(depth);
 }
 
-/* Soft shapes, which differ with the seed. */
+/* Makes a frame of soft shapes, which depend on the seed. */
 static struct frame make_frame(uint8_t pixels[4 * WIDTH * HEIGHT], int seed) {
   for (int y = 0; y < HEIGHT; y++)
     for (int x = 0; x < WIDTH; x++)
@@ -240,7 +241,7 @@ static struct frame make_frame(uint8_t pixels[4 * WIDTH * HEIGHT], int seed) {
                         .pitch = {4 * WIDTH}};
 }
 
-/* The frame's map, as a frame. */
+/* Returns the frame's map as a frame. */
 static struct frame map_frame(const struct frame *frame, uint8_t pixels[4 * WIDTH * HEIGHT]) {
   struct bench bench, *b = &bench;
   float values[3 * WIDTH * HEIGHT];
@@ -267,7 +268,7 @@ static double psnr(const uint8_t *a, const uint8_t *b) {
   return sum > 0 ? 10 * log10(255 * 255 * 4.0 * WIDTH * HEIGHT / sum) : 99;
 }
 
-/* A ControlNet reads the map as if it had been given it. */
+/* A picture made with the map that the engine computes equals one made with the same map given as the frame. */
 static void test_control(void **state) {
   (void)state;
   static uint8_t pixels[4 * WIDTH * HEIGHT], shades[4 * WIDTH * HEIGHT];
@@ -289,7 +290,8 @@ static void test_control(void **state) {
   free(given);
 }
 
-/* A map that is made in every second run stays in the one between; where none was wanted, the next is made at once. */
+/* With a map in every second run, the run between uses the former map. If a run needed no map, the next one computes it
+ * at once. */
 static void test_every(void **state) {
   (void)state;
   enum { RUNS = 7 };
@@ -299,7 +301,7 @@ static void test_every(void **state) {
   uint8_t *pictures[RUNS];
   struct rig rig;
   open_engine(&rig, MAP_DEPTH);
-  rig.controls.control[0].param[0] = 1; /* each map in its own range */
+  rig.controls.control[0].param[0] = 1; /* each map has its own range */
   for (int i = 0; i < RUNS; i++) {
     struct frame frame = make_frame(pixels, seeds[i]);
     rig.controls.control[0].param[1] = i < 5 ? 2 : 60;

@@ -1,8 +1,7 @@
-/* Depth Anything V2's files as they are and as they should not be.
+/* Tests files of Depth Anything V2, valid and invalid.
  *
  *   test_depth_files GOLDENS            on the CPU
- *   test_depth_files GOLDENS cuda       on the CUDA device; skipped where there is no GPU
- */
+ *   test_depth_files GOLDENS cuda       on the CUDA device; skipped where there is no GPU */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static char *copy_folder(void) {
   return scratch;
 }
 
-/* Every `from` in the file becomes `to`; at least one. Of a safetensors file, of its header. */
+/* Replaces every `from` by `to` in a text, in a safetensors file in its header; there must be at least one. */
 static char *replaced(const char *text, const char *from, const char *to) {
   size_t count = 0;
   for (const char *at = text; (at = strstr(at, from)); at += strlen(from))
@@ -69,7 +68,7 @@ static void change_keys(const char *const changes[][2], size_t count) {
   free(path);
 }
 
-/* The names of transformers 5. */
+/* Tensor names as transformers 5 writes them. */
 static void test_new_keys(void **state) {
   static const char *const names[][2] = {{"attention.attention.query", "attention.q_proj"},
                                          {"attention.attention.key", "attention.k_proj"},
@@ -139,7 +138,7 @@ static void test_preprocessors(void **state) {
   refuse(name, "0.225", "\"a\"", "image_std");
 }
 
-/* Without the file beside it, a model has the values that are published with all of them. */
+/* Without preprocessor_config.json a model has the values that all published ones have. */
 static void test_no_preprocessor(void **state) {
   (void)state;
   struct depth *depth = NULL;
@@ -154,7 +153,7 @@ static void test_no_preprocessor(void **state) {
   depth_close(&depth);
 }
 
-/* What is wrong with the tensors shows when a plan is made. */
+/* Wrong tensors are found when a plan is made. */
 static void refuse_tensors(const char *from, const char *to, const char *says) {
   struct depth *depth = NULL;
   struct resources resources = {0};
@@ -208,7 +207,7 @@ static void test_no_folder(void **state) {
   assert_int_equal(depth_open(&depth, "/nowhere/at/all", &err), -1);
   assert_non_null(strstr(err.message, "/nowhere/at/all"));
   char *folder = copy_folder(), *path = fixture_path(folder, "model.safetensors");
-  assert_int_equal(depth_open(&depth, path, &err), -1); /* the file alone */
+  assert_int_equal(depth_open(&depth, path, &err), -1); /* the weight file alone, without its folder */
   assert_non_null(strstr(err.message, "folder"));
   free(path);
 }

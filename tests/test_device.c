@@ -1,4 +1,4 @@
-/* The device interface: choice, arguments, runs in flight, memory. */
+/* Tests the device interface: choice of the device, arguments, runs in flight, memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void a_device_is_chosen_by_name(void **state) {
   }
 }
 
-/* Who asks for another device, or for a GPU that is not there, gets none. */
+/* Names of other devices, and of GPUs that are not there, find no GPU. */
 static void only_cuda_names_a_gpu(void **state) {
   (void)state;
   static const char *const names[] = {"cpu", "cpu:plain", "toaster", "", "cudas", "cuda:99"};
@@ -62,7 +62,7 @@ static void keep_line(void *opaque, enum log_level level, const char *text) {
   snprintf(lines->last, sizeof lines->last, "%d %s", (int)level, text);
 }
 
-/* What a device has not is said in one line, and FP32 is used. */
+/* If a device lacks BF16, one line says so and FP32 is used. */
 static void bfloat16_falls_back(void **state) {
   (void)state;
   struct lines lines = {0};
@@ -114,7 +114,7 @@ static void wrong_arguments_are_refused(void **state) {
   frame = r->frame;
   frame.plane[0] = NULL;
   assert_int_equal(device_submit(r->device, r->program, &r->params, &frame, &err), -1);
-  assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* nothing was started by all that */
+  assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* none of the calls above started a run */
   struct tensor t = {TENSOR_TEMPORARY, 0, 1, H, W, 3, 0, 3};
   assert_int_equal(device_read(r->device, r->program, t, (size_t)H * W * 3, &value, 1, &err), -1);
   assert_int_equal(device_read(r->device, NULL, t, 0, &value, 1, &err), -1);
@@ -166,15 +166,15 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
     assert_non_null(strstr(err.message, "timestep"));
   }
   assert_int_equal(device_start(r->device, r->program, &bad, &err), -1);
-  for (int i = 0; i < 5; i++) /* nobody collects them */
+  for (int i = 0; i < 5; i++) /* none of these runs is collected */
     assert_int_equal(device_start(r->device, r->program, &good, &err), 0);
-  bad = good, bad.step[2].timestep = TIMESTEPS; /* which nobody reads */
+  bad = good, bad.step[2].timestep = TIMESTEPS; /* no op reads this value, so it is not checked */
   assert_int_equal(device_run(r->device, r->program, &bad, &err), 0);
   assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
   rig_close(r);
 }
 
-/* Of each of a loop's iterations. */
+/* The values of each of a loop's iterations are checked. */
 static void iterations_are_checked(void **state) {
   (void)state;
   struct rig *r = rig_begin();
@@ -197,7 +197,7 @@ static void iterations_are_checked(void **state) {
   rig_close(r);
 }
 
-/* Each run's picture is its own, and stays until it is released. */
+/* Each run has a picture of its own, which stays unchanged until it is released. */
 static void two_runs_are_in_flight(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -206,7 +206,8 @@ static void two_runs_are_in_flight(void **state) {
   for (int i = 0; i < 8; i++) {
     memset(r->pixels, 10 + 10 * i, sizeof r->pixels);
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
-    memset(r->pixels, 0, sizeof r->pixels); /* the frame belongs to the caller again */
+    /* the device has read the frame, so its memory belongs to the caller again */
+    memset(r->pixels, 0, sizeof r->pixels);
     if (i == 0)
       continue;
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), -1);
@@ -229,7 +230,8 @@ static int run_once(struct rig *r, int value, struct frame *picture, struct erro
              : 0;
 }
 
-/* Who holds no more than it said always finds one; who holds more is told, and loses nothing. */
+/* A caller that holds no more pictures than it announced always gets one. A caller that holds more gets an error, and
+ * loses no run. */
 static void pictures_are_bounded(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -247,7 +249,7 @@ static void pictures_are_bounded(void **state) {
   struct profile profile;
   assert_int_equal(device_profile(r->device, r->program, &r->params, &r->frame, &request, &profile, &err), -1);
   assert_int_equal(err.status, STATUS_HELD);
-  assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* nothing was started */
+  assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* no run was started */
   for (int i = 0; i < HELD; i++)
     assert_int_equal(pictures[i].plane[0][0], 10 + i);
   frame_release(&pictures[1]);
@@ -258,7 +260,7 @@ static void pictures_are_bounded(void **state) {
   rig_close(r);
 }
 
-/* Also beyond its program and its device, and with a run in flight that nobody waited for. */
+/* A picture stays valid after its program and device are closed, also if a run was in flight that nobody collected. */
 static void a_picture_outlives_its_device(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -282,7 +284,7 @@ static void a_run_allocates_nothing(void **state) {
   for (int i = 0; i < 10; i++) {
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
     assert_int_equal(device_collect(r->device, r->program, NULL, &err), 0);
-    if (i == 0) /* the rows of the source are sized by its first frame */
+    if (i == 0) /* the first frame's size decides how much memory the source's rows take */
       device_get_counters(r->device, &before);
   }
   device_get_counters(r->device, &after);
@@ -322,12 +324,12 @@ static void plan_large(struct plan *plan, struct resources *resources) {
   assert_int_equal(plan_finish(plan, &err), 0);
 }
 
-/* The device's three pictures count, and those of a program that finds no room are given back. */
+/* The device's three pictures count as memory; if a program does not fit, its pictures are freed. */
 static void pictures_count_as_memory(void **state) {
   (void)state;
   const struct {
     size_t limit;
-    const char *what; /* finds no room; NULL: nothing */
+    const char *what; /* the memory that does not fit; NULL: all fits */
   } cases[] = {{5u << 20, "working memory"}, {8u << 20, "output pictures"}, {10u << 20, NULL}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct rig *r = rig_begin();
@@ -359,13 +361,13 @@ static void pictures_count_as_memory(void **state) {
   }
 }
 
-/* Says true when it has been asked so often. */
+/* A cancel function for the device: returns true from call number *opaque on, counted from 0. */
 static bool gives_up(void *opaque) {
   int *left = opaque;
   return (*left)-- <= 0;
 }
 
-/* Whoever gives up waits for one part at most, whenever that is. */
+/* Opening, preparing and submitting can be cancelled at every op. */
 static void what_is_given_up_ends(void **state) {
   (void)state;
   static const char *const names[] = {"cpu", "cpu:plain"};
@@ -386,8 +388,8 @@ static void what_is_given_up_ends(void **state) {
       if (!prepared)
         device_close(&r->device);
     }
-    assert_true(asked > r->plan.op_count); /* between ops, and for memory */
-    left = 1000;                           /* for the first frame, whose rows take memory */
+    assert_true(asked > r->plan.op_count); /* cancelling is also possible between ops and at allocations */
+    left = 1000;                           /* for the first frame, which allocates memory */
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
     assert_int_equal(device_collect(r->device, r->program, NULL, &err), 0);
     for (asked = 0; !ran; asked++) {
@@ -411,7 +413,7 @@ static void a_changed_weight_takes_effect(void **state) {
   struct error err = {0};
   struct frame picture;
   int index = resources_find(&r->resources, "copy");
-  float half[3 * 9 * 3] = {0}; /* on the device: [out][kh][kw][in] */
+  float half[3 * 9 * 3] = {0}; /* layout on the device: [out][kh][kw][in] */
   for (int c = 0; c < 3; c++)
     half[(c * 9 + 4) * 3 + c] = 0.5f;
   struct weight_change change = {index, 0, 3, half};

@@ -1,4 +1,4 @@
-/* The frames that a run reads: two sources, and what lies in a device's memory. */
+/* Tests the frames that a run reads: frames of two sources, and frames in a device's memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "tests/rigs/played_gpu.h"
 #include "tests/rigs/device_rig.h"
 
-/* Two inputs, of which the picture is the mean. */
+/* Opens a rig whose plan has two inputs; the picture is their mean. */
 static struct rig *rig_open_two(const char *name) {
   struct rig *r = rig_begin();
   struct tensor in[SOURCES_MAX];
@@ -27,7 +27,7 @@ static struct rig *rig_open_two(const char *name) {
   return r;
 }
 
-/* Each source has a size, a format and a place of its own, and may change them with every run. */
+/* Each source has its own size, format and rectangle, which may change with every run. */
 static void a_run_reads_two_sources(void **state) {
   const char *name = *state;
   static uint8_t grey[200 * 300];
@@ -92,8 +92,8 @@ static void the_second_source_may_be_the_only_one(void **state) {
 
 enum { SAME_GPU = 1, OTHER_GPU = 2, ODD = 1, PLACES = 6 };
 
-/* A picture that a decoder left in a GPU's memory, the part of which this process's plays. What lies in the host's is
- * poison until it is waited for. */
+/* A picture in the memory of a fake GPU. `device` is that memory; `host` is poisoned until somebody waits for the
+ * picture. */
 struct decoded {
   struct picture base;
   uint8_t device[W * H * 8], host[W * H * 8];
@@ -143,7 +143,7 @@ static const struct picture_owner decoded_owner = {.bytes = sizeof(struct decode
                                                    .wait = wait_decoded,
                                                    .ready = ready_decoded};
 
-/* One with planes of this pitch. */
+/* Takes a picture from the pool, with planes of this pitch. */
 static struct frame take_decoded(struct picture_pool *pool, enum pixel_format format, int pitch, int value) {
   struct frame frame;
   assert_int_equal(picture_pool_take(pool, &frame, NULL), 1);
@@ -172,7 +172,7 @@ static struct {
   bool fail_submit, fail_collect;
 } fake;
 
-/* The CPU, as a device whose memory is what a decoder's pictures lie in. */
+/* The CPU in the role of a GPU in whose memory the decoder's pictures are. */
 static int fake_submit(struct device *device, struct program *program, const struct run_params *params,
                        const struct frame *frames, const struct frame *picture, struct error *err) {
   struct frame seen[SOURCES_MAX];
@@ -223,8 +223,8 @@ static size_t brought_down(struct rig *r) {
   return counters.copied_down;
 }
 
-/* In its own memory, by way of the host's from another GPU or to the CPU, where 16-bit samples are on odd addresses as
- * well: the pictures are the same, and the host's part is asked for where it has to be, once. */
+/* Frames in the device's own memory, in that of another GPU, or for the CPU, also with 16-bit samples at odd addresses:
+ * pictures are the same, and pixels are copied to the host only where that is needed, once. */
 static void frames_are_read_where_they_lie(void **state) {
   (void)state;
   static const struct {
@@ -266,8 +266,8 @@ static void frames_are_read_where_they_lie(void **state) {
     frame_release(&pictures[i]);
 }
 
-/* The caller's hold may end at once: the frame goes back when its own run is collected, whether that succeeds or not,
- * when the program is released, and at once where nothing was started. Each run ends its own frames' holds. */
+/* The caller may end its hold at once. The device's hold ends when the frame's run is collected, successful or not,
+ * when the program is released, or at once if no run was started. Each run ends only its own frames' holds. */
 static void frames_are_held_until_they_are_read(void **state) {
   const char *name = *state;
   struct rig *r = rig_open_two(name);
@@ -317,7 +317,7 @@ static void frames_are_held_until_they_are_read(void **state) {
   rig_close(r);
 }
 
-/* What a GPU copies by itself is held as well; the CPU has read it when submit returns. */
+/* Page-locked frames that a GPU copies from by itself are held, too; the CPU has read them when submit returns. */
 static void pinned_frames_are_held_for_a_gpu(void **state) {
   (void)state;
   struct host_pictures pictures = {.gpu = {.impl = &played_gpu}};
@@ -342,7 +342,8 @@ static void pinned_frames_are_held_for_a_gpu(void **state) {
   host_pictures_free(&pictures);
 }
 
-/* A picture that cannot come to the host is said so, and planes that are missing there are none of the host's. */
+/* An error says that a picture cannot be copied to the host; planes without host memory are not taken for host
+ * memory. */
 static void device_frames_are_checked(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -368,7 +369,7 @@ static void device_frames_are_checked(void **state) {
   rig_close(r);
 }
 
-/* A frame that is there only later takes no more room than the others. */
+/* A second source that becomes available only later allocates nothing then. */
 static void a_late_source_allocates_nothing(void **state) {
   const char *name = *state;
   struct rig *r = rig_open_two(name);

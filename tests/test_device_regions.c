@@ -1,4 +1,4 @@
-/* Regions of a plan that a run leaves out. */
+/* Tests regions of a plan (ops that a run may skip). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include "unet/base/picture.h"
 #include "tests/rigs/device_rig.h"
 
-/* A loop of four iterations, in each of which a region adds twice the model to x where its control is on, and a step
- * adds the model to z. */
+/* Appends a loop of four iterations: a region adds twice the model to x where its control is on, and a step adds the
+ * model to z. */
 static void append_regions(struct rig *r, struct tensor x, struct tensor z, struct tensor model) {
   plan_loop_begin(&r->plan, 4);
   plan_region_begin(&r->plan, (struct region_when){REGION_CONTROL, 2, .step = 1});
@@ -81,7 +81,7 @@ static void a_region_runs_where_its_value_is_not_0(void **state) {
   }
 }
 
-/* A region that motion decides over adds the model to x, one that the bank decides over to z. */
+/* A region that depends on motion adds the model to x, one that depends on the bank adds it to z. */
 static void motion_and_the_bank_decide_over_regions(void **state) {
   (void)state;
   static const char *const devices[] = {"cpu:plain", "cpu"};
@@ -115,7 +115,7 @@ static void motion_and_the_bank_decide_over_regions(void **state) {
   }
 }
 
-/* A style that has a weight adds nothing where none of the plan's layers takes its part. */
+/* A style with a weight is skipped if none of the plan's layers uses its part. */
 static void a_run_does_without_styles_that_add_nothing(void **state) {
   (void)state;
   struct rig *r = rig_begin();
@@ -137,7 +137,7 @@ static void a_run_does_without_styles_that_add_nothing(void **state) {
   rig_close(r);
 }
 
-/* Of a picture in and out, and a region between that adds to it: its ops count where they run. */
+/* A picture in, a picture out, and a region between them: the region's ops are counted only if it runs. */
 static void a_profile_counts_what_runs(void **state) {
   (void)state;
   struct rig *r = rig_begin();
@@ -174,7 +174,7 @@ static void a_profile_counts_what_runs(void **state) {
   rig_close(r);
 }
 
-/* Of each iteration and each latent; what no region asks for is free. */
+/* Values are checked for each iteration and each latent; those that no region reads are not checked. */
 static void values_of_regions_are_checked(void **state) {
   (void)state;
   struct rig *r = rig_begin();

@@ -1,5 +1,5 @@
-/* Renders on several devices: pictures are those of one device, to the bit, in order; what depends on earlier frames is
- * refused. The devices are engines on the CPU. */
+/* Tests renders on several devices: pictures have the same bits and order as those of one device, and options that
+ * depend on earlier frames are refused. The devices are engines on the CPU. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static int make_clips(void **state) {
   return 0;
 }
 
-/* Renders with one device and with many: the hashes, which stand in the order of the pictures, are equal. */
+/* Renders with one device and with several: the hashes must be equal, in the order of the pictures. */
 static void expect_equal(const char *devices, const char *one, const char *arguments) {
   struct outcome outcome;
   program_expect(0, NULL, "@ render in.mkv hash:one.txt --device %s" TINY "%s", one, arguments);
@@ -47,7 +47,8 @@ static void test_pictures_are_those_of_one_device(void **state) {
                               "--image-encoder \"$REVERIE_GOLDENS\"/styles/encoder80 --style other.mkv");
 }
 
-/* A file has its pictures in order, and the last line tells how many devices there were and what the limit was. */
+/* An output file has its pictures in order, and the last line says how many devices there were and what limited the
+ * speed. */
 static void test_file(void **state) {
   (void)state;
   struct outcome outcome;

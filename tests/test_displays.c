@@ -1,5 +1,5 @@
-/* The live window on two displays (Xorg with its dummy driver, whose outputs xrandr switches on and off). There is no
- * window manager. */
+/* Tests the live window on two displays (Xorg with its dummy driver, whose outputs xrandr switches on and off), without
+ * a window manager. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -12,16 +12,16 @@
 #include "tests/rigs/screen.h"
 
 #define FIND_OPERATOR "xdotool search --name '^reverie operator$'"
-/* Above and below a square picture on the second display. */
+/* FFmpeg filters for the areas above and below a square picture on the second display. */
 #define OVER_PICTURE "crop=640:80:0:0"
 #define UNDER_PICTURE "crop=640:80:0:720"
 #define PICTURE_THERE "crop=640:640:0:80,scale=128:128:flags=area"
 
-/* The second display is there, or not. */
+/* Shell commands that switch the second display on or off. */
 #define SECOND(how) "xrandr --output DUMMY0 --mode 1280x800 --pos 0x0 --output DUMMY1 " how
 #define ON SECOND("--mode 640x800 --pos 1280x0")
 #define OFF SECOND("--off")
-/* What other programs read of the alerts that hold. */
+/* Shell command that prints the current alerts, as other programs read them. */
 #define ALERTS                                                                                                         \
   "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"ipc.sock\"); "                            \
   "s.sendall(b\"{\\\"command\\\":[\\\"get_property\\\",\\\"figures/alerts\\\"]}\\n\"); print(s.recv(9999).decode())'"
@@ -54,8 +54,8 @@ static void test_names(void **state) {
   program_expect(2, "--display 2: the displays here are 0 \"DUMMY0\"", "live still.mkv --display 2 --frames 1");
 }
 
-/* The audience's display has the picture and nothing else, whatever is said, asked, typed and dragged in the other one;
- * that one comes and goes. */
+/* The audience's display shows only the picture, whatever messages, questions, typing and dragging the operator's
+ * window shows. The operator's window can be closed and opened. */
 static void test_operator(void **state) {
   (void)state;
   start_operator("--display my1");
@@ -83,8 +83,9 @@ static void test_operator(void **state) {
   quit_window();
 }
 
-/* The output does not come to lie over the operator's window, and comes back by itself, in the size that there is. Then
- * each window is destroyed from outside: the show goes on without the operator's, and ends in order without its own. */
+/* When the display is gone, the output window is hidden instead of covering the operator's window. It comes back by
+ * itself, in the size of the display. Then each window is destroyed from outside: without the operator's window the
+ * program goes on, and without the output window it ends normally. */
 static void test_displays_come_and_go(void **state) {
   (void)state;
   struct outcome outcome;
@@ -99,11 +100,13 @@ static void test_displays_come_and_go(void **state) {
   wait_said("reverie: the output is on the display DUMMY1 again\n");
   wait_for("xdotool search --onlyvisible --name '^reverie$'");
   wait_for("! " ALERTS " | grep -q display");
-  wait_for("test $(xdotool getwindowfocus) = $(" FIND_OPERATOR ")"); /* who types goes on typing there */
+  /* the keyboard focus stays with the operator's window */
+  wait_for("test $(xdotool getwindowfocus) = $(" FIND_OPERATOR ")");
   expect_place("1280,0,640,480");
   shell(ON);
   expect_place("1280,0,640,800");
-  shell("xdotool windowreparent $(" FIND_OPERATOR ") $(" FIND_WINDOW ")"); /* as into a window manager's frame */
+  /* puts one window into the other, as a window manager puts it into a frame */
+  shell("xdotool windowreparent $(" FIND_OPERATOR ") $(" FIND_WINDOW ")");
   pause_ms(500);
   shell("xdotool windowclose $(" FIND_OPERATOR ")");
   wait_for("! " FIND_OPERATOR);
@@ -168,18 +171,19 @@ static void test_corners_are_kept(void **state) {
   "bottom=$((Y + HEIGHT)); eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")); test $X,$Y = 0,0 && "         \
   "test $left -ge $WIDTH -o $top -ge $HEIGHT && test $right -le 1280 -a $bottom -le 800"
 
-/* As SDL gives the keyboard to a window that it shows, where there is no manager. */
+/* Without a window manager SDL gives the keyboard focus to a window that it shows. */
 #define HAS_KEYS(find) "test $(xdotool getwindowfocus) = $(" find ")"
 
-/* On one display the audience's picture is whole, too, however the operator's window comes. */
+/* On one display, too, the operator's window never covers the audience's picture, in whatever order they open. */
 static void test_one_display(void **state) {
   (void)state;
   shell(OFF " && xrandr --query >/dev/null");
-  shell("xprop -root -f _MOTIF_WM_HINTS 32c -set _MOTIF_WM_HINTS 0"); /* as with a manager: SDL asks whether it is known
-                                                                       */
+  /* SDL checks this property to learn whether a window manager is there */
+  shell("xprop -root -f _MOTIF_WM_HINTS 32c -set _MOTIF_WM_HINTS 0");
   start_operator("");
   wait_for(APART);
-  wait_for("xprop -id $(" FIND_WINDOW ") _MOTIF_WM_HINTS | grep -q '= 0x2, 0x0, 0x0'"); /* no border */
+  /* the window is without a border */
+  wait_for("xprop -id $(" FIND_WINDOW ") _MOTIF_WM_HINTS | grep -q '= 0x2, 0x0, 0x0'");
   shell("for window in $(" FIND_WINDOW ") $(" FIND_OPERATOR
         "); do xprop -id $window 32c _NET_WM_ICON | grep -q '= 64, 64, '; done");
   wait_for(HAS_KEYS(FIND_OPERATOR));
@@ -205,11 +209,11 @@ static void test_one_display(void **state) {
 
 static int two_displays(void **state) {
   (void)state;
-  shell(ON " && xrandr --query >/dev/null"); /* until it is asked, the server knows of no connection */
+  shell(ON " && xrandr --query >/dev/null"); /* the server knows its outputs only after they were queried */
   return 0;
 }
 
-/* As large as what both displays take. */
+/* The screen is as large as both displays together. */
 static bool open_displays(void) {
   shell("cat >displays.conf <<end\n"
         "Section \"ServerFlags\"\nOption \"AutoAddDevices\" \"false\"\nEndSection\n"

@@ -1,4 +1,4 @@
-/* What the exit status of a show says if several things are wrong at its end. */
+/* Tests which exit status a show ends with if several things are wrong at its end. */
 #include "tests/rigs/cmocka_all.h"
 
 #include "app/live/ending.h"
@@ -23,7 +23,7 @@ static void the_worst_counts(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_int_equal(ending_status(&cases[i].ending), cases[i].status);
-  assert_int_equal(STATUS_OUTPUT, 6); /* as the guide says */
+  assert_int_equal(STATUS_OUTPUT, 6); /* documented in the user guide */
 }
 
 int main(void) {

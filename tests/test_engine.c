@@ -1,4 +1,4 @@
-/* The engine's promises, on the random checkpoints of the goldens.
+/* Tests the engine's documented behaviour, with the random checkpoints of the goldens.
  *
  *   test_engine GOLDENS DEVICE       skipped where there is no such device */
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "unet/engine/engine_impl.h"
 #include "unet/model/plans.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 /* --- prompts --- */
 
@@ -22,7 +22,7 @@ static void check_slots(const char *golden) {
   rig.controls.prompt = 2;
   assert_differ(&rig, first, generate_default(&rig));
 
-  rig.controls.prompt = 7; /* never set */
+  rig.controls.prompt = 7; /* slot 7 was never set */
   uint8_t *unset = generate_default(&rig);
   must(engine_set_prompt(rig.engine, 7, "", &rig.err), &rig.err);
   assert_same(&rig, unset, generate_default(&rig));
@@ -45,7 +45,7 @@ static void check_slots(const char *golden) {
 static void test_slots(void **state) {
   (void)state;
   check_slots("turbo");
-  check_slots("sdxl"); /* whose prompts are part of the time projections, too */
+  check_slots("sdxl"); /* here prompts are also part of the time projections */
 }
 
 static void check_blending(const char *golden) {
@@ -56,14 +56,14 @@ static void check_blending(const char *golden) {
   uint8_t *second = generate_default(&rig);
   float *blend = rig.controls.blend;
   rig.controls.prompt = 7;
-  blend[0] = 0.3f, blend[1] = (float)NAN, blend[2] = -1; /* one prompt alone, whatever its weight */
+  blend[0] = 0.3f, blend[1] = (float)NAN, blend[2] = -1; /* only one weight is valid, so its value does not matter */
   assert_same(&rig, first, generate_default(&rig));
   blend[0] = 0, blend[1] = 1e30f, blend[2] = 0;
   assert_same(&rig, second, generate_default(&rig));
 
   blend[0] = blend[1] = 1;
   uint8_t *middle = generate_default(&rig);
-  blend[0] = blend[1] = 0.125f; /* the shares count, not the weights */
+  blend[0] = blend[1] = 0.125f; /* only the ratio of the weights matters */
   uint8_t *weak = generate_default(&rig);
   assert_memory_equal(weak, middle, picture_bytes(&rig));
   free(weak);
@@ -72,7 +72,7 @@ static void check_blending(const char *golden) {
   rig_close(&rig);
 }
 
-/* The same prompts and weights in other slots: the same sum, in another order. */
+/* Checks that the same prompts and weights in other slots give the same sum, though it is added in another order. */
 static void check_order(const char *golden) {
   static const char *const texts[4] = {"an oil painting", "a cat at night", "oil", ""};
   static const float weights[4] = {1, 0.5f, 0.25f, 0.75f};
@@ -100,7 +100,7 @@ static void check_order(const char *golden) {
 static void test_blending(void **state) {
   (void)state;
   check_blending("turbo");
-  check_blending("sdxl"); /* whose prompts are part of the time projections, too */
+  check_blending("sdxl"); /* here prompts are also part of the time projections */
   check_order("turbo");
   check_order("sdxl");
 }
@@ -121,7 +121,7 @@ static void test_seed(void **state) {
   rig_close(&rig);
 }
 
-/* The largest difference between two values of two pictures. */
+/* Returns the largest difference between two samples of two pictures. */
 static int furthest(const struct rig *rig, const uint8_t *a, const uint8_t *b) {
   int most = 0;
   for (size_t i = 0; i < picture_bytes(rig); i++)
@@ -129,8 +129,8 @@ static int furthest(const struct rig *rig, const uint8_t *a, const uint8_t *b) {
   return most;
 }
 
-/* Straight from any seed to any other: at its ends the seeds, to the bit, and between seeds that follow each other the
- * way of seed_position; and the same way back. seeds: pictures of the seeds 7 to 10. */
+/* Checks the straight way from any seed to any other (seed_to, seed_share): its ends equal the seeds in all bits, and
+ * between consecutive seeds it equals seed_position. seeds: pictures of the seeds 7 to 10. */
 static void check_straight_way(struct rig *rig, const char *golden, uint8_t *const seeds[4]) {
   struct controls *controls = &rig->controls;
   controls->seed = 8, controls->seed_position = 1.25;
@@ -155,7 +155,8 @@ static void check_straight_way(struct rig *rig, const char *golden, uint8_t *con
   free(there), free(end), free(back), free(first);
 }
 
-/* Whole positions are seeds, to the bit, from whichever side they are come to; between them is neither. */
+/* Checks that whole positions are seeds in all bits, from whichever side they are reached, and that positions between
+ * two seeds equal neither. */
 static void check_seed_walk(const char *golden, int steps) {
   struct rig rig;
   uint8_t *seeds[4];
@@ -176,7 +177,7 @@ static void check_seed_walk(const char *golden, int steps) {
       fail_msg("%s: at %g", golden, positions[i]);
     free(picture);
   }
-  rig.controls.seed = 6, rig.controls.seed_position = 3.5; /* the same place, counted from another seed */
+  rig.controls.seed = 6, rig.controls.seed_position = 3.5; /* the same noise, counted from another seed */
   uint8_t *same = generate_default(&rig);
   rig.controls.seed = 8, rig.controls.seed_position = 1.5;
   assert_same(&rig, same, generate_default(&rig));
@@ -189,11 +190,11 @@ static void check_seed_walk(const char *golden, int steps) {
 static void test_seed_walk(void **state) {
   (void)state;
   check_seed_walk("turbo", 1);
-  check_seed_walk("ssd", 3); /* whose steps add noise as well */
+  check_seed_walk("ssd", 3); /* this sampler also adds noise in each step */
   check_seed_walk("lcm", 2);
 }
 
-/* Seeds and positions that are no use are no harm either. */
+/* Invalid seeds and positions do no harm. */
 static void test_far_positions(void **state) {
   (void)state;
   struct rig rig;
@@ -204,14 +205,14 @@ static void test_far_positions(void **state) {
     rig.controls.seed_position = positions[i];
     free(generate_default(&rig));
   }
-  rig.controls.seed_position = 0.5; /* on to seed 0 */
+  rig.controls.seed_position = 0.5; /* from the largest seed on to seed 0 */
   uint8_t *over = generate_default(&rig);
   rig.controls.seed = 0, rig.controls.seed_position = -0.5;
   assert_same(&rig, over, generate_default(&rig));
   rig_close(&rig);
 }
 
-/* Any part of the way is as normal as its ends are. */
+/* Noise between two seeds is normally distributed, as the noise of seeds is. */
 static void test_noise_between_is_normal(void **state) {
   (void)state;
   struct rig rig;
@@ -232,7 +233,7 @@ static void test_noise_between_is_normal(void **state) {
     for (size_t i = 0; i < count; i++)
       for (int power = 1; power < 5; power++)
         sum[power] += pow((double)values[i], power) / (double)count;
-    double chance = 4 / sqrt((double)count); /* deviations */
+    double chance = 4 / sqrt((double)count); /* four standard deviations */
     assert_float_equal(sum[1], 0, chance);
     assert_float_equal(sum[2], 1, chance * sqrt(2));
     assert_float_equal(sum[3], 0, chance * sqrt(15));
@@ -242,19 +243,19 @@ static void test_noise_between_is_normal(void **state) {
   rig_close(&rig);
 }
 
-/* A walk has made the noise of the seed that it comes to before it is there, in two parts at this size, whichever way
- * it goes; standing, or near the seed behind, it makes none. */
+/* While the position moves towards a seed, the noise of that seed is made ahead, in two parts at this size, in either
+ * direction. While it stands still, or is near the last seed, no noise is made. */
 static void test_noise_is_made_ahead(void **state) {
   (void)state;
   struct rig rig;
-  rig_open(&rig, args, "ssd", false); /* whose steps add noise as well */
+  rig_open(&rig, args, "ssd", false); /* this sampler also adds noise in each step */
   must(rig_reshape(&rig, 288, 256, 2), &rig.err);
   const struct made_noise *made = &rig.prepared->made;
   size_t all = 2 * tensor_elements(rig.prepared->noise.start);
   rig.controls.seed = 7;
   static const struct {
     double from, step, to;
-    uint64_t made; /* the seed */
+    uint64_t made; /* the seed whose noise was made last */
   } walks[] = {{0.25, 0.1, 0.45, 8}, {0.5, 0.15, 0.95, 9}, {1.5, -0.15, 1.05, 7}, {0.6, 0, 0.6, 7}, {0.9, 7, 7.9, 15}};
   for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
     int frames = walks[i].step == 0 ? 2 : (int)lrint((walks[i].to - walks[i].from) / walks[i].step);
@@ -281,7 +282,7 @@ static void test_strength(void **state) {
   assert_memory_not_equal(weak, rig.golden.input, picture_bytes(&rig));
   rig.controls.strength = 0.6f;
   assert_differ(&rig, weak, generate_default(&rig));
-  rig.controls.detail = 1; /* of the input, changed from one frame to the next */
+  rig.controls.detail = 1; /* detail is taken from the input, and may change between frames */
   uint8_t *detailed = generate_default(&rig);
   rig.controls.detail = 0;
   uint8_t *plain = generate_default(&rig);
@@ -295,8 +296,7 @@ static void test_strength(void **state) {
   rig_close(&rig);
 }
 
-/* Time projections are no part of a frame: they are made when what they are made of changes, on a GPU by one launch,
- * and not while it stays. */
+/* Time projections are computed only when their inputs change (on a GPU by one launch), not for each frame. */
 static void test_time_projections(void **state) {
   (void)state;
   static const char *const names[] = {"turbo", "lcm"};
@@ -325,13 +325,13 @@ static void test_time_projections(void **state) {
   }
 }
 
-/* Pooled text makes prompts part of the time projections: of each row of guidance its own. */
+/* Pooled text makes prompts part of the time projections, separately for each guidance row. */
 static void test_pooled_text(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, args, "sdxl", true);
-  /* texts of both encoders, pooled texts, and keys and values of 48 channels outside and 256 inside, each two bytes or
-   * four */
+  /* the size: texts of both encoders, pooled texts, and keys and values of 48 and 256 channels, with two or four bytes
+   * each */
   size_t elements = TEXTS * 16 * (16 + 24) + TEXTS * 16 + KEY_SLOTS * 16 * (48 + 256),
          bytes = info_of(&rig).prompt_bytes;
   assert_true(bytes == 2 * elements || bytes == 4 * elements);
@@ -350,7 +350,8 @@ static void test_pooled_text(void **state) {
   must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a cat at night", &rig.err), &rig.err);
   uint8_t *other = generate_default(&rig);
   assert_differ(&rig, first, generate_default(&rig));
-  must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "", &rig.err), &rig.err); /* zeros, as where it was never set */
+  /* zeros, as for a slot that was never set */
+  must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "", &rig.err), &rig.err);
   first = generate_default(&rig);
   assert_differ(&rig, other, generate_default(&rig));
   rig.controls.prompt = 2;
@@ -362,7 +363,7 @@ static void test_pooled_text(void **state) {
 
 /* --- sizes --- */
 
-/* An engine opened at the picture's size makes the same one. */
+/* Checks that an engine that was opened at the picture's size makes the same picture. */
 static void assert_fresh_agrees(const struct rig *rig, struct frame *picture) {
   struct rig fresh = {.controls = rig->controls};
   struct engine_params params = default_params(&rig->golden, args[2]);
@@ -408,7 +409,8 @@ static void test_shapes(void **state) {
 
 enum { CUT_W = 50, CUT_H = 44, WHOLE_W = 64, WHOLE_H = 48 };
 
-/* No two pixels are alike; behind the first CUT_W x CUT_H of them the last ones go on. */
+/* Returns a frame in which no two pixels of the first CUT_W x CUT_H are equal; beyond them the last ones are
+ * repeated. */
 static struct frame going_on(int width, int height, uint8_t pixels[4 * WHOLE_W * WHOLE_H]) {
   for (int i = 0; i < width * height; i++) {
     int x = i % width < CUT_W ? i % width : CUT_W - 1, y = i / width < CUT_H ? i / width : CUT_H - 1;
@@ -418,7 +420,7 @@ static struct frame going_on(int width, int height, uint8_t pixels[4 * WHOLE_W *
       .format = PIXEL_RGBA, .width = width, .height = height, .plane = {pixels}, .pitch = {4 * width}};
 }
 
-/* A picture of a size that networks do not make is the part of a larger one that is as large. */
+/* A picture whose size networks cannot make equals the upper left part of a larger one that they can make. */
 static void test_cut_off(void **state) {
   (void)state;
   struct rig rig;
@@ -444,10 +446,11 @@ static uint8_t *solid(int width, int height, uint8_t level) {
   return pixels;
 }
 
-/* Strength 0 shows what the network would see of a frame five times as wide as high, however wide its pixels are. */
+/* Checks with strength 0 how a frame five times as wide as high is fitted to a square, whatever the shape of its
+ * pixels. */
 static void expect_fit(const struct golden *golden, int width, int height) {
   uint8_t *pixels = solid(width, height, 200);
-  for (int y = 0; y < height; y++) /* a dark left end, which cropping removes */
+  for (int y = 0; y < height; y++) /* the left end is dark, and cropping removes it */
     memset(pixels + 4 * (size_t)y * (size_t)width, 20, 4 * (size_t)width * 3 / 20);
   struct frame wide = {.format = PIXEL_RGBA,
                        .width = width,
@@ -487,7 +490,8 @@ static void test_fit(void **state) {
   golden_close(&golden);
 }
 
-/* Pictures are the caller's until it releases them: with other frames, another size, and no engine any more. */
+/* Pictures stay unchanged until the caller releases them: while other frames are made, with another size, and after the
+ * engine is closed. */
 static void test_held_pictures(void **state) {
   (void)state;
   enum { HELD = 4 };
@@ -505,7 +509,7 @@ static void test_held_pictures(void **state) {
     rig.controls.seed = (uint64_t)i;
     alone[i] = generate_default(&rig);
   }
-  for (int i = 0; i < HELD; i++) { /* two in flight, as long as there are two */
+  for (int i = 0; i < HELD; i++) { /* two frames are in flight except for the last one */
     rig.controls.seed = (uint64_t)i;
     must(rig_submit(&rig, &rig.golden.frame), &rig.err);
     if (i)
@@ -516,7 +520,7 @@ static void test_held_pictures(void **state) {
   must(rig_submit(&rig, &rig.golden.frame), &rig.err);
   must(rig_collect(&rig, &more[0]), &rig.err);
   must(rig_collect(&rig, &more[1]), &rig.err);
-  assert_int_equal(rig_submit(&rig, &rig.golden.frame), -1); /* two more than it said */
+  assert_int_equal(rig_submit(&rig, &rig.golden.frame), -1); /* the caller holds two pictures more than it announced */
   assert_int_equal(rig.err.status, STATUS_HELD);
   frame_release(&more[0]);
   frame_release(&more[1]);

@@ -1,4 +1,4 @@
-/* What changes between frames, and while they are in flight, on the random checkpoints of the goldens.
+/* Tests changes between frames, and while frames are in flight, with the random checkpoints of the goldens.
  *
  *   test_engine_changes GOLDENS DEVICE       skipped where there is no such device */
 #include <math.h>
@@ -10,12 +10,12 @@
 #include "tests/rigs/rig.h"
 #include "unet/model/plans.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
-/* What may change while the picture runs is data: on a GPU no graph is captured anew, on no device is memory taken. */
+/* Values that may change between frames are data: a GPU captures no graph for them, and no device allocates memory. */
 static void test_changes_capture_nothing(void **state) {
   (void)state;
-  /* guidance by a second row, by the time projections, and by a second row of both */
+  /* guidance with a second row, as a part of the time projections, and with a second row of both */
   static const char *const names[] = {"turbo", "lcm", "sdxl"};
   for (int i = 0; i < 3; i++) {
     struct rig rig;
@@ -54,7 +54,7 @@ static void test_changes_capture_nothing(void **state) {
     struct engine_info after = info_of(&rig);
     assert_int_equal(after.device_captures, before.device_captures);
     assert_int_equal(after.device_allocations, before.device_allocations);
-    /* And a new step count is a new plan. */
+    /* A new number of steps, however, is a new plan. */
     must(rig_reshape(&rig, 0, 0, 3), &rig.err);
     if (before.depth > 1)
       assert_true(info_of(&rig).device_captures > before.device_captures);
@@ -62,8 +62,8 @@ static void test_changes_capture_nothing(void **state) {
   }
 }
 
-/* Every sampler, at few steps and in a loop: strength and eta change from frame to frame and take nothing, and a frame
- * leaves nothing to the next. */
+/* Every sampler, with few steps and in a loop: strength and eta change from frame to frame without allocations, and a
+ * frame has no effect on the next one. */
 static void test_samplers_change_live(void **state) {
   (void)state;
   for (int sampler = SAMPLER_AUTO + 1; sampler < SAMPLERS; sampler++) {
@@ -131,7 +131,7 @@ static void test_two_in_flight(void **state) {
   rig_close(&rig);
 }
 
-/* Each frame has the time projections of its own strength, whatever is in flight beside it. */
+/* Each frame uses the time projections of its own strength, whatever else is in flight. */
 static void test_strength_in_flight(void **state) {
   (void)state;
   static const float strengths[2] = {0.4f, 0.9f};
@@ -154,7 +154,7 @@ static void test_strength_in_flight(void **state) {
   rig_close(&rig);
 }
 
-/* A prompt set while frames are in flight is for the next ones. */
+/* Checks that a prompt that is set while frames are in flight applies to later frames only. */
 static void check_prompt_in_flight(const char *golden) {
   struct rig rig;
   rig_open(&rig, args, golden, false);
@@ -176,7 +176,7 @@ static void check_prompt_in_flight(const char *golden) {
 static void test_prompt_in_flight(void **state) {
   (void)state;
   check_prompt_in_flight("turbo");
-  check_prompt_in_flight("sdxl"); /* whose prompts are part of the time projections, too */
+  check_prompt_in_flight("sdxl"); /* here prompts are also part of the time projections */
 }
 
 enum { LIVE_CHANGES = 8 };
@@ -211,7 +211,8 @@ static void change_live(struct rig *rig, int change) {
   }
 }
 
-/* Of frames two in flight, each shows all of the change that it was submitted with and nothing of the next one. */
+/* Checks that of two frames in flight, each shows all of the change that it was submitted with, and nothing of the next
+ * one. */
 static void check_changes_show_whole(const char *golden) {
   struct rig rig;
   uint8_t *alone[LIVE_CHANGES];
@@ -237,12 +238,13 @@ static void check_changes_show_whole(const char *golden) {
 static void test_changes_show_whole(void **state) {
   (void)state;
   check_changes_show_whole("turbo");
-  check_changes_show_whole("ssd"); /* pooled text, steps that add noise */
+  /* a model whose time projections depend on the text, with a sampler whose steps add noise */
+  check_changes_show_whole("ssd");
 }
 
 /* --- weights that change --- */
 
-/* The golden's weight of this name, times factor; the caller frees the values. */
+/* Returns the golden's weight of this name multiplied by `factor`; the caller frees the values. */
 static struct engine_weight scaled_weight(const struct rig *rig, const char *name, float factor) {
   struct checkpoint *checkpoint;
   struct resources resources = {0};
@@ -291,15 +293,15 @@ static void test_changed_weights(void **state) {
   static const struct {
     const char *golden, *weight;
   } cases[] = {
-      {"turbo", "text_encoder/embeddings.position_embedding.weight"}, /* seen through the prompts */
+      {"turbo", "text_encoder/embeddings.position_embedding.weight"}, /* has an effect through the prompts */
       {"turbo", "text_encoder/final_layer_norm.weight"},
       {"turbo", "unet/text_kv.weight"},
-      {"turbo", "unet/time_embedding.linear_1.weight"}, /* through the time projections */
+      {"turbo", "unet/time_embedding.linear_1.weight"}, /* has an effect through the time projections */
       {"lcm", "unet/time_emb_proj.bias"},
       {"sdxl", "text_encoder_2/embeddings.position_embedding.weight"},
-      {"sdxl", "text_encoder_2/text_projection.weight"}, /* through both */
+      {"sdxl", "text_encoder_2/text_projection.weight"}, /* has an effect through both */
       {"sdxl", "unet/add_embedding.linear_1.weight"},
-      {"turbo", "unet/conv_in.weight"}, /* and in the frame itself */
+      {"turbo", "unet/conv_in.weight"}, /* has an effect in the frame itself */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct rig rig;
@@ -316,7 +318,7 @@ static void test_changed_weights(void **state) {
     uint8_t *after = picture_copy(&picture);
     if (!memcmp(before, after, picture_bytes(&rig)))
       fail_msg("%s was changed and the picture was not", cases[i].weight);
-    /* As if the prompts and the table were made by hand. */
+    /* Compares with prompts and time projections that are computed again. */
     must(engine_set_prompt(rig.engine, 1, "an oil painting", &rig.err), &rig.err);
     must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "", &rig.err), &rig.err);
     rig.controls.guidance = 5;
@@ -329,7 +331,8 @@ static void test_changed_weights(void **state) {
   }
 }
 
-/* A slot that no frame read for some changes is up to date when one does, and so is what stands for slots never set. */
+/* If weights change while no frame reads a slot, the slot is computed again when a frame does; this includes slots that
+ * were never set. */
 static void test_changed_weights_of_idle_slots(void **state) {
   (void)state;
   static const char name[] = "text_encoder/embeddings.token_embedding.weight";
@@ -338,8 +341,8 @@ static void test_changed_weights_of_idle_slots(void **state) {
   free(generate_default(&rig));
   change_weight(&rig, name, 2);
   free(generate_default(&rig));
-  change_weight(&rig, "unet/conv_in.weight", 0.5f); /* which no prompt depends on */
-  for (int slot = 2; slot <= 7; slot += 5) {        /* 7 was never set */
+  change_weight(&rig, "unet/conv_in.weight", 0.5f); /* no prompt depends on this weight */
+  for (int slot = 2; slot <= 7; slot += 5) {        /* slot 7 was never set */
     rig.controls.prompt = slot;
     uint8_t *followed = generate_default(&rig);
     must(engine_set_prompt(rig.engine, slot, slot == 2 ? "a cat at night" : "", &rig.err), &rig.err);
@@ -362,7 +365,7 @@ static void test_weights_that_are_not_there(void **state) {
   rig_close(&rig);
 }
 
-/* --- more prompts than keys and values are kept for --- */
+/* --- more prompts than there are slots for keys and values --- */
 
 static const char *const many_texts[] = {
     "",     "an oil painting", "a cat at night", "a town", "watercolour", "an old map",
@@ -377,8 +380,8 @@ static void set_prompts(struct rig *rig, bool negative) {
     must(engine_set_prompt(rig->engine, SLOT_NEGATIVE, many_texts[SLOT_NEGATIVE], &rig->err), &rig->err);
 }
 
-/* Moment number i of a walk through all prompts, with blends and steps back; slot 0 was never set, and the last moment
- * has all the others. */
+/* Sets moment number i of a sequence that uses all prompts, with blends and returns to earlier ones. Slot 0 was never
+ * set, and the last moment blends all others. */
 static void set_moment(struct rig *rig, int i) {
   static const int prompts[MANY] = {1, 2, 3, 4, 5, 1, 6, 7, 7, 8, 9, 0, 2, 1, 2, 5};
   static const float blends[MANY] = {0, 0, 0.5f, 0, 0.25f, 1, 0, 0.75f, 0, 0.5f, 0, 0, 0, 0.5f, 0, 0.5f};
@@ -398,7 +401,7 @@ static uint8_t *collect_copy(struct rig *rig) {
   return picture_copy(&picture);
 }
 
-/* Of frames two in flight, each has its own prompts, as an engine has that makes no other frame. */
+/* Of two frames in flight, each shows its own prompts, like an engine that makes only this frame. */
 static void test_many_prompts(void **state) {
   (void)state;
   struct rig rig;
@@ -438,7 +441,7 @@ static long launches_of_a_frame(struct rig *rig, int prompt) {
   return info_of(rig).device_launches - before;
 }
 
-/* A prompt costs a run of its own the first time, and there alone: keys and values of all presets are kept. */
+/* A prompt costs a run only the first time: keys and values of all presets are kept. */
 static void test_steady_prompts_cost_nothing(void **state) {
   (void)state;
   struct rig rig;
@@ -456,7 +459,7 @@ static void test_steady_prompts_cost_nothing(void **state) {
     assert_int_equal(launches_of_a_frame(&rig, prompt), frame);
   must(engine_set_prompt(rig.engine, 1, "another", &rig.err), &rig.err);
   assert_int_equal(launches_of_a_frame(&rig, 1), frame + change);
-  change_weight(&rig, "unet/text_kv.weight", 0.5f); /* of the keys and values alone: no text is encoded again */
+  change_weight(&rig, "unet/text_kv.weight", 0.5f); /* only keys and values depend on it: no text is encoded again */
   assert_int_equal(launches_of_a_frame(&rig, 1), frame + change);
   assert_int_equal(launches_of_a_frame(&rig, 1), frame);
   rig_close(&rig);

@@ -1,4 +1,4 @@
-/* What the engine says of itself, and what it refuses to open.
+/* Tests what the engine reports about itself, and what it refuses to open.
  *
  *   test_engine_open GOLDENS DEVICE */
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "tests/rigs/rig.h"
 #include "unet/checkpoint/checkpoint.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 static void test_info(void **state) {
   (void)state;
@@ -42,7 +42,7 @@ static void test_info(void **state) {
   rig_close(&rig);
 }
 
-/* Opening it, or preparing a picture of the native size. */
+/* Checks that opening the engine, or preparing a picture of the model's own size, fails. */
 static void open_fails(const struct engine_params *params, enum status status, const char *what) {
   struct rig rig = {0};
   assert_int_equal(rig_engine(&rig, params, &(struct engine_shape){0}), -1);
@@ -120,7 +120,8 @@ static void test_refusals(void **state) {
   golden_close(&golden);
 }
 
-/* That there is no room for the weights is said, with the numbers, before any is read: this one could not be. */
+/* If memory is too small for the weights, an error with the numbers comes before any weight is read; the weights of
+ * this model could not even be read. */
 static void test_no_room(void **state) {
   (void)state;
   struct golden golden;
@@ -142,7 +143,7 @@ static void link_into(const char *folder, const char *to, const char *name) {
   assert_int_equal(symlink(from, target), 0);
 }
 
-/* Opens an engine with one handle and returns what it says of itself then. */
+/* Opens an engine with one handle and returns its info. */
 static struct engine_info open_info(const struct engine_params *params, const struct engine_shape *shape) {
   struct rig rig = {0};
   must(rig_engine(&rig, params, shape), &rig.err);
@@ -151,8 +152,8 @@ static struct engine_info open_info(const struct engine_params *params, const st
   return info;
 }
 
-/* A GPU keeps some weights in other forms for the kernels that it has found to be fastest, and takes memory in chunks
- * of 32 MB. On a CPU the figures are the same. */
+/* Checks memory sizes. A GPU also keeps copies of some weights for the fastest kernels, and allocates in chunks of 32
+ * MB. On a CPU both figures are equal. */
 static void expect_bytes(size_t told, size_t taken) {
   const double chunk = 32 << 20;
   bool gpu = !strncmp(args[2], "cuda", 4);
@@ -160,7 +161,7 @@ static void expect_bytes(size_t told, size_t taken) {
     fail_msg("%zu bytes were told, and %zu are taken", told, taken);
 }
 
-/* One byte less than is needed is refused, with the same words as where weights are read. */
+/* Checks that one byte less than is needed is refused, with the same message as when weights are read. */
 static void expect_same_limit(struct engine_params params, const struct engine_shape *shape, size_t bytes) {
   struct rig rig[2] = {0};
   params.device.memory_limit = bytes - 1;
@@ -172,7 +173,7 @@ static void expect_same_limit(struct engine_params params, const struct engine_s
   assert_string_equal(rig[0].err.message, rig[1].err.message);
 }
 
-/* What a model takes is known without its weights, at its usual size and at others. */
+/* The memory that a model needs is known without reading weights, at its usual size and at others. */
 static void test_sizes_only(void **state) {
   (void)state;
   static const char *const names[] = {"levels", "sd15", "sdxl", "klwide", "sd21", "lcm", "ssd"};
@@ -195,7 +196,7 @@ static void test_sizes_only(void **state) {
   }
 }
 
-/* Makes all values of folder's weight file called name, a copy of original's, such that they are refused when read. */
+/* Copies a weight file and makes all its values invalid, so that reading them is refused. */
 static void spoil_weights(const char *folder, const char *original, const char *name) {
   char *path = fixture_path(original, name);
   size_t size, header = 0;
@@ -209,7 +210,7 @@ static void spoil_weights(const char *folder, const char *original, const char *
   free(path);
 }
 
-/* A model whose values are no numbers: its sizes are known, its weights cannot be read, and nothing runs without. */
+/* A model whose weights are NaN: its sizes are known, reading the weights fails, and no frame can be made. */
 static void test_sizes_of_unread_weights(void **state) {
   (void)state;
   static const char unet[] = "unet/diffusion_pytorch_model.safetensors", text[] = "text_encoder/model.safetensors";
@@ -236,7 +237,8 @@ static void test_sizes_of_unread_weights(void **state) {
   fixture_remove(folder);
 }
 
-/* Who has opened a checkpoint lends it to one engine after the other; they make what one of the folder's makes. */
+/* A checkpoint that was opened once can be used by several engines in turn; pictures equal those of an engine that
+ * opens the folder itself. */
 static void test_lent_checkpoint(void **state) {
   (void)state;
   struct rig rig;
@@ -260,9 +262,9 @@ static void test_lent_checkpoint(void **state) {
   checkpoint_close(&params.checkpoint);
 }
 
-/* --- a copy of a model folder with one file changed --- */
+/* --- copies of a model folder with one changed file --- */
 
-/* folder/unet/config.json is original's with one string in place of another. */
+/* Writes folder/unet/config.json: the original with one string replaced. */
 static void change_config(const char *folder, const char *original, const char *old, const char *new) {
   char *path = fixture_path(original, "unet/config.json"), *text = fixture_read(path, NULL), *changed;
   assert_non_null(text);
@@ -279,7 +281,7 @@ static const char *const linked[] = {"vae",       "text_encoder",     "tokenizer
                                      "scheduler", "model_index.json", "unet/diffusion_pytorch_model.safetensors"};
 enum { LINKED = sizeof linked / sizeof linked[0] };
 
-/* A folder with links to everything of original but unet/config.json, for fixture_remove. */
+/* Makes a folder with links to everything in `original` except unet/config.json; fixture_remove deletes it. */
 static char *make_model(const char *original) {
   char *folder = fixture_make(), *unet = fixture_path(folder, "unet");
   assert_int_equal(mkdir(unet, 0700), 0);
@@ -289,7 +291,7 @@ static char *make_model(const char *original) {
   return folder;
 }
 
-/* A config that asks for other weights than the files have. */
+/* A config that asks for weights which the files do not have is refused. */
 static void test_wrong_weights(void **state) {
   (void)state;
   static const struct {
@@ -313,7 +315,7 @@ static void test_wrong_weights(void **state) {
 
 /* --- weights that no network reads --- */
 
-/* original's file called name in the folder, with tensors of these names behind the others. */
+/* Copies a file of `original` to the folder, and adds tensors of these names at its end. */
 static void add_tensors(const char *folder, const char *original, const char *name, const char *const names[],
                         int count) {
   char *path = fixture_path(original, name), *header = NULL;
@@ -322,7 +324,7 @@ static void add_tensors(const char *folder, const char *original, const char *na
   assert_non_null(bytes);
   for (int i = 0; i < 8; i++)
     header_size |= (size_t)(unsigned char)bytes[i] << 8 * i;
-  size_t data = size - 8 - header_size, more = 4 * (size_t)count; /* each: two zeros */
+  size_t data = size - 8 - header_size, more = 4 * (size_t)count; /* each added tensor has two zeros */
   bytes = realloc(bytes, size + more);
   memset(bytes + size, 0, more);
   FILE *out = open_memstream(&header, &printed);
@@ -339,7 +341,7 @@ static void add_tensors(const char *folder, const char *original, const char *na
   free(path);
 }
 
-/* A copy of the model whose component has more tensors. */
+/* Returns a copy of the model in which a component has additional tensors. */
 static char *model_with_tensors(const char *original, const char *component, const char *basename,
                                 const char *const names[], int count) {
   static const char *const parts[] = {"unet", "vae", "text_encoder", "tokenizer", "scheduler", "model_index.json"};
@@ -354,7 +356,7 @@ static char *model_with_tensors(const char *original, const char *component, con
   return folder;
 }
 
-/* Opens a copy of pix2pix with more tensors in a component. */
+/* Opens a copy of pix2pix in which a component has additional tensors. */
 static int open_with_tensors(const char *component, const char *basename, const char *const names[], int count,
                              struct error *err) {
   char whole[PATH_MAX];
@@ -374,7 +376,8 @@ static int open_with_tensors(const char *component, const char *basename, const 
 
 #define UNET_FILE "diffusion_pytorch_model"
 
-/* Weights that the network has no place for are of another network: the picture would be wrong without a word. */
+/* Weights that the network has no place for are refused: they belong to another network, and pictures would be wrong
+ * without a message. */
 static void test_weights_without_place(void **state) {
   (void)state;
   static const struct {
@@ -399,7 +402,7 @@ static void test_weights_without_place(void **state) {
   }
 }
 
-/* Tensors that published files carry along and no pipeline reads. */
+/* Tensors that published files contain and no pipeline reads are ignored. */
 static void test_weights_that_may_stay(void **state) {
   (void)state;
   static const char *const names[] = {"text_model.embeddings.position_ids", "logit_scale", "text_projection.weight",
@@ -414,7 +417,7 @@ static void open_with(struct rig *rig, const struct engine_params *params, const
   must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
 }
 
-/* Another autoencoder takes the place of the model's own, whose files are not opened: here they are nonsense. */
+/* Another autoencoder replaces the model's own, whose files are not opened: here they are invalid. */
 static void test_other_autoencoder(void **state) {
   (void)state;
   char whole[PATH_MAX], own[PATH_MAX], unet[PATH_MAX], nonsense[PATH_MAX];
@@ -442,14 +445,16 @@ static void test_other_autoencoder(void **state) {
   fixture_remove(folder);
 }
 
-/* Sampler and spacing may be chosen; left alone, they are those of the checkpoint. */
+/* Sampler and spacing can be chosen; otherwise they are those of the checkpoint. */
 static void test_samplers(void **state) {
   (void)state;
   static const struct {
     enum sampler sampler;
     enum spacing spacing;
     const char *sampler_name, *spacing_name;
-    int noise; /* samples that are kept for the three steps; -1: it looks back, which takes memory, too */
+    /* number of noise samples kept for the three steps; -1: the sampler keeps earlier predictions, which also take
+     * memory */
+    int noise;
   } cases[] = {{SAMPLER_AUTO, SPACING_AUTO, "PNDM", "leading", -1},
                {SAMPLER_PNDM, SPACING_LEADING, "PNDM", "leading", -1},
                {SAMPLER_EULER, SPACING_LEADING, "Euler", "leading", 0},
@@ -486,7 +491,8 @@ static void test_samplers(void **state) {
     bytes[i] = info.device_bytes;
     engine_close(&rig.engine);
   }
-  size_t sample = 3 * 4 * sizeof(float) * (picture_bytes(&rig) / 4 / 64); /* with the two seeds' that it is between */
+  /* plus the noise of the two seeds between which the position lies */
+  size_t sample = 3 * 4 * sizeof(float) * (picture_bytes(&rig) / 4 / 64);
   for (int i = 0; i < CASES; i++)
     if (cases[i].noise >= 0)
       assert_int_equal(bytes[i], bytes[2] + (size_t)cases[i].noise * sample);
@@ -498,7 +504,7 @@ static void test_samplers(void **state) {
   golden_close(&rig.golden);
 }
 
-/* Noise levels of their own spacing are for samplers that go by noise levels. */
+/* Spacings that have noise levels of their own are refused for samplers that work by timesteps. */
 static void test_refused_spacing(void **state) {
   (void)state;
   struct rig rig;
@@ -512,7 +518,7 @@ static void test_refused_spacing(void **state) {
   rig_close(&rig);
 }
 
-/* A network that was trained at one timestep takes one step by itself; anything else gets one line. */
+/* A network that was trained at one timestep takes one step by default; anything else gets a warning. */
 static void test_one_timestep(void **state) {
   (void)state;
   struct golden golden;
@@ -522,7 +528,7 @@ static void test_one_timestep(void **state) {
   struct engine_params params = default_params(&golden, args[2]);
   params.device.log = &log;
   struct engine_shape shape = default_shape(&golden);
-  shape.sampler = SAMPLER_LCM; /* whose usual steps are 4 */
+  shape.sampler = SAMPLER_LCM; /* a sampler whose usual number of steps is 4 */
   struct engine *engine;
   struct prepared *prepared;
   struct prepared_info info;
@@ -541,7 +547,7 @@ static void test_one_timestep(void **state) {
   golden_close(&golden);
 }
 
-/* A prompt that names no style of a model with a list of them, and one that is too long, get one line each. */
+/* A prompt that names no style of the model's list, and one that is too long, each give one warning. */
 static void test_prompt_warnings(void **state) {
   (void)state;
   char whole[PATH_MAX];

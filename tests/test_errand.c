@@ -1,4 +1,4 @@
-/* Work on a thread of its own: it is waited for, or left alone. */
+/* Tests work on a thread of its own, which the caller waits for or leaves to end by itself. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <semaphore.h>
@@ -9,10 +9,10 @@
 
 static const int64_t minute_ns = 60000000000;
 
-/* What an errand works on; it is part of that. */
+/* The work, with its struct errand. */
 struct job {
   struct errand errand;
-  sem_t let; /* the work ends */
+  sem_t let; /* posted to let the work end */
   bool worked;
 };
 
@@ -60,7 +60,7 @@ static void work_is_waited_for(void **state) {
   end(job);
 }
 
-/* The thread ends what it was left with. */
+/* errand_leave: the worker thread itself calls the function that frees the work. */
 static void work_is_left_alone(void **state) {
   (void)state;
   struct job *job = begin();

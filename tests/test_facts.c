@@ -1,6 +1,6 @@
-/* Facts that no tensor of a model holds: what it predicts, the words of learned tokens, the layer of the text encoders
- * that counts. Pictures against diffusers': tests/goldens/facts.py writes data/facts.json and
- * data/goldens/NAME/facts.safetensors.
+/* Tests facts about a model that no tensor holds: what it predicts, the words of learned tokens, which layer of the
+ * text encoder is used. Pictures are compared with those of diffusers: tests/goldens/facts.py writes data/facts.json
+ * and data/goldens/NAME/facts.safetensors.
  *
  *   test_facts GOLDENS DEVICE */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 static int choice(const char *word, const char *const *words) {
   int found = 0;
@@ -34,7 +34,7 @@ static void copy_file(const char *from, const char *folder, const char *name) {
   free(path);
 }
 
-/* Rows that are put behind those of a tensor of a file: its offsets move by as many bytes. */
+/* Adds rows to a tensor in a file's header, and moves the offsets of the tensors behind it by as many bytes. */
 static void add_rows(cJSON *header, const char *name, int rows, size_t bytes) {
   cJSON *tensor = cJSON_GetObjectItemCaseSensitive(header, name), *other;
   assert_non_null(tensor);
@@ -50,7 +50,7 @@ static void add_rows(cJSON *header, const char *name, int rows, size_t bytes) {
   }
 }
 
-/* The text encoder of a golden with the rows of facts.safetensors behind its own. */
+/* Writes the golden's text encoder with the rows of facts.safetensors added to its own. */
 static void write_encoder(const struct golden *golden, const struct golden *facts) {
   static const char table[] = "text_model.embeddings.token_embedding.weight";
   const struct safetensor *rows = safetensors_find(facts->tensors, "rows");
@@ -86,7 +86,7 @@ static void write_encoder(const struct golden *golden, const struct golden *fact
   free(path);
 }
 
-/* Its config, with so many rows. */
+/* Writes its config with this number of rows. */
 static void write_config(const struct golden *golden, int rows) {
   char *path = fixture_path(golden->folder, "text_encoder/config.json"), *text = fixture_read(path, NULL);
   cJSON *config = cJSON_Parse(text);
@@ -99,7 +99,7 @@ static void write_config(const struct golden *golden, int rows) {
   free(path);
 }
 
-/* The golden's folder with two more tokens, which the named file of the tokenizer lists. */
+/* Makes the golden's folder with two more tokens, which the named file of the tokenizer lists. */
 static void write_model(const struct golden *golden, const struct golden *facts, const char *file, const char *json) {
   static const char *const same[] = {"unet", "vae", "scheduler", "model_index.json"};
   static const char *const copied[] = {"tokenizer/vocab.json", "tokenizer/merges.txt",
@@ -170,7 +170,7 @@ static double distance(struct facts *f, const cJSON *run, uint8_t *pixels) {
   return db;
 }
 
-/* How far the picture of a run is from diffusers', in dB. */
+/* Returns how near the picture of a run is to diffusers', as PSNR in dB. */
 static double run_of(struct facts *f, struct engine_params params, const cJSON *run) {
   static const char *const samplers[] = {"auto", "euler", "ddim", NULL}, *const spacings[] = {"auto", "trailing", NULL};
   struct engine_shape shape = default_shape(&f->rig.golden);
@@ -211,7 +211,7 @@ static struct engine_params params_of(const struct facts *f, const cJSON *run) {
   return params;
 }
 
-/* Options say what the files do not; without them the picture is another one. */
+/* With options that give the missing facts pictures equal diffusers'; without them they differ. */
 static void test_pictures(void **state) {
   (void)state;
   cJSON *all = read_runs(), *model, *run;
@@ -231,7 +231,7 @@ static void test_pictures(void **state) {
   cJSON_Delete(all);
 }
 
-/* Words of learned tokens are one token each, whichever file of the tokenizer lists them. */
+/* Each word of a learned token is one token, whichever of the tokenizer's files lists it. */
 static void test_tokens(void **state) {
   (void)state;
   static const char *const files[][2] = {{"tokenizer/added_tokens.json", added_tokens},
@@ -252,9 +252,9 @@ static void test_tokens(void **state) {
         fail_msg("%s: %.1f dB", files[i][0], db);
       assert_int_equal(f.warnings.count, 0);
     }
-  write_model(&f.rig.golden, &f.pictures, NULL, NULL); /* rows that nobody names */
+  write_model(&f.rig.golden, &f.pictures, NULL, NULL); /* no file names the added rows */
   assert_true(run_of(&f, params, run) < 60);
-  assert_int_equal(f.warnings.count, 2); /* of the rows, and of a word in brackets */
+  assert_int_equal(f.warnings.count, 2); /* one warning about the rows, and one about a word in brackets */
   facts_close(&f);
   cJSON_Delete(all);
 }

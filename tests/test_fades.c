@@ -1,4 +1,4 @@
-/* What becomes of the live window's values by and by: fades, walks, covers, sizes. */
+/* Tests values of the live window that change gradually: fades, walks through seeds, covers, sizes. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "app/control/picture_size.h"
 #include "tests/rigs/live_keys.h"
 
-/* What is shown at that time, in hundredths. */
+/* Checks the prompts' shares at that time, in hundredths. */
 static void expect_shares(const struct fade *fade, int64_t now_ns, const int expected[SLOT_PRESETS]) {
   float shares[SLOT_PRESETS];
   fade_apply(fade, now_ns, shares);
@@ -48,13 +48,13 @@ static void expect_sizes(struct live_state *state, const char *keys, const struc
   }
 }
 
-/* Each key is the next size of the same shape, with a shorter side of which nothing is cut off where that can be, and
- * larger undoes smaller. */
+/* Each press chooses the next size of the same shape (if possible one that needs no cropping), and { and } undo each
+ * other. */
 static void sizes_keep_the_shape(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   struct parameter_size *size = &state.settings.values.size;
-  press(&state, '}'); /* of no size nothing follows */
+  press(&state, '}'); /* without a size nothing happens */
   expect_size(&state, 0, 0);
   *size = (struct parameter_size){320, 180};
   expect_sizes(
@@ -63,13 +63,13 @@ static void sizes_keep_the_shape(void **unused) {
           {256, 144}, {192, 108}, {128, 72}, {192, 108}, {256, 144}, {320, 180}, {384, 216}, {456, 256}, {384, 216}});
   assert_string_equal(state.notice, "size 384x216");
   assert_true(parameters_marked(&state.settings.values, PARAMETER_SIZE, 0));
-  *size = (struct parameter_size){500, 1000}; /* another one is asked for */
+  *size = (struct parameter_size){500, 1000}; /* the user sets another size */
   expect_sizes(&state, "{}}", (const struct parameter_size[]){{480, 960}, {500, 1000}, {544, 1088}});
   state.size_multiple = 32;
   *size = (struct parameter_size){320, 180};
   expect_sizes(&state, "{{}}}",
                (const struct parameter_size[]){{256, 144}, {170, 96}, {256, 144}, {320, 180}, {398, 224}});
-  live_put_back_size(&state, 320, 180); /* the last one was refused */
+  live_put_back_size(&state, 320, 180); /* the engine refused the last size */
   expect_sizes(&state, "{}", (const struct parameter_size[]){{256, 144}, {320, 180}});
   *size = (struct parameter_size){64, 64};
   press(&state, '{');
@@ -79,7 +79,8 @@ static void sizes_keep_the_shape(void **unused) {
   expect_size(&state, 8192, 8192);
 }
 
-/* Whatever is asked for, on engines of any multiple: all sizes are even, of its shape, and undone in the same steps. */
+/* For any size and any multiple that engines require: all sizes are even and of the same shape, and the same number of
+ * presses back leads to the first one. */
 static void sizes_come_back(void **unused) {
   (void)unused;
   static const int multiples[] = {0, 8, 32, 64};
@@ -119,14 +120,14 @@ static bool controls_differ(const struct parameters *a, const struct parameters 
   return memcmp(&first, &second, sizeof first) != 0;
 }
 
-/* A number that the parameter may be and is not as it comes. */
+/* Returns a number that is allowed for the parameter and is not its default. */
 static double another(const struct parameter_row *row) {
   if (row->type == TYPE_SWITCH || row->type == TYPE_CHOICE)
     return row->standard > 0 ? 0 : 1;
   return row->standard == row->max ? row->min : row->max;
 }
 
-/* With some map: each has parameters of its own. */
+/* True if the change reaches the controls with some kind of map: each kind has parameters of its own. */
 static bool reaches_controls(const struct parameters *standard, const struct parameters *changed) {
   bool reaches = false;
   for (int kind = 0; kind <= MAP_KINDS; kind++) {
@@ -137,8 +138,8 @@ static bool reaches_controls(const struct parameters *standard, const struct par
   return reaches;
 }
 
-/* What the next frame is to take, a frame's controls have: a parameter that values_controls leaves out has no effect.
- */
+/* Each parameter that applies to the next frame must change the frame's controls: a parameter that values_controls
+ * leaves out would have no effect. */
 static void each_value_of_a_frame_is_in_its_controls(void **unused) {
   (void)unused;
   int count = 0;
@@ -159,11 +160,11 @@ static void each_value_of_a_frame_is_in_its_controls(void **unused) {
   assert_in_range(count, 6, PARAMETERS);
 }
 
-/* Back on the way, or on to a third: the picture is the same just before and just after. */
+/* A fade that is reversed, or directed to a third prompt, continues without a jump. */
 static void fades_begin_where_they_are(void **unused) {
   (void)unused;
   const float one[SLOT_PRESETS] = {1}, two[SLOT_PRESETS] = {0, 1}, three[SLOT_PRESETS] = {0, 0, 1};
-  int64_t start = 5 * second_ns, step = FADE_MS * 100000; /* a tenth */
+  int64_t start = 5 * second_ns, step = FADE_MS * 100000; /* a tenth of the fade */
   struct fade fade;
   fade_begin(&fade, one);
   expect_shares(&fade, start, SHARES(100));
@@ -177,7 +178,7 @@ static void fades_begin_where_they_are(void **unused) {
   expect_shares(&fade, start + 19 * step, SHARES(0, 0, 100));
 }
 
-/* Between blends, too; shares of the prompts that are there already act at once. */
+/* Fades also begin and end at blends; changes of the shares of prompts that are shown already act at once. */
 static void blends_fade_and_move(void **unused) {
   (void)unused;
   const float from[SLOT_PRESETS] = {0.5f, 0.5f}, to[SLOT_PRESETS] = {0, 0, 0.8f, 0.2f},
@@ -207,7 +208,7 @@ static void follow(struct cover *cover, const struct parameters *values, bool in
   cover_follow(cover, values, instead, (int64_t)ms * 1000000);
 }
 
-/* Fades take their time from wherever they are; what is frozen stands at once. */
+/* Fades of covers (black, source, frozen picture) take their time from any level, and a freeze acts at once. */
 static void covers_fade(void **unused) {
   (void)unused;
   struct cover cover = {0};
@@ -224,7 +225,7 @@ static void covers_fade(void **unused) {
   expect_levels(&cover, 2500, true, 0, 0, 0.75);
   values.blackout = false;
   follow(&cover, &values, false, 2500);
-  expect_levels(&cover, 3000, true, 0, 0, 0.5); /* as fast as it came */
+  expect_levels(&cover, 3000, true, 0, 0, 0.5); /* as slowly as it was fading in */
   expect_levels(&cover, 4000, false, 0, 0, 0);
   values.freeze = true;
   follow(&cover, &values, true, 5000);
@@ -241,7 +242,7 @@ static void covers_fade(void **unused) {
   expect_levels(&cover, 9000, false, 0, 1, 0);
 }
 
-/* A walk by changes of its speed: each acts from its own moment on. */
+/* A walk through seeds whose speed changes: each speed applies from its own moment on. */
 static void walks_follow_their_speed(void **unused) {
   (void)unused;
   struct settings settings;
@@ -291,7 +292,7 @@ static void give(struct stage *stage, enum parameter id, int index, double numbe
   assert_int_equal(parameters_set_number(&stage->scene, id, index, number, NULL), 0);
 }
 
-/* Lets the scene come, as set so far, within so many seconds from second 10 on. */
+/* Starts the scene that was set up, at second 10, with a glide of this many seconds. */
 static void call_scene(struct stage *stage, double seconds) {
   glide_set(&stage->glide, &stage->scene, INT64_C(10000000000), seconds);
 }
@@ -301,7 +302,7 @@ static const struct parameters *at(struct stage *stage, double seconds) {
   return &stage->settings.values;
 }
 
-/* Returns the share that the text of this one letter has in the picture, whatever places it is in. */
+/* Returns the share of the prompt with this one-letter text in the picture, over all slots that have it. */
 static double share_of(struct stage *stage, char letter, double seconds) {
   float shares[SLOT_PRESETS];
   double sum = 0;
@@ -325,20 +326,22 @@ static void scenes_come_evenly(void **unused) {
   assert_float_equal(at(stage, 10)->strength, 0.25, 0);
   assert_float_equal(at(stage, 11)->strength, 0.375, 1e-9);
   assert_float_equal(at(stage, 11)->mix, 0.75, 1e-9);
-  assert_true(at(stage, 11.9)->noise == 0 && at(stage, 11.9)->steps != 4); /* what cannot glide, at the middle */
+  /* values that cannot glide change in the middle */
+  assert_true(at(stage, 11.9)->noise == 0 && at(stage, 11.9)->steps != 4);
   assert_true(at(stage, 12)->noise == 1 && at(stage, 12)->steps == 4);
-  stage->settings.values.mix = 0.3; /* a hand at a fader is stronger than the scene, */
+  stage->settings.values.mix = 0.3; /* a value that the user sets by hand is not changed by the scene */
   stage->settings.values.noise = 0;
   assert_float_equal(at(stage, 13)->mix, 0.3, 0);
   assert_float_equal(at(stage, 13)->strength, 0.625, 1e-9);
   assert_float_equal(at(stage, 14)->strength, 0.75, 0);
-  assert_true(at(stage, 99)->mix == 0.3 && at(stage, 99)->noise == 0); /* and stays so */
+  assert_true(at(stage, 99)->mix == 0.3 && at(stage, 99)->noise == 0); /* and it keeps the user's value after the end */
   assert_int_equal(stage->glide.state, GLIDE_NONE);
   assert_true(parameters_marked(&stage->settings.values, PARAMETER_STRENGTH, 0));
   assert_false(parameters_marked(&stage->settings.values, PARAMETER_GUIDANCE, 0));
 }
 
-/* Without a time all is there in the first frame at or after the moment, and nothing in the one before. */
+/* Without a time, all of a scene is in the first frame at or after its moment, and nothing of it in the frame
+ * before. */
 static void scenes_come_on_the_beat(void **unused) {
   (void)unused;
   struct stage *stage = open_stage();
@@ -350,7 +353,7 @@ static void scenes_come_on_the_beat(void **unused) {
   assert_int_equal(stage->glide.state, GLIDE_NONE);
 }
 
-/* Returns the controls of a frame at this time. */
+/* Returns the controls of a frame at this time, in seconds. */
 static struct controls controls_at(struct stage *stage, double seconds) {
   struct controls controls = CONTROLS_DEFAULTS;
   at(stage, seconds);
@@ -358,7 +361,7 @@ static struct controls controls_at(struct stage *stage, double seconds) {
   return controls;
 }
 
-/* The noise goes by seed-position where that is near, and else straight from seed to seed. */
+/* Noise changes by seed-position if that is near, otherwise straight from one seed to the other. */
 static void seeds_come(void **unused) {
   (void)unused;
   struct stage *stage = open_stage();
@@ -371,7 +374,8 @@ static void seeds_come(void **unused) {
   assert_true(at(stage, 14)->seed == 6 && at(stage, 14)->seed_position == 0);
   stage = open_stage();
   stage->settings.values.seed = 5;
-  stage->settings.values.seed_position = 2.25; /* a quarter to 7, the whole arc to 601, and a quarter to 600.75 */
+  /* a quarter of a seed to 7, then straight to 601, then a quarter back to 600.75 */
+  stage->settings.values.seed_position = 2.25;
   give(stage, PARAMETER_SEED, 0, 600);
   give(stage, PARAMETER_SEED_POSITION, 0, 0.75);
   call_scene(stage, 6);
@@ -387,13 +391,13 @@ static void seeds_come(void **unused) {
   give(stage, PARAMETER_SEED, 0, 600);
   call_scene(stage, 4);
   assert_true(controls_at(stage, 11).seed_share > 0);
-  stage->settings.values.seed = 77; /* by hand */
+  stage->settings.values.seed = 77; /* the user sets it */
   now = controls_at(stage, 12);
   assert_true(now.seed == 77 && now.seed_share == 0);
   assert_true(controls_at(stage, 99).seed == 77);
 }
 
-/* Prompts are blended, also where one takes the place of the other, whose text goes on to be shown meanwhile. */
+/* Prompts are blended. If a prompt's text is replaced, the old text stays in the picture while it fades. */
 static void prompts_come(void **unused) {
   (void)unused;
   struct stage *stage = open_stage();
@@ -401,7 +405,7 @@ static void prompts_come(void **unused) {
     char words[] = {(char)('A' + i - 1), 0};
     assert_int_equal(parameters_set_text(&stage->scene, PARAMETER_PROMPT, i, words, NULL), 0);
   }
-  give(stage, PARAMETER_SHOWN_PROMPT, 0, 1); /* as it is, with another text */
+  give(stage, PARAMETER_SHOWN_PROMPT, 0, 1); /* the same slot with another text */
   for (int i = 1; i <= SLOT_PRESETS; i++)
     give(stage, PARAMETER_BLEND, i, 0);
   call_scene(stage, 4);
@@ -419,7 +423,8 @@ static void prompts_come(void **unused) {
   assert_int_equal(values->shown_prompt, 1);
 }
 
-/* A scene in the middle of another one, whose texts all come in the end; and a hand that chooses a prompt. */
+/* A scene starts in the middle of another one: all of its texts are shown in the end. Then the user chooses a prompt by
+ * hand. */
 static void scenes_in_a_hurry(void **unused) {
   (void)unused;
   struct stage *stage = open_stage();

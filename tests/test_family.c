@@ -1,5 +1,5 @@
-/* Which family the tensors of a single file are of, by names, shapes and metadata alone; and the configs that it then
- * has. */
+/* Tests how the model family of a single file is recognised from names, shapes and metadata alone, and the configs that
+ * follow from it. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/family.h"
 
-/* What a U-Net is to look like. */
+/* Properties of a made-up U-Net file. */
 struct look {
   int out, in, context, label;
   int levels, layers, middle; /* middle: 1 if the middle block has res blocks only, 2 if it has attention, too */
@@ -223,7 +223,7 @@ static void test_prediction(void **state) {
   }
 }
 
-/* What web UIs' configs say, however they are written. */
+/* Settings in the config files of web UIs, in all their spellings. */
 static void test_yaml(void **state) {
   (void)state;
   static const struct {

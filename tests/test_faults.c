@@ -1,10 +1,10 @@
-/* The program when its device fails it: in the middle of a video, at the start, or by not being there.
- * And without libraries of FFmpeg's.
+/* Tests the program when its device fails: in the middle of a video, at the start, or because it is missing; and
+ * without some of FFmpeg's libraries.
  *
  *   test_faults PROGRAM FAULTY DEVICE [DRIVERS]
  *
- * FAULTY is the program with faulty_device.c in it. With DEVICE cuda all is skipped where there is no GPU. DRIVERS is
- * the folder of the fake CUDA driver: if it is given, the tests of drivers run, and no others. */
+ * FAULTY is the program linked with faulty_device.c. With DEVICE cuda all is skipped where there is no GPU. DRIVERS is
+ * the folder of the fake CUDA driver: if it is given, only the tests of drivers run. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
@@ -35,7 +35,7 @@ static void expect(const struct outcome *outcome, int status, int lines, const c
 
 /* --- in mid-run --- */
 
-/* What was made before can be played; a GPU loses the frame that it was at as well. */
+/* Pictures that were made before the failure can be played; a GPU also loses the frame that it was making. */
 static void test_render(void **state) {
   (void)state;
   static const char *const containers[] = {"mp4", "mkv"};
@@ -64,7 +64,7 @@ static void test_bench(void **state) {
   expect(&outcome, DEVICE_FAILED, 1, reason());
 }
 
-/* The window goes on, with another engine, which needs another process after a GPU's. */
+/* The window goes on with another engine; after a failure of a GPU that engine is in another process. */
 static void test_live(void **state) {
   (void)state;
   static const char command[] =
@@ -88,13 +88,13 @@ static void test_live(void **state) {
   print_message("  %s", outcome.said);
 }
 
-/* Checksums of a recording's pictures, a line each. */
+/* Returns checksums of a recording's pictures, one a line. */
 static char *hashes(const char *name) {
   return (char *)shell_output(NULL, "ffmpeg -nostdin -v error -i %s -map 0:v -f framemd5 - | sed -n '/^#/!s/.*, *//p'",
                               name);
 }
 
-/* Of the first picture, with its line's end. */
+/* Gets the checksum of the first picture, with the end of its line. */
 static void get_first(const char *name, char first[64]) {
   char *all = hashes(name);
   int length = (int)strcspn(all, "\n");
@@ -107,7 +107,7 @@ static void get_first(const char *name, char first[64]) {
   WINDOW "REVERIE_FAULT_AT=%d REVERIE_FAULT_LOST=1; "                                                                  \
          "@ live 'lavfi:smptebars=s=96x64:r=30,realtime' --size 64x64 --duration 600 --codec ffv1 --device %s "
 
-/* Until the program has said it so often; one that does not is ended. */
+/* Waits until the program has printed the words this many times; ends the program if that takes too long. */
 static void wait_said(pid_t pid, const char *words, int times) {
   struct outcome outcome;
   if (program_comes_to_say(pid, words, times, PATIENCE_MS))
@@ -117,8 +117,8 @@ static void wait_said(pid_t pid, const char *words, int times) {
   fail_msg("never said '%s' %d times, but: %s", words, times, outcome.said);
 }
 
-/* A device that is lost for the process, twice: the program goes on anew, with everything as it was set by then, until
- * whoever started it ends it. */
+/* A device is lost for the whole process, twice: the program replaces itself by a new process, with all values as they
+ * were set, until it is asked to end. */
 static void test_lost(void **state) {
   (void)state;
   struct outcome outcome;
@@ -130,7 +130,7 @@ static void test_lost(void **state) {
   program_run(&outcome, LOST "--fade 0 --frames 1 --record unset.mkv", 0, device);
   if (outcome.status == NO_WINDOW)
     skip();
-  shell(": >err.txt"); /* so that what the program before said is not taken for its words */
+  shell(": >err.txt"); /* so that words of the process before are not taken for those of the new one */
   pid_t pid =
       program_start(LOST "--fade 0 -v --script lost.json --record lost.mkv --record-script set.jsonl", 20, device);
   wait_said(pid, "first picture", 3);
@@ -146,7 +146,7 @@ static void test_lost(void **state) {
   if (!strstr(all, second) || !strcmp(unset, second) || strcmp(second, third))
     fail_msg("unset %sfirst\n%ssecond %sthird %s", unset, all, second, third);
   free(all);
-  /* Each piece begins at its own time 0. */
+  /* Times in each file begin at 0. */
   shell("for part in set.jsonl set-2.jsonl; do head -n 1 $part | grep -q '\"time\": *0[,.}]' || exit 1; done");
 }
 
@@ -162,7 +162,7 @@ static double brightness(const char *name, const char *which) {
   return mean;
 }
 
-/* A fade to black of a minute that has just begun is neither begun again nor at its end. */
+/* If the program restarts during a fade to black of one minute, the fade continues where it was. */
 static void test_lost_in_a_fade(void **state) {
   (void)state;
   struct outcome outcome;
@@ -181,9 +181,9 @@ static void test_lost_in_a_fade(void **state) {
     fail_msg("the first program's pictures have %g to %g, the second one's %g:\n%s", first, last, anew, outcome.said);
 }
 
-/* --- with what stays on the GPU --- */
+/* --- pictures that stay on the GPU --- */
 
-/* What was said of the pictures that the window had: bytes copied for each, how many were read where they lay. */
+/* What the log said about pictures in the window: bytes copied for each, and how many were read in GPU memory. */
 struct drawn {
   double bytes;
   long shared, uploaded;
@@ -198,7 +198,7 @@ static struct drawn read_drawn(const struct outcome *outcome) {
   return drawn;
 }
 
-/* Another context has the pictures as the one before had them, and the figures are of both. */
+/* After the OpenGL context was lost, a new one gets pictures in the same way, and the figures count both contexts. */
 static void test_context_is_lost(void **state) {
   (void)state;
   enum { FRAMES = 150, PICTURE_BYTES = 64 * 64 * 4 };
@@ -213,7 +213,7 @@ static void test_context_is_lost(void **state) {
                                    "@ live " SAMPLE " --loop --size 64x64 --frames %d -v --device %s",
                             FRAMES, device);
   wait_said(pid, "first picture", 1);
-  sleep(2); /* so that figures begin in the first context, where the machine is not too slow for that */
+  sleep(2); /* time for figures in the first context, if the machine is fast enough */
   shell("touch lost");
   wait_said(pid, "and makes no other yet", 1);
   shell("rm lost");
@@ -235,7 +235,7 @@ static void expect_anew(const struct outcome *outcome, const char *frames) {
     fail_msg("status %d: %s", outcome->status, outcome->said);
 }
 
-/* The decoder is on the GPU that fails. It may find out before the engine does. */
+/* Video is decoded on the GPU that fails. The decoder may find the failure before the engine does. */
 static void test_lost_while_it_decodes(void **state) {
   (void)state;
   struct outcome outcome;
@@ -259,8 +259,8 @@ static void test_lost_while_it_decodes(void **state) {
   expect_anew(&outcome, "60 frames, ");
 }
 
-/* From this one fault a driver did not recover: its OpenGL stood still for seconds whenever it started beside CUDA
- * (MEASURED.md). So it is played only where that is wished for, and last. */
+/* One driver did not recover from this fault: its OpenGL blocked for seconds whenever it was used beside CUDA
+ * (MEASURED.md). So this test runs only if it is asked for, and last. */
 static void test_writes_nowhere(void **state) {
   (void)state;
   struct outcome outcome;
@@ -280,7 +280,7 @@ static void test_writes_nowhere(void **state) {
   WINDOW "REVERIE_FAULT_AT=1 REVERIE_FAULT_LOST=1; "                                                                   \
          "{ %s; } | { sh -c 'echo $PPID' >pid.txt; @ live %s --size 64x64 --device %s; }"
 
-/* A sender that ends before the program anew can join it has ended, as it may at any other time. */
+/* A sender that ends before the new process reads the pipe is treated as a sender that ends at any other time. */
 static void test_pipe_ends(void **state) {
   (void)state;
   struct outcome outcome;
@@ -293,7 +293,8 @@ static void test_pipe_ends(void **state) {
     fail_msg("status %d: %s", outcome.status, outcome.said);
 }
 
-/* What has come through a pipe and cannot be joined in its middle is known to this program alone. */
+/* A stream in a pipe that cannot be entered in its middle is only readable by the process that has read its beginning,
+ * so that process keeps it. */
 static void test_pipe_is_kept(void **state) {
   (void)state;
   static const struct {
@@ -312,14 +313,14 @@ static void test_pipe_is_kept(void **state) {
     shell(": >err.txt");
     pid_t pid = program_start(THROUGH_A_PIPE, cases[i].sender, cases[i].arguments, device);
     program_comes_to_say(pid, cases[i].why, 1, PATIENCE_MS);
-    shell("kill $(cat pid.txt)"); /* pid is the shell's, which waits for the program */
+    shell("kill $(cat pid.txt)"); /* pid is that of the shell that waits for the program */
     program_wait(&outcome, pid);
     if (!strstr(outcome.said, cases[i].why))
       fail_msg("%s: %s", cases[i].why, outcome.said);
   }
 }
 
-/* What a size needs on the CPU is known before any of it is taken, and compared with what is free. */
+/* The memory that a size needs on the CPU is compared with the free memory before any of it is allocated. */
 static void test_free_memory(void **state) {
   (void)state;
   struct outcome outcome;
@@ -334,8 +335,8 @@ static void test_free_memory(void **state) {
   shell("test ! -e never.mp4");
 }
 
-/* info counts what a model would take, and takes none of it: its weights and what it works in would each fit, and do
- * not together. */
+/* info counts how much memory a model would take without allocating it: its weights and its working memory would each
+ * fit, but not together. */
 static void test_free_memory_of_info(void **state) {
   (void)state;
   struct outcome outcome;
@@ -354,7 +355,7 @@ static void test_free_memory_of_info(void **state) {
 
 static void test_memory_limit(void **state) {
   (void)state;
-  static const int megabytes[] = {1, 8, 66}; /* for a GPU: not enough to open it, nor for the model */
+  static const int megabytes[] = {1, 8, 66}; /* limits for a GPU: too little to open it, and too little for the model */
   struct outcome outcome;
   program_set(program);
   for (int i = 0; i < 3; i++) {
@@ -365,7 +366,8 @@ static void test_memory_limit(void **state) {
   shell("test ! -e never.mp4");
 }
 
-/* Opened, and then there is no room: by name that is an error, by "auto" the CPU's turn, with one line. */
+/* The GPU can be opened but has no free memory: an error if it was asked for by name; with "auto" the CPU is used, and
+ * a line says so. */
 static void test_full_gpu(void **state) {
   (void)state;
   struct outcome outcome;
@@ -386,7 +388,7 @@ static void run_with_driver(struct outcome *outcome, const char *folder, int ver
               folder, version, result, name);
 }
 
-/* Where there is no GPU of NVIDIA's, nobody is told to install its driver. */
+/* On a machine without a GPU of NVIDIA no message suggests to install its driver. */
 static void test_no_driver(void **state) {
   (void)state;
   enum { VENDOR_NVIDIA = 0x10de };
@@ -425,13 +427,13 @@ static void test_drivers(void **state) {
   }
 }
 
-/* One binary for machines with and without a driver. */
+/* The program does not link to libraries of the driver, so it runs with and without one. */
 static void test_links_no_gpu_library(void **state) {
   (void)state;
   shell("ldd '%s' >libraries.txt && ! grep -E 'libcuda|libcudart|libcudnn|libcublas|libnvidia' libraries.txt", program);
 }
 
-/* --- libraries of FFmpeg's that are not there --- */
+/* --- missing libraries of FFmpeg --- */
 
 static void expect_missed(const char *library, int status, const char *who, const char *arguments) {
   struct outcome outcome;

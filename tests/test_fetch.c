@@ -1,7 +1,8 @@
-/* `reverie fetch` against a server that behaves like the hub, and misbehaves as hubs, stores and ways to them do.
+/* Tests `reverie fetch` with a server that behaves like the hub, and also misbehaves in ways that hubs, storage servers
+ * and networks do.
  *
- * Arguments: the program; the same without libcurl; python3 and hub_server.py; or, for the tests with calls that are
- * counted or fail, libcount_connections.so and libinject.so behind these. */
+ * Arguments: the program; the program without libcurl; python3 and hub_server.py; for the tests that count calls or let
+ * them fail, also libcount_connections.so and libinject.so. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
@@ -62,7 +63,7 @@ static void set_environment(void) {
   setenv("no_proxy", "*", 1);
 }
 
-/* Each test begins with no models and a hub that heard nothing. */
+/* Before each test the models are removed and the server's log is emptied. */
 static int clear(void **state) {
   (void)state;
   shell("rm -rf data hf heard.txt go moved once slow.there; touch heard.txt");
@@ -76,9 +77,9 @@ static void heard(int times, const char *pattern) {
   free(count);
 }
 
-/* --- what is fetched --- */
+/* --- what is downloaded --- */
 
-/* Only what is read, in half precision; and then it is found by its name. */
+/* Only files that the program reads are downloaded, in half precision; afterwards the model is found by its name. */
 static void test_pipeline(void **state) {
   (void)state;
   program_expect(0, "2 pickles, 3 other files of weights (1.3 MB), 1 that is not read", "fetch acme/pipeline");
@@ -107,7 +108,7 @@ static void test_again(void **state) {
   program_expect(0, NULL, "fetch acme/pipeline");
   heard(3, ".");
   shell("cmp " MODELS "pipeline/unet/config.json \"$REVERIE_GOLDENS\"/merged/unet/config.json");
-  /* Killed between the last file and the end; and weights that somebody else has put there. */
+  /* fetch was killed after the last file but before it was done, and another program wrote weights there. */
   shell("touch " MODELS "pipeline/.unfinished");
   program_expect(0, NULL, "fetch acme/pipeline");
   shell("test ! -e " MODELS "pipeline/.unfinished && cp " MODELS
@@ -206,7 +207,7 @@ static void test_refusals(void **state) {
   shell("test -z \"$(find data -type f)\"");
 }
 
-/* --- ways that end --- */
+/* --- downloads that break off --- */
 
 static void test_cut(void **state) {
   (void)state;
@@ -222,7 +223,7 @@ static void test_cut(void **state) {
   program_expect(4, "other bytes than were asked for", "fetch acme/unsaid-range");
 }
 
-/* A run that comes no further than 400 blocks of 512 bytes. */
+/* Runs fetch with a limit of 400 blocks of 512 bytes for each file, so that a part of a file is left. */
 static void leave_a_part(const char *repository) {
   program_expect(6, "File too large; 204.8 kB of 600.0 kB are there, and the same command goes on",
                  "ulimit -f 400; @ fetch acme/%s", repository);
@@ -235,7 +236,7 @@ static void expect_whole(const char *repository) {
         repository);
 }
 
-/* What a run has left the next one goes on with. */
+/* The next run continues an incomplete download. */
 static void test_resumes(void **state) {
   (void)state;
   program_expect(4, "250.0 kB of 600.0 kB are there, and the same command goes on", "fetch acme/stuck");
@@ -246,7 +247,7 @@ static void test_resumes(void **state) {
   heard(1, "^store");
   heard(1, "^store .*range=bytes=250000-");
   expect_whole("stuck");
-  leave_a_part("damaged-once"); /* and what has come is wrong */
+  leave_a_part("damaged-once"); /* here the part that was downloaded is damaged */
   shell(": >heard.txt");
   program_expect(0, NULL, "fetch acme/damaged-once");
   heard(1, "^store .*range=bytes=204800-");
@@ -254,7 +255,7 @@ static void test_resumes(void **state) {
   expect_whole("damaged-once");
 }
 
-/* A part of what the file was before is nothing to go on with. */
+/* If the file has changed on the server, the part of the old one is not used. */
 static void test_changes(void **state) {
   (void)state;
   leave_a_part("moved");
@@ -270,7 +271,7 @@ static void test_changes(void **state) {
   program_expect(4, "has changed on the hub meanwhile", "fetch acme/changed");
 }
 
-/* Whatever stands where a part is to be written is not written through, and not waited for. */
+/* If a link or a pipe stands where a part is to be written, fetch neither follows the link nor waits for the pipe. */
 static void test_in_the_part_s_place(void **state) {
   (void)state;
   static const char *const things[] = {"ln -s ../../../../../precious", "ln -s nowhere", "mkfifo",
@@ -296,7 +297,7 @@ static void test_wrong_bytes(void **state) {
       "test -z \"$(find data -name '*.safetensors')\" && test -z \"$(find data/reverie/models/acme/damaged -type f)\"");
 }
 
-/* So many bytes of the model are there, on the disk. */
+/* Returns how many bytes of the model are on the disk. */
 static long slow_bytes(void) {
   char *count = (char *)shell_output(NULL, "cat %s*.part 2>/dev/null | wc -c", MODELS "slow/");
   long bytes = atol(count);
@@ -304,7 +305,7 @@ static long slow_bytes(void) {
   return bytes;
 }
 
-/* How much of it came before depends on the machine. */
+/* Interrupts a download, and returns how many bytes had come, which depends on the machine. */
 static long interrupt(void) {
   struct outcome outcome;
   char line[80];
@@ -353,7 +354,7 @@ static void test_two_at_once(void **state) {
   shell("test \"$(ls -A " MODELS "slow)\" = model.safetensors");
 }
 
-/* --- lists that are none --- */
+/* --- invalid lists of files --- */
 
 static void test_hostile_names(void **state) {
   (void)state;
@@ -394,7 +395,7 @@ static void test_disk(void **state) {
   program_expect(6, "plain/model.safetensors: Is a directory", "fetch acme/plain");
 }
 
-/* Whatever fails, a line says so, and the next run makes it good. */
+/* Whatever call fails, a line says so, and the next run completes the download. */
 static void test_faults(void **state) {
   (void)state;
   static const char *const kinds[] = {"read", "write", "open", "file", "alloc"};
@@ -415,7 +416,7 @@ static void test_faults(void **state) {
   expect_whole("plain");
 }
 
-/* --- the way --- */
+/* --- the connection --- */
 
 static void test_tls(void **state) {
   (void)state;
@@ -432,7 +433,7 @@ static void test_tls(void **state) {
   heard(0, "^store");
 }
 
-/* Proxies are those of the environment. */
+/* Proxies are taken from the environment. */
 static void test_proxy(void **state) {
   (void)state;
   struct outcome outcome;
@@ -451,7 +452,7 @@ static long connections(const char *arguments) {
   return number;
 }
 
-/* No other command opens the network for a model, whatever it is called and whether it is there or not. */
+/* No other command connects to the network for a model, whatever the name is and whether the model is there or not. */
 static void test_nothing_else_connects(void **state) {
   (void)state;
   static const char *const quiet[] = {"info",

@@ -1,5 +1,5 @@
-/* FFmpeg's libavdevice and libavfilter are loaded for what needs them alone, and missed with a line. The tests go on
- * where the one before ended, since what is loaded stays. */
+/* Tests that libavdevice and libavfilter are loaded only when they are needed, and that a message names them if they
+ * are missing. Each test continues from the one before, because a loaded library stays loaded. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static bool is_loaded(const char *library) {
   return found;
 }
 
-/* Returns whether it could be opened. */
+/* Returns true if the source could be opened. */
 static bool try(const char *spec, const struct source_options *options, struct error *err) {
   struct source *source;
   bool opened = !source_open(&source, spec, options, err);
@@ -85,7 +85,7 @@ static void names_of_devices_load_them(void **state) {
   assert_int_equal(err.status, STATUS_INPUT);
 }
 
-/* Whether or not somebody has needed a device before. */
+/* The list of formats contains no devices, whether a device was used before or not. */
 static void lists_name_no_devices(void **state) {
   (void)state;
   char *formats = protocols_formats_within(av_find_input_format("concat"));

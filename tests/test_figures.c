@@ -1,4 +1,5 @@
-/* What is said about speed: the window's figures over moments that are given, and the lines of a render's progress. */
+/* Tests messages about speed: the window's figures for given times of pictures, and the lines of a render's
+ * progress. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 static const int64_t ms_ns = 1000000, start_ns = 5000 * (int64_t)1000000;
 
-/* Pictures at an even pace from the start; returns when the last of them came. */
+/* Shows pictures at an even pace from the start; returns the time of the last one in ns. */
 static int64_t show(struct live_figures *figures, int count, int64_t every_ms) {
   const struct mail mail = {.frame_ms = 1};
   for (int i = 0; i < count; i++)
@@ -19,7 +20,7 @@ static int64_t show(struct live_figures *figures, int count, int64_t every_ms) {
   return start_ns + (count - 1) * every_ms * ms_ns;
 }
 
-/* Of whatever pace there is, and just before the next picture as well as just after the last. */
+/* The frame rate is right at any pace, just after a picture as well as just before the next one. */
 static void fps_at_any_pace(void **state) {
   (void)state;
   static const int every_ms[] = {2, 40, 300, 700, 999, 1000, 1001, 2100, 9000, 29000, 150000};
@@ -32,7 +33,7 @@ static void fps_at_any_pace(void **state) {
   }
 }
 
-/* A new pace shows within a second or three pictures; pictures that no longer come show, too. */
+/* A new pace is shown within a second or three pictures, and so is a stop. */
 static void fps_follows(void **state) {
   (void)state;
   const struct mail mail = {.frame_ms = 1};
@@ -63,11 +64,12 @@ static void fps_text(void **state) {
     hud_figures_text(text, &content);
     const char *at = strstr(text, "fps ");
     assert_non_null(at);
-    assert_memory_equal(at + 5, cases[i].wanted, strlen(cases[i].wanted)); /* behind a mark */
+    /* the expected text follows a byte that marks the colour */
+    assert_memory_equal(at + 5, cases[i].wanted, strlen(cases[i].wanted));
   }
 }
 
-/* Text without the marks of its colours. */
+/* Returns the text without the bytes that mark colours. */
 static char *unmarked(char *text) {
   char *to = text;
   for (const char *from = text; *from; from++)
@@ -88,7 +90,7 @@ static void beat_text(void **state) {
   assert_null(strstr(text, "beat"));
 }
 
-/* What is heard, and the value that is set of what is moved, with its swing. */
+/* The panel's rows of sound levels, and of values that sound changes, with the range over which they move. */
 static void meter_text(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
@@ -107,7 +109,7 @@ static void meter_text(void **state) {
   assert_true(!strstr(text, "sound") && !strstr(text, "strength"));
 }
 
-/* Of a source whose frames come several between two looks. */
+/* The rate is right for a source of which several frames come between two counts. */
 static void pace_of_many(void **state) {
   (void)state;
   struct pace pace = {0};
@@ -116,7 +118,7 @@ static void pace_of_many(void **state) {
   assert_float_equal(pace_rate(&pace, start_ns + 2000 * ms_ns), 75, 0.01);
 }
 
-/* A slow engine's time is the last frame's, a quick one's is smooth. */
+/* For a slow engine the time of the last frame is shown, for a fast one a smoothed time. */
 static void frame_time_of_slow_engines(void **state) {
   (void)state;
   struct live_figures figures = {.budget_ms = 30};
@@ -136,14 +138,14 @@ static void latency_of_late(void **state) {
   struct recent_column column[10];
   recent_times_summarise(&recent, start_ns, &summary);
   assert_true(summary.median_ms == 0 && summary.p99_ms == 0);
-  for (int i = 0; i < 3000; i++) /* 30 seconds: first 500 ms, then 1 to 100 */
+  for (int i = 0; i < 3000; i++) /* for 30 seconds: the first 500 ms, then 1 to 100 */
     recent_times_add(
         &recent, &(struct recent_time){start_ns + i * 10 * ms_ns, 7, i < 1000 ? 500 : (float)(i % 100 + 1), i == 2995});
   int64_t now_ns = start_ns + 2999 * 10 * ms_ns;
   recent_times_summarise(&recent, now_ns, &summary);
   assert_float_equal(summary.median_ms, 50, 1);
   assert_float_equal(summary.p99_ms, 99, 1);
-  recent_times_summarise(&recent, now_ns + 60000 * ms_ns, &summary); /* the last three: 98, 99, 100 */
+  recent_times_summarise(&recent, now_ns + 60000 * ms_ns, &summary); /* the last three times: 98, 99, 100 */
   assert_float_equal(summary.median_ms, 99, 1e-3);
   recent_times_draw(&recent, now_ns, 1000 * ms_ns, column, 10);
   assert_true(column[9].missed && !column[8].missed);
@@ -160,7 +162,8 @@ static struct recent_lateness judge(const struct recent_times *recent, int64_t n
   return lateness;
 }
 
-/* A spike is no alert, a run is one, and it ends when most pictures are there in time, or when none come. */
+/* One late picture causes no alert, many in a row do. The alert ends when most pictures come in time again, or when no
+ * more come. */
 static void late_on_the_whole(void **state) {
   (void)state;
   static struct recent_times recent;
@@ -213,7 +216,7 @@ static void way_text(void **state) {
   assert_null(strstr(text, "nvdec"));
 }
 
-/* What the audience must not read. */
+/* Text that the audience must not see is not drawn. */
 static void nothing_without_figures(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
@@ -235,7 +238,7 @@ static void nothing_without_figures(void **state) {
   assert_non_null(strstr(text, "unplugged"));
 }
 
-/* A narrow window has a figure in the next line, whole, where it has no room in this one. */
+/* In a narrow window a figure that does not fit in a line goes to the next line as a whole. */
 static void no_figure_is_cut(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
@@ -258,7 +261,7 @@ static void no_figure_is_cut(void **state) {
     hud_figures_text(text, &content);
     hud_text_fold_figures(text, columns);
     hud_text_measure(text, &lines, &widest);
-    assert_true(lines > 3 && widest <= columns + 4); /* spaces at a line's end do not count */
+    assert_true(lines > 3 && widest <= columns + 4); /* spaces at the end of a line do not count */
     assert_non_null(strstr(text, "112.9"));
   }
   content.latency_ms = 128.6;
@@ -272,7 +275,7 @@ static void no_figure_is_cut(void **state) {
   assert_non_null(strstr(text, "2048x2048 is being\nprepared\n"));
 }
 
-/* A line is broken between words where the window ends. */
+/* A notice is broken between words at the window's width. */
 static void notices_are_folded(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
@@ -299,7 +302,7 @@ static struct alerts raise_all(void) {
   return alerts;
 }
 
-/* However little room there is, each alert is named, and none is pushed out by another one. */
+/* In any size of window each alert is at least named, and none hides another one. */
 static void no_alert_is_left_out(void **state) {
   (void)state;
   char text[HUD_TEXT_MAX];
@@ -316,13 +319,13 @@ static void no_alert_is_left_out(void **state) {
       assert_true(taken <= lines || taken <= ALERTS);
     }
   assert_int_equal(hud_alerts_text(text, &content, 80, ALERTS), ALERTS);
-  assert_non_null(strstr(text, "source 1:15: why?not")); /* nothing from outside breaks a line */
+  assert_non_null(strstr(text, "source 1:15: why?not")); /* line breaks in texts from outside are replaced */
   assert_true(hud_alerts_text(text, &content, 80, ALERTS - 1) < ALERTS);
   assert_non_null(strstr(text, "source 1:15"));
   assert_null(strstr(text, "why"));
 }
 
-/* It lasts as long as what it says, and begins anew when that is so again. */
+/* An alert lasts as long as its cause, and a new one begins if the cause returns. */
 static void alerts_last_as_long(void **state) {
   (void)state;
   struct alerts alerts = {0}, before = {0};
@@ -345,7 +348,7 @@ static void alerts_last_as_long(void **state) {
   assert_string_equal(alerts.entry[ALERT_LATE].reason, "");
 }
 
-/* A budget that the display gives is no whole number. */
+/* A time budget that comes from the display's rate is no whole number of ms. */
 static void budget_text(void **state) {
   (void)state;
   static const struct {
@@ -374,14 +377,14 @@ static void progress_in_words(void **state) {
   (void)state;
   expect_progress(190, 57, 30, "57 of 190 frames, 1.9 fps, 0:01:10 left");
   expect_progress(190, 190, 100, "190 of 190 frames, 1.9 fps, 0:00:00 left");
-  expect_progress(10, 12, 6, "12 of 12 frames, 2.0 fps, 0:00:00 left"); /* more than the container said */
+  expect_progress(10, 12, 6, "12 of 12 frames, 2.0 fps, 0:00:00 left"); /* more frames than the container announced */
   expect_progress(190, 3, 30, "3 of 190 frames, 0.10 fps, 0:31:10 left");
   expect_progress(100000, 3, 30, "3 of 100000 frames, 0.10 fps, 277:46:10 left");
   expect_progress(190, 0, 0, "0 of 190 frames");
   expect_progress(0, 57, 30, "57 frames so far, 1.9 fps");
 }
 
-/* In a file or a pipe a line a minute, and none of what is done sooner; a terminal is drawn on at once. */
+/* In a file or a pipe a progress line is written once a minute, and none for shorter renders; on a terminal at once. */
 static void progress_now_and_then(void **state) {
   (void)state;
   struct progress file, terminal, quiet;
@@ -409,7 +412,7 @@ static void expect_line(enum progress_kind kind, long total, long frames, const 
   assert_string_equal(line, wanted);
 }
 
-/* A program is never told that all is done before it is. */
+/* Progress for programs does not report 100 % before the render is complete. */
 static void progress_for_programs(void **state) {
   (void)state;
   expect_line(PROGRESS_PERCENT, 190, 57, "30%\n");
@@ -422,7 +425,7 @@ static void progress_for_programs(void **state) {
   expect_line(PROGRESS_JSON, 50, 57, "{\"frame\":57,\"total\":57,\"seconds\":30.000,\"fps\":1.900,\"left\":0}\n");
 }
 
-/* Returns what a render of ten frames writes, of which `total` were expected. The caller frees it. */
+/* Returns the progress lines of a render of ten frames, of which `total` were expected. The caller frees it. */
 static char *told(enum progress_kind kind, long total, bool whole, struct progress_place place) {
   struct progress progress;
   char *text;
@@ -443,14 +446,14 @@ static void expect_told(enum progress_kind kind, long total, bool whole, const c
   free(text);
 }
 
-/* Of two inputs the first ends at half of all. */
+/* Expects this text for one of two inputs: the first one ends at half of the total. */
 static void expect_told_of_two(enum progress_kind kind, int input, const char *wanted) {
   char *text = told(kind, 10, true, (struct progress_place){input, 2, input == 1 ? -1 : 50});
   assert_string_equal(text, wanted);
   free(text);
 }
 
-/* Each whole percentage once, and the end if there is one. */
+/* Each whole percentage is written once, and the end if it is known. */
 static void progress_ends(void **state) {
   (void)state;
   expect_told(PROGRESS_PERCENT, 10, true, "10%\n20%\n30%\n40%\n50%\n60%\n70%\n80%\n90%\n99%\n100%\n");
@@ -497,7 +500,8 @@ static void figures_text(void **unused) {
   assert_non_null(strstr(text, "of 40"));
   assert_non_null(strstr(text, "512x512, governed to 448x448"));
   assert_non_null(strstr(text, late));
-  assert_non_null(strstr(text, "oil?painting???")); /* no line break and no mark comes in from outside */
+  /* texts from outside can contain no line break and no colour mark */
+  assert_non_null(strstr(text, "oil?painting???"));
   assert_non_null(strstr(text, "neon"));
   assert_non_null(strstr(text, " 38% "));
   assert_non_null(strstr(text, "0.85"));
@@ -523,7 +527,7 @@ static void figures_text(void **unused) {
   assert_non_null(strstr(text, "opening a camera"));
 }
 
-/* Words of any length fit. */
+/* Words of any length are shortened to fit. */
 static void long_words_are_cut(void **unused) {
   (void)unused;
   static char words[5000], text[HUD_TEXT_MAX + 1];

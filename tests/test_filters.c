@@ -1,4 +1,4 @@
-/* What makes ordinary video of interlaced video and HDR. */
+/* Tests the filters that turn interlaced video and HDR into ordinary video. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -35,7 +35,8 @@ static struct source *open_clip(const char *name, struct source_options options)
   return source;
 }
 
-/* Returns how much each row differs from the mean of its neighbours, on average: the combs. */
+/* Returns how much each row differs from the mean of its neighbours, on average: a measure of interlacing artefacts
+ * (combs). */
 static double combs(const struct frame *frame) {
   double sum = 0;
   for (int y = 1; y + 1 < frame->height; y++)
@@ -73,7 +74,7 @@ static bool has_filters(const char *const *names) {
   return has;
 }
 
-/* A bar that moves by 4 pixels a field: combs go, and each frame keeps its time. */
+/* A bar moves by 4 pixels in each field: after deinterlacing there are no combs, and each frame keeps its time. */
 static void interlaced_video_is_deinterlaced(void **state) {
   (void)state;
   static const char *const needed[] = {"bwdif", NULL};
@@ -95,7 +96,7 @@ static void interlaced_video_is_deinterlaced(void **state) {
     fail_msg("combs of %g, and %g deinterlaced", was, is);
 }
 
-/* From a start within the film the pictures are those of the whole film. */
+/* With a start within the film, pictures equal those of the whole film from there on. */
 static void deinterlaced_parts_are_of_the_whole(void **state) {
   (void)state;
   static const char *const needed[] = {"bwdif", NULL};
@@ -150,16 +151,16 @@ static int first_luma(const char *name, struct source_options options, int *widt
   return luma;
 }
 
-/* Greys of known light, by ST 2084's and ARIB STD-B67's curves. */
+/* HDR greys of known brightness, by the curves of ST 2084 and ARIB STD-B67, become SDR values within bounds. */
 static void hdr_is_mapped(void **state) {
   (void)state;
   static const char *const needed[] = {"zscale", "tonemap", NULL};
   static const struct {
     const char *curve;
-    int code, low, high; /* the code of 10 bits, and the bounds of what becomes of it */
+    int code, low, high; /* code: 10-bit code of the HDR video; low, high: bounds of the SDR code */
   } greys[] = {{"smpte2084", 64, 60, 68},
-               {"smpte2084", 370, 440, 590}, /* 20 nits, a fifth of SDR's white, 64 + 876 * 0.2^(1/2.4) = 512 */
-               {"smpte2084", 573, 760, 930}, /* 203 nits, the white of a page */
+               {"smpte2084", 370, 440, 590}, /* 20 nits, a fifth of SDR's white: 64 + 876 * 0.2^(1/2.4) = 512 */
+               {"smpte2084", 573, 760, 930}, /* 203 nits, the reference white of HDR */
                {"smpte2084", 723, 860, 945}, /* 1000 nits */
                {"arib-std-b67", 64, 60, 68},
                {"arib-std-b67", 721, 700, 930}};

@@ -1,4 +1,5 @@
-/* The motion of frames that are not made: a frame after them is the same as if they had been made.
+/* Tests engine_follow, which only measures the motion of a frame: a frame after it is the same as if pictures of all
+ * frames had been made.
  *
  *   test_follow GOLDENS DEVICE       skipped where there is no such device */
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "tests/rigs/fixture.h"
 #include "tests/rigs/rig.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 enum { SIDE = 128, LAST = 4 };
 
@@ -32,7 +33,7 @@ static void open_rig(struct rig *rig, bool carried) {
   rig->controls.carried = carried;
 }
 
-/* A scene without repetition, seen by a camera that moves to the right. */
+/* Returns the grey value of a scene without repetition, seen by a camera that moves to the right. */
 static uint8_t scene(int y, int x, int number) {
   double u = x + 7 * number, v = y;
   return (uint8_t)(128 + 40 * sin(u / 5 + v / 9.0) + 30 * cos(u / 13 - v / 4.0) + 25 * sin(u * u / 900 + v / 3.0) +
@@ -46,7 +47,7 @@ static struct frame frame_of(uint8_t pixels[SIDE * SIDE * 4], int number) {
       .format = PIXEL_RGBA, .width = SIDE, .height = SIDE, .plane = {pixels}, .pitch = {SIDE * 4}, .range = RANGE_FULL};
 }
 
-/* Returns the picture of a frame, which the caller frees; NULL: its motion alone is followed. */
+/* Makes the picture of a frame, which the caller frees; without `make` only measures its motion, and returns NULL. */
 static uint8_t *pass(struct rig *rig, int number, bool make, bool restart) {
   static uint8_t pixels[SIDE * SIDE * 4];
   const struct frame frame = frame_of(pixels, number);
@@ -64,7 +65,8 @@ static uint8_t *pass(struct rig *rig, int number, bool make, bool restart) {
   return copy;
 }
 
-/* Returns the picture of the last frame, after those from `first` on, of which the made ones have a bit in `made`. */
+/* Returns the picture of the last frame after those from `first` on. Bit i of `made` says that the picture of frame i
+ * was made; of the others only the motion was measured. */
 static uint8_t *last_after(struct rig *rig, int first, unsigned made) {
   for (int i = first; i < LAST; i++)
     free(pass(rig, i, made >> i & 1, i == first));
@@ -84,7 +86,7 @@ static void expect_followed(bool carried) {
                made[i]);
     free(followed);
   }
-  assert_differ(&rig, all, last_after(&rig, LAST, 0)); /* without a past it is another one */
+  assert_differ(&rig, all, last_after(&rig, LAST, 0)); /* without earlier frames the picture differs */
   rig_close(&rig);
 }
 
@@ -98,7 +100,7 @@ static void test_noise(void **state) {
   expect_followed(true);
 }
 
-/* A handle of another kind has nothing to follow. */
+/* With a handle that uses no motion, engine_follow does nothing. */
 static void test_plain_handle(void **state) {
   (void)state;
   struct rig rig = {.controls = CONTROLS_DEFAULTS};

@@ -1,11 +1,11 @@
-/* Timestamps: which are believed, which are repaired. */
+/* Tests which time stamps are used as they are, and which are corrected. */
 #include "tests/rigs/cmocka_all.h"
 
 #include "app/source/frame_clock.h"
 
 enum { FRAMES = 8, NONE = -1 };
 
-/* Gives the frames' times through the clock, each with its successor where the clock asks for it. */
+/* Passes the times of frames through the clock, with the next frame's time where the clock asks for it. */
 static void settle_all(const int *times, int *given) {
   struct frame_clock clock = {.last = FRAME_TIME_NONE, .step = 40, .second = 1000};
   for (int i = 0; i < FRAMES; i++) {
@@ -48,7 +48,7 @@ static void test_times(void **state) {
   }
 }
 
-/* Pictures stamped in the order of decoding: the times rise, and do not drift away. */
+/* Time stamps in the order of decoding instead of display: the corrected times rise, and do not drift. */
 static void test_zigzag(void **state) {
   (void)state;
   static const int order[] = {0, 4, 2, 1, 3};

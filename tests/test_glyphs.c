@@ -1,4 +1,4 @@
-/* Text in the columns of a monospaced type, in the built-in font and in one of the system's. */
+/* Tests drawing text in a monospaced grid, with the built-in font and with a font of the system. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <SDL.h>
@@ -21,7 +21,7 @@
 enum { SIZE = 20, WIDTH = 200, HEIGHT = 40, GLYPH_OF_A = 36, FONT_MAX = 1 << 20, PATIENCE_MS = 60000 };
 
 static const char *own_font;
-static char configuration[1200]; /* fontconfig's */
+static char configuration[1200]; /* path of the configuration of fontconfig */
 static struct glyphs *glyphs;
 
 /* --- a font --- */
@@ -36,7 +36,7 @@ static void put32(unsigned char *at, unsigned value) {
   put16(at + 2, value & 0xffff);
 }
 
-/* The built-in one, whose table of characters knows one alone, which looks like an A. */
+/* Writes a copy of the built-in font whose table of characters has only one, which looks like an A. */
 static void write_font(const char *from, const char *path) {
   static unsigned char font[FONT_MAX];
   FILE *file = fopen(from, "rb");
@@ -48,13 +48,13 @@ static void write_font(const char *from, const char *path) {
     record += 16;
   put32(record + 8, (unsigned)size);
   put32(record + 12, 40);
-  put16(table + 2, 1);   /* one subtable: */
-  put16(table + 4, 3);   /* of Windows', */
-  put16(table + 6, 10);  /* all of Unicode, */
-  put32(table + 8, 12);  /* here: */
-  put16(table + 12, 12); /* in groups, */
+  put16(table + 2, 1);   /* number of subtables: one */
+  put16(table + 4, 3);   /* platform: Windows */
+  put16(table + 6, 10);  /* encoding: all of Unicode */
+  put32(table + 8, 12);  /* offset of the subtable */
+  put16(table + 12, 12); /* format: groups of characters */
   put32(table + 16, 28);
-  put32(table + 24, 1); /* of which there is one */
+  put32(table + 24, 1); /* number of groups: one */
   put32(table + 28, 0x6f22);
   put32(table + 32, 0x6f22);
   put32(table + 36, GLYPH_OF_A);
@@ -64,7 +64,7 @@ static void write_font(const char *from, const char *path) {
   assert_int_equal(fclose(file), 0);
 }
 
-/* --- what is drawn --- */
+/* --- drawing --- */
 
 static SDL_Surface *begin(void) {
   SDL_Surface *surface = SDL_CreateRGBSurfaceWithFormat(0, WIDTH, HEIGHT, 32, SDL_PIXELFORMAT_RGBA32);
@@ -83,7 +83,7 @@ static SDL_Surface *drawn(const char *text) {
   return surface;
 }
 
-/* Until a font is found for so many characters of the text, or none. */
+/* Draws until a font was found for this many characters of the text, or the search has ended without one. */
 static void look_for(const char *text, int characters) {
   for (; characters; characters--) {
     SDL_FreeSurface(drawn(text));
@@ -109,17 +109,18 @@ static void characters_have_columns(void **state) {
   assert_int_equal(cells_count("\xff\xfe", 2), 2);
   assert_int_equal(cells_fit("a" KNOWN "b", 5, 2), 1);
   assert_int_equal(cells_fit("a" KNOWN "b", 5, 3), 4);
-  assert_int_equal(cells_fit("e\u0301x", 4, 1), 3); /* a mark goes with its letter */
+  assert_int_equal(cells_fit("e\u0301x", 4, 1), 3); /* a combining mark is in the same cell as its letter */
 }
 
-/* In the middle of its two columns, on the line of the others. */
+/* A character that the built-in font lacks is drawn from another font, centred in its two cells and on the same
+ * baseline. */
 static void what_the_own_font_lacks_is_another_ones(void **state) {
   (void)state;
   if (!HAVE_FONTCONFIG)
     skip();
   SDL_Surface *wanted = begin();
   int advance = glyphs_advance(glyphs);
-  assert_false(same(drawn(KNOWN), drawn(""))); /* a box, until it is found */
+  assert_false(same(drawn(KNOWN), drawn(""))); /* drawn as a box until a font is found */
   assert_true(same(drawn(KNOWN), drawn(UNKNOWN)));
   look_for(KNOWN, 1);
   draw(wanted, 0, "x");
@@ -138,7 +139,7 @@ static void what_no_font_has_is_a_box(void **state) {
   assert_false(same(drawn(UNKNOWN), drawn(KNOWN)));
 }
 
-/* A configuration that comes through a pipe, and is not there yet. */
+/* fontconfig's configuration comes from a pipe that is still empty: drawing does not wait for it. */
 static void fonts_that_take_long_are_not_waited_for(void **state) {
   (void)state;
   struct glyphs *other;
@@ -155,9 +156,9 @@ static void fonts_that_take_long_are_not_waited_for(void **state) {
   SDL_Surface *surface = begin();
   glyphs_draw(other, surface, true, 0, 5, (SDL_Color){255, 255, 255, 255}, KNOWN, strlen(KNOWN));
   SDL_FreeSurface(surface);
-  int pipe = open(path, O_WRONLY); /* waits until it is read */
+  int pipe = open(path, O_WRONLY); /* waits until the pipe is read */
   assert_true(pipe >= 0);
-  assert_int_equal(unlink(path), 0); /* it lies where fonts are looked for */
+  assert_int_equal(unlink(path), 0); /* the pipe is in the folder in which fonts are searched */
   glyphs_close(&other);
   assert_null(other);
   setenv("FONTCONFIG_FILE", configuration, 1);

@@ -1,4 +1,5 @@
-/* The governor against simulated machines: it keeps the budget, comes back up, and does not swing. */
+/* Tests the governor (which reduces the picture's size and steps to keep frames within the time budget) with simulated
+ * machines: it keeps the budget, returns to better settings, and does not alternate between two. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "app/control/picture_size.h"
 #include "app/run/governor.h"
 
-/* --- the ladder --- */
+/* --- the ladder: the list of sizes and step counts (rungs) that the governor may use, the best first --- */
 
 static void expect_ladder(const struct governor_wish *wish, const char *expected) {
   struct governor_rung rungs[GOVERNOR_RUNGS];
@@ -24,20 +25,20 @@ static void ladders(void **state) {
   expect_ladder(&(struct governor_wish){512, 512, 1, 8, 0}, "512x512/1 448x448/1 384x384/1 256x256/1");
   expect_ladder(&(struct governor_wish){512, 288, 4, 8, 0}, "512x288/4 456x256/4 342x192/4 256x144/4");
   expect_ladder(&(struct governor_wish){288, 512, 4, 8, 0}, "288x512/4 256x456/4 192x342/4 144x256/4");
-  /* At the floor there are fewer steps. */
+  /* At the smallest allowed size, the number of steps is reduced. */
   expect_ladder(&(struct governor_wish){512, 512, 4, 8, 448 * 448}, "512x512/4 448x448/4 448x448/3 448x448/1");
   expect_ladder(&(struct governor_wish){512, 512, 4, 8, 512 * 512}, "512x512/4 512x512/3 512x512/2 512x512/1");
-  /* Nothing is left to do without. */
+  /* Nothing can be reduced. */
   expect_ladder(&(struct governor_wish){512, 512, 1, 8, 512 * 512}, "512x512/1");
   expect_ladder(&(struct governor_wish){256, 256, 1, 8, 512 * 512}, "256x256/1");
-  /* Sizes that the engine makes whole are few; all have the shape of the wish. */
+  /* Only few sizes are multiples of what the engine needs; all have the aspect ratio of the wish. */
   expect_ladder(&(struct governor_wish){320, 180, 1, 32, 0}, "320x180/1 284x160/1 228x128/1 170x96/1");
   /* An engine with few sizes, and small pictures. */
   expect_ladder(&(struct governor_wish){64, 64, 1, 16, 0}, "64x64/1 48x48/1 32x32/1");
   expect_ladder(&(struct governor_wish){8, 8, 1, 8, 0}, "8x8/1");
 }
 
-/* Whatever is wished for, on engines of any multiple. */
+/* For any wish and any multiple that engines require, all rungs of the ladder have the wish's shape. */
 static void ladders_keep_the_shape(void **state) {
   (void)state;
   static const int multiples[] = {1, 8, 16, 32, 64};
@@ -60,11 +61,12 @@ static void ladders_keep_the_shape(void **state) {
 
 /* --- simulated machines --- */
 
-/* A frame of the whole wish takes ms; a part of that does not shrink with the picture. */
+/* A simulated machine. A frame of the wished size takes ms; fixed_ms of that do not depend on the size. */
 struct machine {
   double ms, fixed_ms;
-  double noise; /* a frame time varies randomly by up to this part of it */
-  double (*load)(struct machine *machine, double s, int rung); /* NULL: 1 */
+  double noise; /* a frame's time varies randomly by up to this fraction of it */
+  /* returns the factor by which frames are slower at second s; NULL: 1 */
+  double (*load)(struct machine *machine, double s, int rung);
   double heat;
   unsigned random;
 };
@@ -73,7 +75,7 @@ struct report {
   int moves, ups, lowest;
   long frames, late;
   double late_share;         /* share of late frames in the second half of the test */
-  double at[GOVERNOR_RUNGS]; /* seconds */
+  double at[GOVERNOR_RUNGS]; /* times, in seconds, at which each rung was used first */
   int last;
 };
 
@@ -91,7 +93,8 @@ static double frame_time(struct machine *machine, double s, const struct governo
   return ms * noise * (machine->load ? machine->load(machine, s, number) : 1);
 }
 
-/* Frames come one after the other for so many seconds. All handles are ready but those that are absent (bits). */
+/* Simulates frames, one after the other, for this many seconds. Bit i of `absent`: the handle of rung i cannot be
+ * prepared. */
 static void simulate(struct machine *machine, double budget_ms, double seconds, unsigned absent,
                      struct report *report) {
   struct governor_rung rungs[GOVERNOR_RUNGS];
@@ -132,15 +135,15 @@ static void stays_where_there_is_room(void **state) {
   assert_int_equal(report.late, 0);
 }
 
-/* Straight to the rung that fits, which the costs foretell, and it stays there. */
+/* The costs of the rungs predict which one fits: the governor goes there directly, and stays. */
 static void finds_the_rung_that_fits(void **state) {
   (void)state;
   struct report report;
   simulate(&(struct machine){.ms = 50, .noise = 0.05}, 33, 600, 0, &report);
   assert_in_range(report.moves, 1, 2);
-  assert_int_equal(report.last, 2); /* 28 ms; the one above would take 38 */
+  assert_int_equal(report.last, 2); /* this rung takes 28 ms; the one above would take 38 */
   assert_true(report.late < 20);
-  /* Where much of a frame does not shrink with it, it goes further. */
+  /* If a large part of a frame's time does not depend on its size, it goes further down. */
   simulate(&(struct machine){.ms = 50, .fixed_ms = 20, .noise = 0.05}, 33, 600, 0, &report);
   assert_int_equal(report.last, 3);
   assert_in_range(report.moves, 1, 3);
@@ -165,7 +168,7 @@ static void spikes_move_nothing(void **state) {
   struct report report;
   simulate(&(struct machine){.ms = 24, .noise = 0.1, .load = spikes}, 33, 600, 0, &report);
   assert_true(report.late > 100);
-  assert_true(report.moves <= 4); /* several at once may look like a load */
+  assert_true(report.moves <= 4); /* several spikes in a row may look like a lasting load */
   assert_int_equal(report.last, 0);
 }
 
@@ -174,7 +177,7 @@ static double drift(struct machine *machine, double s, int rung) {
   return s < 600 ? 1 + s / 600 : 2 - (s - 600) / 600;
 }
 
-/* Slowly twice as slow, and slowly back: down and up again step by step. */
+/* The machine slowly becomes half as fast, and fast again: the governor goes down and up step by step. */
 static void drift_is_followed(void **state) {
   (void)state;
   struct report report;
@@ -190,7 +193,7 @@ static double other_program(struct machine *machine, double s, int rung) {
   return s > 100 && s < 300 ? 1.9 : 1;
 }
 
-/* Another program takes half the GPU for a while. */
+/* Another program takes half of the GPU for a while. */
 static void a_shared_gpu(void **state) {
   (void)state;
   struct report report;
@@ -207,7 +210,7 @@ static double burst(struct machine *machine, double s, int rung) {
   return s > 10 && s < 10 + burst_s ? 1.9 : 1;
 }
 
-/* However short it is, and whatever was measured when it went, the wish comes back. */
+/* After a short load, whatever was measured during it, the wished size and steps come back. */
 static void a_short_load_leaves_nothing(void **state) {
   (void)state;
   struct report report;
@@ -222,7 +225,8 @@ static double in_turns(struct machine *machine, double s, int rung) {
   return fmod(s, 6) < 3 ? 1.9 : 1;
 }
 
-/* It comes and goes every few seconds: the pauses grow until it hardly follows. */
+/* A load that comes and goes every few seconds: the pauses before going up become longer, so that the governor changes
+ * rarely. */
 static void a_gpu_shared_in_turns(void **state) {
   (void)state;
   struct report report;
@@ -231,7 +235,7 @@ static void a_gpu_shared_in_turns(void **state) {
   assert_true(report.late_share < 0.03);
 }
 
-/* What the whole wish takes makes it too warm, anything less lets it cool. */
+/* The GPU overheats at the full size and cools at any smaller one. */
 static double throttle(struct machine *machine, double s, int rung) {
   static const double warms[GOVERNOR_RUNGS] = {1, 0.7, 0.5, 0.3};
   (void)s;
@@ -247,7 +251,7 @@ static void a_gpu_that_throttles(void **state) {
   assert_true(report.late_share < 0.02);
 }
 
-/* A handle that found no memory is passed by. */
+/* A rung whose handle could not be allocated is skipped. */
 static void absent_rungs_are_passed(void **state) {
   (void)state;
   struct report report;
@@ -278,7 +282,8 @@ static void waits_for_handles(void **state) {
   assert_true(governor_is_settled(&governor));
   assert_int_equal(governor_choose(&governor, 1, now_ns), 2);
   assert_int_equal(governor.rung, 0);
-  assert_int_equal(governor_choose(&governor, 1 | 1u << 1, now_ns), 2); /* on the way there */
+  /* rung 1 is ready, so it is used on the way to rung 2 */
+  assert_int_equal(governor_choose(&governor, 1 | 1u << 1, now_ns), 2);
   assert_int_equal(governor.rung, 1);
   feed(&governor, 40, 12, &now_ns);
   assert_int_equal(governor_choose(&governor, 0x7, now_ns), 2);
@@ -288,7 +293,7 @@ static void waits_for_handles(void **state) {
   assert_int_equal(governor.rung, 2);
 }
 
-/* Another wish begins where it has room, from what is known of the machine. */
+/* A new wish begins at a rung that fits, by what is known of the machine. */
 static void another_wish_begins_right(void **state) {
   (void)state;
   struct governor_rung rungs[GOVERNOR_RUNGS];

@@ -1,5 +1,5 @@
-/* Guidance: what its controls do, and its definition: pictures that tests/goldens/guidance.py made by the papers'
- * formulas around diffusers' networks.
+/* Tests guidance: the effect of its controls, and its formulas, compared with pictures that tests/goldens/guidance.py
+ * made with diffusers' networks and the formulas of the papers.
  *
  *   test_guidance GOLDENS DEVICE     skipped where there is no such device */
 #include <stdio.h>
@@ -19,7 +19,7 @@ static enum guidance_mode mode_of(const char *word) {
   return (enum guidance_mode)mode;
 }
 
-/* The run's checkpoint at the golden's size. */
+/* Opens an engine with the run's checkpoint at the golden's size. */
 static void open_run(struct rig *rig, const cJSON *run) {
   char model[1024];
   struct engine_params params = default_params(&rig->golden, args[2]);
@@ -44,7 +44,7 @@ static void set_controls(struct controls *controls, const cJSON *run) {
   controls->delta = (float)json_number(run, "delta", 1);
 }
 
-/* Two frames: a run leaves nothing to the next. */
+/* Makes two frames, to see that a run has no effect on the next one; returns the PSNR against the golden. */
 static double run_psnr(struct rig *rig, const cJSON *run) {
   struct frame first, picture;
   open_run(rig, run);
@@ -81,7 +81,7 @@ static void pictures_follow_the_formulas(void **state) {
   golden_close(&rig.golden);
 }
 
-/* A guidance scale of 1 is no guidance; others count, and the negative prompt with them. */
+/* A guidance scale of 1 gives the picture without guidance; other scales and the negative prompt change it. */
 static void test_guidance(void **state) {
   (void)state;
   struct rig plain, guided;
@@ -99,7 +99,7 @@ static void test_guidance(void **state) {
   assert_memory_not_equal(one, four, picture_bytes(&plain));
   free(one);
   must(engine_set_prompt(guided.engine, SLOT_NEGATIVE, "", &guided.err), &guided.err);
-  uint8_t *empty = generate_default(&guided); /* what stands in for a negative prompt never set */
+  uint8_t *empty = generate_default(&guided); /* the embedding that replaces a negative prompt that was never set */
   assert_memory_equal(four, empty, picture_bytes(&plain));
   free(empty);
   must(engine_set_prompt(guided.engine, SLOT_NEGATIVE, "a cat", &guided.err), &guided.err);
@@ -108,7 +108,7 @@ static void test_guidance(void **state) {
   rig_close(&guided);
 }
 
-/* A handle of so many steps for a mode, in the rig's place. */
+/* Replaces the rig's handle by one for this guidance mode and number of steps. */
 static void guide(struct rig *rig, enum guidance_mode mode, int steps, bool text_to_image) {
   struct engine_shape shape = shape_of(rig).shape;
   shape.guidance = mode;
@@ -118,8 +118,9 @@ static void guide(struct rig *rig, enum guidance_mode mode, int steps, bool text
   must(engine_prepare(rig->engine, &shape, &rig->prepared, &rig->err), &rig->err);
 }
 
-/* Residual guidance: at a scale of 1 it is none, to the bit where it has no row of its own; scale, delta and rescale
- * count and capture nothing; the negative prompt counts where there is a row for it. */
+/* Residual guidance: with a scale of 1 the picture is the one without guidance, with the same bits if the mode has no
+ * row of its own. Scale, delta and rescale change the picture without capturing a graph. The negative prompt has an
+ * effect if there is a row for it. */
 static void test_guidance_modes(void **state) {
   (void)state;
   static const struct {
@@ -167,8 +168,7 @@ static void test_guidance_modes(void **state) {
   }
 }
 
-/* Guidance that is not by a row for the negative prompt alone has no residual; what cannot be is refused in one line.
- */
+/* Modes of guidance that a model cannot have are refused with one line. */
 static void test_guidance_refused(void **state) {
   (void)state;
   static const char *const names[] = {"lcm", "pix2pix"};
@@ -196,7 +196,7 @@ static void test_image_guidance(void **state) {
   rig_close(&rig);
 }
 
-/* Full LCM: guidance is in the time projections, which are made anew when it changes. */
+/* Full LCM: guidance is an input of the time projections, which are computed again when it changes. */
 static void test_guidance_embedding(void **state) {
   (void)state;
   struct rig rig;

@@ -1,4 +1,5 @@
-/* Several handles of one engine: in turn, beside each other, prepared while another runs.
+/* Tests several handles (sizes and step counts made ready) of one engine: used in turn, with frames of several in
+ * flight, and prepared while another runs.
  *
  *   test_handles GOLDENS DEVICE       skipped where there is no such device */
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include "tests/rigs/rig.h"
 #include "unet/base/platform.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 enum { SHAPES = 3 };
 
@@ -63,7 +64,7 @@ static size_t bytes_of(const struct engine_shape *shape) {
   return 4 * (size_t)shape->width * (size_t)shape->height;
 }
 
-/* What an engine with this handle alone makes. */
+/* Returns the picture of an engine that has only this handle. */
 static uint8_t *fresh_picture(const struct engine_shape *shape, uint64_t seed) {
   struct rig rig;
   rig_begin_engine(&rig);
@@ -82,13 +83,14 @@ static void expect_picture(struct rig *rig, struct prepared *prepared, const str
   free(picture);
 }
 
-/* --- in turn --- */
+/* --- handles used in turn --- */
 
 static void expect_in_turn(bool own_memory) {
   struct rig rig;
   struct prepared *handles[SHAPES];
   uint8_t *expected[SHAPES];
-  for (int i = 0; i < SHAPES; i++) /* first, so that the other engine reads what these have found to be fastest */
+  /* made first, because these engines time kernels, and the other engine then reads the results */
+  for (int i = 0; i < SHAPES; i++)
     expected[i] = fresh_picture(&shapes[i], 1 + (uint64_t)i);
   rig_begin_engine(&rig);
   for (int i = 0; i < SHAPES; i++) {
@@ -108,7 +110,7 @@ static void expect_in_turn(bool own_memory) {
   for (int turn = 0; turn < 2; turn++)
     for (int i = 0; i < SHAPES; i++)
       expect_picture(&rig, handles[i], &shapes[i], 1 + (uint64_t)i, expected[i]);
-  /* Released in the middle, at the end, at the beginning: the others run on. */
+  /* Handles are released in the middle, at the end and at the beginning; the others still work. */
   engine_release(rig.engine, &handles[1]);
   assert_null(handles[1]);
   expect_picture(&rig, handles[0], &shapes[0], 1, expected[0]);
@@ -134,7 +136,7 @@ static void test_in_turn_in_their_own_memory(void **state) {
   expect_in_turn(true);
 }
 
-/* Two handles of one shape have noise, coefficients and pictures of their own. */
+/* Two handles of the same shape have separate noise, coefficients and pictures. */
 static void test_twins(void **state) {
   (void)state;
   struct rig rig;
@@ -151,9 +153,9 @@ static void test_twins(void **state) {
   rig_close(&rig);
 }
 
-/* --- in flight --- */
+/* --- frames in flight --- */
 
-/* Frames of different handles come back oldest first, with what was handed in. */
+/* Frames of different handles are collected in the order of submission, with the values that were submitted. */
 static void test_in_flight_together(void **state) {
   (void)state;
   struct rig rig;
@@ -187,7 +189,7 @@ static void test_in_flight_together(void **state) {
   rig_close(&rig);
 }
 
-/* Text to image has no frame, and its pictures are whose they are all the same. */
+/* Text to image without a frame: the picture gets time and serial from the request. */
 static void test_identity_without_a_frame(void **state) {
   (void)state;
   struct rig rig;
@@ -207,7 +209,7 @@ static void test_identity_without_a_frame(void **state) {
   rig_close(&rig);
 }
 
-/* A handle that goes takes its frames along; the other's come. */
+/* Releasing a handle drops its frames in flight; those of another handle can be collected. */
 static void test_release_in_flight(void **state) {
   (void)state;
   struct rig rig;
@@ -232,7 +234,7 @@ static void test_release_in_flight(void **state) {
   rig_close(&rig); /* with a frame in flight */
 }
 
-/* A copy of a handle that was released names none: frames are refused, and releasing it does nothing. */
+/* A copy of a pointer to a released handle is recognised: frames are refused, and releasing it does nothing. */
 static void test_released_handle_is_known(void **state) {
   (void)state;
   struct rig rig;
@@ -258,7 +260,7 @@ static size_t device_bytes(const struct rig *rig) {
   return info.device_bytes;
 }
 
-/* A second handle of the same size takes no second working memory, and what a handle had is given back. */
+/* A second handle of the same size shares the working memory, and releasing a handle frees its memory. */
 static void test_shared_memory(void **state) {
   (void)state;
   struct rig rig;
@@ -267,7 +269,7 @@ static void test_shared_memory(void **state) {
   alone.own_memory = true;
   const struct engine_shape large = {.width = 192, .height = 192, .steps = 2};
   struct prepared *first = prepare(&rig, &shape), *second = prepare(&rig, &large);
-  engine_release(rig.engine, &second); /* weights in other forms, which stay, are there from now on */
+  engine_release(rig.engine, &second); /* copies of weights for other kernels remain allocated from here on */
   size_t one = device_bytes(&rig);
   second = prepare(&rig, &shape);
   size_t shared = device_bytes(&rig) - one;
@@ -286,7 +288,7 @@ static void test_shared_memory(void **state) {
   rig_close(&rig);
 }
 
-/* What has no room fails, and what was there goes on as before. */
+/* If there is no memory for a handle, preparing it fails, and the existing handles still work. */
 static void test_growth_that_fails(void **state) {
   (void)state;
   struct rig rig;
@@ -317,7 +319,7 @@ static void test_growth_that_fails(void **state) {
   rig_close(&rig);
 }
 
-/* --- while another runs --- */
+/* --- preparing while another handle runs --- */
 
 struct preparing {
   struct rig *rig;
@@ -343,7 +345,7 @@ static void *prepare_beside(void *opaque) {
   return NULL;
 }
 
-/* Frames, seeds, prompts and weights' readers go on while another thread prepares and releases. */
+/* Frames, seeds, prompts and changes of weights go on while another thread prepares and releases handles. */
 static void test_prepared_while_another_runs(void **state) {
   (void)state;
   uint8_t *expected[SHAPES];
@@ -415,8 +417,8 @@ static int frames_beside(void *(*beside)(void *), struct opening *opening, struc
   return frames;
 }
 
-/* An engine of another model comes and goes on another thread while one runs, and each makes what it makes alone, also
- * on a thread that did not open it. A picture outlives its engine. */
+/* An engine with another model is opened, used and closed on another thread while one runs. Each makes the same
+ * pictures as alone, also on a thread that did not open it. A picture stays valid after its engine was closed. */
 static void test_engine_beside_another(void **state) {
   (void)state;
   struct rig rig;
@@ -446,7 +448,7 @@ static void test_engine_beside_another(void **state) {
   rig_close(&rig);
 }
 
-/* What another engine leaves is this one's, from when it is told so. */
+/* A new memory limit applies from the call of engine_limit_memory on. */
 static void test_limit_that_changes(void **state) {
   (void)state;
   struct rig rig;
@@ -478,8 +480,8 @@ static struct prepared_info info_of_handle(const struct prepared *prepared) {
   return info;
 }
 
-/* On a canvas that follows the camera the networks compute more than the picture; the input beside it stays as it is.
- * It is refused for runs of several frames, and without an input. */
+/* On a canvas that follows the camera the networks compute more than the picture; the engine's other inputs are the
+ * same. Such a canvas is refused for batches and for text to image. */
 static void test_canvas(void **state) {
   (void)state;
   struct rig rig;

@@ -1,4 +1,4 @@
-/* What a program started anew takes over from the one before, and how often that may be. */
+/* Tests what a restarted program reads from the process before it, and how often it may restart. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static const int64_t second_ns = INT64_C(1000000000);
 
-/* Every value other than in the table, where it has another one. */
+/* Sets every parameter to a value that is not its default, if there is one. */
 static void set_all(struct parameters *values) {
   struct error err;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -52,7 +52,7 @@ static void values_come_to_the_bit(void **state) {
   write_and_read(handover, read);
   assert_same_values(&handover->values, &read->values);
   set_all(&handover->values);
-  handover->values.marks[PARAMETER_STEPS] = 0; /* that suits the model */
+  handover->values.marks[PARAMETER_STEPS] = 0; /* a number of steps that was not set by the user but by the model */
   write_and_read(handover, read);
   assert_same_values(&handover->values, &read->values);
   free(handover);
@@ -106,7 +106,7 @@ static void nonsense_is_refused(void **state) {
   free(read);
 }
 
-/* Three in a minute; and where they lead to nothing, ever later. */
+/* Three restarts in a minute are allowed; if none of them leads to a picture, the pauses become longer. */
 static void there_are_few_in_a_minute(void **state) {
   (void)state;
   struct handover_record record = {0};

@@ -1,5 +1,5 @@
-/* The built program as readelf sees it: what makes a fault in memory hard to use; and whom it lets in. Arguments: the
- * program, what of its build is to be expected, and the objects that nvcc has made. */
+/* Tests the built program with readelf: options of compiler and linker that make memory errors hard to exploit; and
+ * permissions of its files. Arguments: the program, what is expected of its build, and the objects that nvcc made. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -11,7 +11,8 @@
 enum { SKIPPED = 77 };
 
 static const char *program;
-static bool fortified, marked; /* calls are checked; objects say that their branches are */
+/* fortified: calls are checked (_FORTIFY_SOURCE); marked: objects say that their branches are protected */
+static bool fortified, marked;
 static char **objects;
 static int object_count;
 
@@ -22,14 +23,14 @@ static void expect(const char *options, const char *path, const char *pattern) {
   free(absolute);
 }
 
-/* Loaded anywhere. */
+/* The program is position-independent. */
 static void test_position(void **state) {
   (void)state;
   expect("-h", program, "Type: +DYN");
   expect("-d", program, "FLAGS_1.* PIE");
 }
 
-/* What the loader has resolved is read-only before main. */
+/* Addresses that the loader has resolved are read-only before main. */
 static void test_relocations(void **state) {
   (void)state;
   expect("-l", program, "GNU_RELRO");
@@ -54,7 +55,7 @@ static void test_checked_calls(void **state) {
   expect("--dyn-syms", program, " __vsnprintf_chk");
 }
 
-/* Each has the flags of the C code. */
+/* Each object of nvcc was compiled with the same options as the C code. */
 static void test_objects_of_nvcc(void **state) {
   (void)state;
   if (!object_count || !marked)
@@ -63,7 +64,7 @@ static void test_objects_of_nvcc(void **state) {
     expect("-n", objects[i], "IBT, SHSTK");
 }
 
-/* Whatever the user's mask, nobody else looks into the cache. */
+/* With any umask, other users cannot read the cache. */
 static void test_private_cache(void **state) {
   (void)state;
   char *absolute = realpath(program, NULL);

@@ -1,4 +1,5 @@
-/* What is set from outside: checked at once, taken once a turn, seen by all. */
+/* Tests values that are set from outside: each is checked at once, taken by the window once in each pass of its loop,
+ * and seen by all clients. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -49,7 +50,8 @@ static void newest_value_wins_and_is_marked(void **unused) {
   hub_close(&place.hub);
 }
 
-/* Between taking and publishing, too: a value that went back for a moment would be told to all who observe. */
+/* A value that was set never goes back to the old one for a moment (such as between taking and publishing), because all
+ * observing clients would get that. */
 static void what_was_set_never_goes_back(void **unused) {
   (void)unused;
   struct place place;
@@ -106,7 +108,7 @@ static void files_are_those_of_the_command_line(void **unused) {
   hub_close(&place.hub);
 }
 
-/* A tap, and a beat that is set, are of the moment at which the client says so, not of the turn that takes them. */
+/* A tap, and a beat that is set, get the time at which the client sent them, not that of the window's next pass. */
 static void beats_are_of_the_moment_they_are_set(void **unused) {
   (void)unused;
   struct place place;
@@ -146,7 +148,7 @@ static void waves_move_what_can_be_moved(void **unused) {
   hub_close(&place.hub);
 }
 
-/* What no knob could do is not waited for. */
+/* A knob can only be learnt for parameters and commands that exist. */
 static void knobs_learn_what_there_is(void **unused) {
   (void)unused;
   static const char *const refused[] = {"/etc/passwd", "strenght",  "model", "size",
@@ -195,7 +197,7 @@ static void commands_run_as_keys_run_them(void **unused) {
   struct place place;
   struct error err;
   open_place(&place);
-  assert_int_equal(hub_run(place.hub, "prompt", (double)NAN, &err), -1); /* which one? */
+  assert_int_equal(hub_run(place.hub, "prompt", (double)NAN, &err), -1); /* the prompt's index is missing */
   assert_int_equal(hub_run(place.hub, "prompt", 3, &err), 0);
   assert_int_equal(hub_run(place.hub, "snapshot", (double)NAN, &err), 0);
   assert_true(hub_take(place.hub, &place.state, 0));
@@ -204,7 +206,7 @@ static void commands_run_as_keys_run_them(void **unused) {
   int accepted = 0;
   while (accepted < 1000 && !hub_run(place.hub, "snapshot", (double)NAN, &err))
     accepted++;
-  assert_in_range(accepted, 1, 999); /* bounded */
+  assert_in_range(accepted, 1, 999); /* the number of waiting commands is limited */
   hub_close(&place.hub);
 }
 
@@ -221,7 +223,7 @@ static void observers_hear_of_changes(void **unused) {
   assert_false(hub_wait(place.hub, &seen, 1));
   assert_int_equal(hub_set_number(place.hub, PARAMETER_SEED, 0, 7, &err), 0);
   hub_get_values(place.hub, &values);
-  assert_int_equal(values.seed, 7); /* at once, for who set it */
+  assert_int_equal(values.seed, 7); /* the client that set it reads it at once */
   hub_take(place.hub, &place.state, 0);
   hub_publish(place.hub, &place.state.settings.values, &figures);
   assert_true(hub_wait(place.hub, &seen, 1000));
@@ -258,7 +260,7 @@ static void one_looks_at_the_picture_at_a_time(void **unused) {
   host_pictures_free(&pictures);
 }
 
-/* Numbers of what there is no such number of are refused at once. */
+/* An index that the parameter does not have is refused at once. */
 static void counted_things(void **unused) {
   (void)unused;
   struct place place;
@@ -283,7 +285,7 @@ static void counted_things(void **unused) {
   hub_close(&place.hub);
 }
 
-/* What lies between the fields of figures is no change. */
+/* Padding bytes between the fields of the figures do not count as a change. */
 static void padding_is_no_figure(void **unused) {
   (void)unused;
   struct place place;

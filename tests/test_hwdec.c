@@ -1,5 +1,5 @@
-/* Decoders: pictures of hardware and of software in page-locked memory are those of plain software to the bit. The
- * hardware and the GPU are fakes: surfaces lie in memory of the host's that nobody but the fake GPU may read. */
+/* Tests that hardware decoders, and software decoders that write to page-locked memory, give the same bits as plain
+ * software. Hardware and GPU are fakes: surfaces are in host memory that only the fake GPU may read. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
@@ -16,10 +16,13 @@ static const struct source_options in_software;
 static const char *const names[] = {"h264.mp4",  "deep.mkv", "odd.mkv",     "mpeg4.avi", "grey.mkv",
                                     "mjpeg.avi", "vp8.webm", "palette.gif", "raw.nut"};
 
-enum { CLIPS = sizeof names / sizeof *names, ON_HARDWARE = 2 /* the first ones */ };
+enum {
+  CLIPS = sizeof names / sizeof *names,
+  ON_HARDWARE = 2 /* ON_HARDWARE: the first clips, which the hardware can decode */
+};
 
-/* Software writes into page-locked memory, the decoder or who copies for one that brings its own (raw.nut, as screens
- * do), and what it writes is the same. */
+/* Software decodes to page-locked memory, either directly or by a copy for decoders that allocate pictures themselves
+ * (raw.nut, as when reading a screen); the pixels are the same. */
 static void test_locked_memory(void **state) {
   (void)state;
   for (int i = 0; i < 2 * CLIPS; i++) {
@@ -79,7 +82,7 @@ static struct source *open_h264(void) {
   return source;
 }
 
-/* Nothing is copied that nobody asks for, and pictures outlive their source. */
+/* Pixels are copied to the host only if somebody asks for them; pictures stay valid after their source is closed. */
 static void test_not_asked_for(void **state) {
   (void)state;
   struct source *source = open_h264();
@@ -101,7 +104,7 @@ static void test_not_asked_for(void **state) {
   assert_all_freed();
 }
 
-/* Surfaces that a decoder needs are not held: further pictures are copies. */
+/* Surfaces that the decoder needs are not held by pictures: further pictures are copies. */
 static void test_held(void **state) {
   (void)state;
   struct frame frames[HARDWARE_HOLDS + 3];
@@ -138,7 +141,8 @@ static void assert_shares(struct frame *frame, uint64_t hash) {
   assert_true(hash_samples(&there) == hash);
 }
 
-/* What OpenGL imports has the surface's pixels, nothing comes to the host, and later pictures use the memory again. */
+/* Memory that OpenGL imports has the surface's pixels, nothing is copied to the host, and later pictures use the memory
+ * again. */
 static void test_shared(void **state) {
   (void)state;
   for (int i = 0; i < ON_HARDWARE; i++) {
@@ -165,8 +169,8 @@ static void test_shared(void **state) {
   }
 }
 
-/* Once somebody asks, the copies of later pictures begin when they are decoded, until nobody has asked for a while.
- * That a surface goes back after its copy is seen by surface_freed (fake_hardware.c). */
+/* Once somebody asks for a picture in OpenGL, later pictures are copied there as soon as they are decoded, until nobody
+ * has asked for a while. surface_freed (fake_hardware.c) checks that a surface is returned only after its copy. */
 static void test_shared_ahead(void **state) {
   (void)state;
   enum { FIRST = 1, SECOND = 20, BROKEN = 21, LAST = 22 };
@@ -192,11 +196,11 @@ static void test_shared_ahead(void **state) {
       frame_release(&frame);
   }
   source_close(&source);
-  frame_release(&frame); /* with its copy under way */
+  frame_release(&frame); /* the copy is not complete yet */
   assert_all_freed();
 }
 
-/* Where there is none, the picture comes through the host's memory as before. */
+/* If memory cannot be shared with OpenGL, the picture is copied to the host as before. */
 static void test_not_shared(void **state) {
   (void)state;
   struct source *source = open_h264();
@@ -245,7 +249,7 @@ static void test_asked_by_two(void **state) {
   assert_all_freed();
 }
 
-/* What the processor changes in pictures it has from the host's memory. */
+/* Pictures that the processor has to change (mirror, rotation) are in host memory. */
 static void test_changed(void **state) {
   (void)state;
   struct mirror mirror = {.wish = MIRROR_ON};
@@ -262,7 +266,7 @@ static void test_changed(void **state) {
   read_clip("turned.mp4", &options, 0, &given);
   assert_same(&plain, &given);
   assert_true(given.pictures[0].width < given.pictures[0].height && given.pictures[0].pinned);
-  assert_int_equal(hardware_state.opened, 1); /* of the clip before */
+  assert_int_equal(hardware_state.opened, 1); /* opened for the clip before; this rotated clip is decoded in software */
   assert_all_freed();
   options.hardware_must = true;
   read_clip("turned.mp4", &options, 0, &given);
@@ -271,7 +275,8 @@ static void test_changed(void **state) {
   assert_all_freed();
 }
 
-/* Colours that are to be converted are software's, and come to the host where hardware has to decode. */
+/* Video whose colours must be converted is decoded in software; if hardware is demanded, its pictures are copied to the
+ * host. */
 static void test_wide_colours(void **state) {
   (void)state;
   struct source_options options = with_hardware();

@@ -1,5 +1,5 @@
-/* Decoders whose hardware does not take a clip, or fails in its middle: software has all pictures, to the bit. The
- * hardware is a fake. */
+/* Tests hardware decoders that refuse a clip, or fail in its middle: software then has all pictures, with the same
+ * bits. The hardware is a fake. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static struct given plain, given;
 
 static const struct source_options in_software;
 
-/* What hardware does not take from the beginning, software decodes from the first picture on, without a word. */
+/* A clip that hardware refuses at its beginning is decoded in software from the first picture on, without a message. */
 static void test_not_taken(void **state) {
   (void)state;
   const struct source_options options = with_hardware();
@@ -64,7 +64,7 @@ static void test_must(void **state) {
   assert_all_freed();
 }
 
-/* Hardware that stops working wherever: every picture comes, and comes once, and one line says what happened. */
+/* If hardware stops working anywhere, every picture comes exactly once, and one line says what happened. */
 static void test_fails_later(void **state) {
   (void)state;
   struct source_options options = with_hardware();
@@ -83,7 +83,7 @@ static void test_fails_later(void **state) {
   }
 }
 
-/* Also where pictures have no times, or are refreshed bit by bit. */
+/* The same for streams whose pictures have no times, or that are refreshed gradually instead of by key frames. */
 static void test_fails_oddly(void **state) {
   (void)state;
   static const char *const names[] = {"bare.h264", "bare.hevc", "old.avi", "fresh.ts"};
@@ -102,7 +102,7 @@ static void test_fails_oddly(void **state) {
   }
 }
 
-/* Live: of the plain pictures all that were given, from the key frame `next` on by software. */
+/* Checks live decoding: all pictures that the hardware gave, then those of software from the key frame `next` on. */
 static void assert_goes_on(int next) {
   int at = 0;
   assert_int_equal(lines.warnings, 1);
@@ -116,7 +116,7 @@ static void assert_goes_on(int next) {
   }
 }
 
-/* Live nothing is decoded twice: software goes on at the next key frame. */
+/* In live no packet is decoded twice: software goes on at the next key frame. */
 static void test_fails_live(void **state) {
   (void)state;
   struct source_options options = with_hardware(), live = {.live = true};
@@ -131,8 +131,7 @@ static void test_fails_live(void **state) {
   }
 }
 
-/* A GPU that decodes and then does not give the picture. Live that is no end of the source; a video that is rendered
- * has all pictures, or fails. */
+/* The GPU decodes a picture but cannot copy it. In live the source goes on; render has all pictures, or fails. */
 static void test_gpu_fails(void **state) {
   (void)state;
   struct source_options options = with_hardware(), live = {.live = true};
@@ -159,7 +158,7 @@ static void test_gpu_fails(void **state) {
   }
 }
 
-/* The file starts again, with --start in it, while hardware works, or stops doing so in the second round. */
+/* The file is played in a loop, with --start in it, and hardware works in both rounds, or fails in the second. */
 static void test_loops(void **state) {
   (void)state;
   struct source_options options = with_hardware(), software = {.loop = true};
@@ -176,7 +175,7 @@ static void test_loops(void **state) {
   }
 }
 
-/* Another size in mid-stream, which hardware takes or not; two pictures of each have the same time. */
+/* The size changes in mid-stream, and hardware accepts or refuses it. Two pictures of each size have the same time. */
 static void test_sizes(void **state) {
   (void)state;
   struct source_options options = with_hardware();
@@ -193,8 +192,8 @@ static void test_sizes(void **state) {
   }
 }
 
-/* Another format in mid-stream, which hardware refuses as it sees it: software goes on with the picture that is due,
- * live with the key frame that was refused. */
+/* The pixel format changes in mid-stream, and hardware refuses it: software goes on with the next picture, in live with
+ * the key frame that was refused. */
 static void test_formats(void **state) {
   (void)state;
   for (int live = 0; live < 2; live++) {
@@ -213,7 +212,7 @@ static void test_formats(void **state) {
   }
 }
 
-/* More pictures from one key frame to the next than packets are kept: software goes on at the next. */
+/* There are more pictures between two key frames than packets are kept: software goes on at the next key frame. */
 static void test_far_key_frame(void **state) {
   (void)state;
   const struct source_options options = with_hardware();
@@ -230,7 +229,7 @@ static void test_far_key_frame(void **state) {
   assert_all_freed();
 }
 
-/* Live that takes too long, and there may be none. */
+/* Live waits for a key frame only for a limited time, because there may be none. */
 static void test_no_key_frame(void **state) {
   (void)state;
   struct source_options options = with_hardware();
@@ -242,12 +241,12 @@ static void test_no_key_frame(void **state) {
   assert_true(given.pictures[12].device && !given.pictures[13].device);
   reset();
   hardware_state.fails_from = 14;
-  read_clip("endless.webm", &options, 0, &given); /* VP9 has none to give without one */
+  read_clip("endless.webm", &options, 0, &given); /* a VP9 decoder gives no picture without a key frame */
   assert_int_equal(given.count, 13);
   assert_all_freed();
 }
 
-/* Damage is what it was: the same pictures, and no doubt about the hardware. */
+/* A damaged stream gives the same pictures as in software, and hardware goes on being used. */
 static void test_damage(void **state) {
   (void)state;
   struct source_options options = with_hardware();

@@ -1,5 +1,5 @@
-/* What of a GPU's pictures is imported into OpenGL, kept and held, with an OpenGL that is played: fences pass when the
- * test says so. */
+/* Tests which of a GPU's pictures are imported into OpenGL, cached and held. OpenGL is a fake, whose fences pass when
+ * the test says so. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -12,9 +12,9 @@ static const struct gpu_id ours = {.uuid = {1, 2, 3}}, other = {.uuid = {9}};
 
 struct played {
   int renewed, suit_questions, opened, closed, fences, fences_freed;
-  int passed; /* fences, the oldest first */
+  int passed; /* number of fences that have passed, from the oldest one on */
   bool refuses, has_lost_context;
-  char line[300]; /* logged last */
+  char line[300]; /* last line of the log */
   int lines;
 };
 
@@ -69,7 +69,7 @@ static void note(void *opaque, enum log_level level, const char *text) {
   played->lines++;
 }
 
-/* Pictures that say they lie in this GPU's memory. */
+/* Makes a picture that says it is in this GPU's memory. */
 static int make_picture(void *opaque, struct picture *picture, struct error *err) {
   static uint8_t pixels[64 * 16];
   (void)err;
@@ -90,7 +90,7 @@ static void destroy_picture(struct picture *picture) {
   (void)picture;
 }
 
-/* One whose descriptor is below 0 cannot be shared, as it turns out. */
+/* Waits for a picture. A picture whose descriptor is below 0 turns out not to be shareable. */
 static int wait_for_picture(struct picture *picture, enum memory kind, struct error *err) {
   return kind == MEMORY_SHARED && picture->share < 0 ? error_set(err, STATUS_DEVICE, "no memory to share") : 0;
 }
@@ -125,7 +125,7 @@ static struct frame take(struct setting *s) {
   return frame;
 }
 
-/* Told to OpenGL, and no longer held by anybody else. */
+/* Shows a picture in OpenGL and ends the caller's hold. */
 static unsigned show(struct setting *s, struct frame *frame) {
   unsigned buffer = import_take(s->import, frame);
   if (buffer)
@@ -143,7 +143,7 @@ static void test_imported_once_and_held_until_read(void **state) {
   assert_int_equal(show(&s, &first), 101);
   import_follow(s.import);
   struct frame second = take(&s);
-  assert_ptr_not_equal(second.picture, picture); /* OpenGL may be reading it yet */
+  assert_ptr_not_equal(second.picture, picture); /* OpenGL may still be reading the old picture */
   s.played.passed = 1;
   import_follow(s.import);
   first = take(&s);
@@ -156,7 +156,7 @@ static void test_imported_once_and_held_until_read(void **state) {
   end(&s); /* releases what is held, or the pool would not be freed */
 }
 
-/* An OpenGL that is far behind has pictures uploaded, until it has caught up. */
+/* If OpenGL is far behind, pictures are uploaded from the host instead, until it has caught up. */
 static void test_holds_no_more_than_it_says(void **state) {
   (void)state;
   struct setting s;
@@ -231,7 +231,7 @@ static void test_memory_that_could_not_be_had_is_asked_for_again(void **state) {
   end(&s);
 }
 
-/* What is no longer shown does not stay imported. */
+/* Imports of pictures that are no longer shown are released. */
 static void test_idle_imports_end(void **state) {
   (void)state;
   struct setting s;
@@ -252,7 +252,7 @@ static void test_idle_imports_end(void **state) {
   end(&s);
 }
 
-/* The picture is the same, what lies behind it is another. */
+/* If the memory behind a picture is replaced, it is imported again. */
 static void test_larger_memory_is_imported_anew(void **state) {
   (void)state;
   struct setting s;
@@ -267,7 +267,7 @@ static void test_larger_memory_is_imported_anew(void **state) {
   end(&s);
 }
 
-/* The memory of pictures of another size is not kept. */
+/* Imports of pictures of another size are not kept. */
 static void test_another_pool_ends_the_imports(void **state) {
   (void)state;
   struct setting s;
@@ -284,7 +284,7 @@ static void test_another_pool_ends_the_imports(void **state) {
   end(&s);
 }
 
-/* More pictures than are kept: the one that was not used for longest goes. */
+/* If there are more pictures than imports are kept, the least recently used import is released. */
 static void test_keeps_the_ones_in_use(void **state) {
   (void)state;
   struct setting s;

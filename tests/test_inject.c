@@ -1,8 +1,8 @@
-/* The program when memory, files and threads fail: inject.c, preloaded, makes one call of a kind fail, and this goes
- * through a number of places for that. Whatever fails, the program ends, not by a signal but for those inside oneDNN,
- * with a documented status and one line that says why; or it goes on and has lost nothing.
+/* Tests the program when memory, files and threads fail: inject.c, preloaded, makes one call of a kind fail, and this
+ * test tries a number of calls. The program must end with a documented status and one line that says why (never by a
+ * signal, except within oneDNN), or go on without losing anything.
  *
- * Arguments: the program, libinject.so; then, to look closer, how many times the usual number of places. */
+ * Arguments: the program, libinject.so; optionally by how many times more calls are tried than usual. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { SKIPPED = 77, FRAMES = 4, SOUND_PACKETS = 31, FIRST = 2 };
 static const char *shim;
 static long closer = 1;
 
-/* Where calls are made to fail: the first few and some spread evenly over all of them. */
+/* Which calls fail: the first few, and some spread evenly over all calls of this kind. */
 struct faults {
   const char *kind, *library;
   int places;
@@ -25,8 +25,8 @@ struct faults {
 
 struct command {
   const char *arguments;
-  bool makes_file;       /* out.mkv, of FRAMES frames and SOUND_PACKETS packets of sound, the one before 0 left out */
-  const char *last_line; /* of one that went well, NULL: any */
+  bool makes_file;       /* true: it writes out.mkv, with FRAMES frames and SOUND_PACKETS packets of sound */
+  const char *last_line; /* a line that a successful run prints; NULL: not checked */
 };
 
 static void run(struct outcome *outcome, const struct command *command, const struct faults *faults, long at) {
@@ -42,7 +42,7 @@ static char *report(void) {
   return (char *)shell_output(NULL, "cat report.txt 2>/dev/null || true");
 }
 
-/* Of what a run without a fault has reported. */
+/* Returns the number of calls that a run without a fault has reported. */
 static long count_calls(const char *reported, const struct faults *faults) {
   char wanted[32];
   long sum = 0;
@@ -59,38 +59,38 @@ static int count(const char *text, const char *word) {
   return number;
 }
 
-/* The film is all there: as many packets of each kind as there were. */
+/* True if out.mkv has all packets of pictures and sound. */
 static bool is_whole(void) {
   return clip_times("out.mkv", CLIP_PACKETS, NULL, 0) == FRAMES &&
          clip_times("out.mkv", CLIP_SOUND, NULL, 0) == SOUND_PACKETS;
 }
 
-/* The abort handler has spoken, and no library has called abort: then the program did, or the C library, which found
- * memory corrupted and aborts past the shim. */
+/* True if the abort handler has printed its line and no library has called abort: then the program itself did, or the C
+ * library, which aborts without our wrapper when it finds corrupted memory. */
 static bool aborted_itself(const struct outcome *outcome, const char *happened) {
   return strstr(outcome->said, " gave up, ") && !strstr(happened, "abort in lib");
 }
 
-/* What is wrong with how it ended, NULL: nothing. */
+/* Returns what is wrong with the way in which the program ended; NULL: nothing. */
 static const char *judge(const struct command *command, const struct faults *faults, const struct outcome *outcome,
                          const char *happened) {
   int lines = count(outcome->said, "reverie: ");
   if (outcome->status == 128 + 14)
     return "it hangs";
   if (outcome->status > 128 && strstr(happened, "crash") && strstr(happened, " in libdnnl"))
-    return NULL; /* nothing can be done about it from outside */
+    return NULL; /* an exception within oneDNN cannot be caught from outside */
   if (outcome->status > 6 || aborted_itself(outcome, happened))
     return "it crashed";
   if (!strcmp(faults->library, "libdnnl") && strstr(outcome->said, "a library gave up"))
     return "oneDNN gave up, and that is not known";
   bool of_files =
-      !strcmp(faults->kind, "alloc") && strcmp(faults->library, "libav"); /* FFmpeg takes its own for that */
+      !strcmp(faults->kind, "alloc") && strcmp(faults->library, "libav"); /* FFmpeg uses its own error codes for that */
   if (of_files && (strstr(outcome->said, "damaged") || strstr(outcome->said, "fetch")))
     return "want of memory is taken for a damaged file";
   if (outcome->status)
     return lines == 1 ? NULL : "not one line that says why";
   if (lines)
-    return NULL; /* it says what is missing */
+    return NULL; /* the program went on, and its line says what is missing */
   if (command->last_line && !strstr(outcome->said, command->last_line))
     return "frames are missing without a word";
   if (command->makes_file && !is_whole())
@@ -110,8 +110,8 @@ static bool try_once(const struct command *command, const struct faults *faults,
   return !wrong;
 }
 
-/* FFmpeg decodes in threads, so that another call of its own fails each time; and its demuxer may lose a packet for
- * want of memory and say nothing, which nobody outside can know. What is ours fails again. */
+/* Tries a call. FFmpeg decodes in several threads, so another of its calls fails in each try, and its demuxer may
+ * silently lose a packet when memory fails. A fault of the program itself would appear again in a second try. */
 static bool try_place(const struct command *command, const struct faults *faults, long at) {
   int tries = strcmp(faults->library, "libav") ? 1 : 3;
   while (tries--)
@@ -162,7 +162,7 @@ static void test_render(void **state) {
   GO_THROUGH(&command, faults);
 }
 
-/* A decoder that keeps a picture for itself where it gets no memory, without an error or a flag. */
+/* Some decoders silently keep back a picture when memory fails, without an error or a flag. */
 static void test_silent_decoder(void **state) {
   (void)state;
   static const struct command command = {"render h264.mov out.mkv --size 64x64 --device cpu --threads 1", true,
@@ -171,7 +171,8 @@ static void test_silent_decoder(void **state) {
   GO_THROUGH(&command, faults);
 }
 
-/* The disk fails in the middle of the film, once and from then on: status 3, one line, and what came before plays. */
+/* Writing fails in the middle of the film, once or from then on: status 3, one line, and what was written can be
+ * played. */
 static void test_disk_fails_half_way(void **state) {
   (void)state;
   static const struct faults faults = {"read", "libav", 1};
@@ -228,7 +229,7 @@ static void test_bench(void **state) {
   GO_THROUGH(&command, faults);
 }
 
-/* A join that gets SIGTERM while it writes leaves no output and nothing of its own, and the shards as they are. */
+/* A join that gets SIGTERM while it writes leaves no output and no temporary file, and does not change the shards. */
 static void test_join_is_interrupted(void **state) {
   (void)state;
   static const struct faults first = {"write", "libav", 1};

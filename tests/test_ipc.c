@@ -1,4 +1,4 @@
-/* The IPC socket as other programs meet it, hostile ones among them. */
+/* Tests the IPC socket from the side of other programs, also of hostile ones. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ static pthread_t window;
 static atomic_bool window_stop;
 static atomic_long turns;
 
-/* What the window's thread does. */
+/* Does the work of the window's thread for the hub. */
 static void *window_main(void *unused) {
   struct hub_figures figures = {.fps = 1};
   (void)unused;
@@ -68,7 +68,7 @@ static int close_ipc(void **unused) {
   return scratch_remove(unused);
 }
 
-/* Serves anew, with less patience. */
+/* Starts the server again, with a shorter time limit for clients. */
 static void reopen(int patience_ms) {
   struct error err;
   assert_true(ipc_close(&ipc, 60000));
@@ -92,7 +92,7 @@ static void say(int client, const char *text) {
   assert_int_equal(send(client, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
-/* A line, without its end; false: the connection has ended. */
+/* Reads a line, without its end; returns false if the connection has ended. */
 static bool hear(int client, char *line, size_t size) {
   struct pollfd ready = {.fd = client, .events = POLLIN};
   size_t used = 0;
@@ -147,7 +147,7 @@ static void one_sets_another_sees(void **unused) {
   expect_line(other, "success");
   expect_line(other, "{\"event\":\"property-change\",\"id\":1,\"name\":\"strength\",\"data\":0.5}");
   say(one, "{\"command\":[\"set_property\",");
-  say(one, "\"strength\",0.75]}\n" GET); /* in parts, and two at once */
+  say(one, "\"strength\",0.75]}\n" GET); /* one command in two pieces, followed by another one */
   expect_line(one, "success");
   expect_line(one, "\"data\":0.75");
   expect_line(other, "\"data\":0.75}");
@@ -155,7 +155,7 @@ static void one_sets_another_sees(void **unused) {
   close(other);
 }
 
-/* As `echo ... | socat - SOCKET` does it, also without a newline. */
+/* A client like `echo ... | socat - SOCKET`, whose line may also lack a newline. */
 static void ends_when_it_has_answered(void **unused) {
   (void)unused;
   int client = enter();
@@ -188,7 +188,7 @@ static void hostile_lines(void **unused) {
   still_serves();
 }
 
-/* Asks again and again and reads nothing. */
+/* A client that sends requests and never reads the answers. */
 static void asks_and_does_not_read(void **unused) {
   (void)unused;
   reopen(SHORT_MS);
@@ -206,7 +206,7 @@ static void asks_and_does_not_read(void **unused) {
   still_serves();
 }
 
-/* How often the threads but this one and the window's have gone to sleep. */
+/* Returns how often threads other than this one and the window's have gone to sleep. */
 static long count_naps(void) {
   char line[256], name[64];
   long naps = 0, all = 0;
@@ -225,14 +225,14 @@ static long count_naps(void) {
   return all;
 }
 
-/* Where nothing changes, nothing is looked at again and again; what changes is told as before. */
+/* While nothing changes, the server does not wake up to poll; changes are still reported. */
 static void observes_without_polls(void **unused) {
   (void)unused;
   int client = enter();
   say(client, OBSERVE);
   expect_line(client, "success");
   expect_line(client, "property-change");
-  atomic_store(&window_stop, true); /* it sleeps all the time */
+  atomic_store(&window_stop, true); /* the window's thread sleeps all the time */
   pthread_join(window, NULL);
   long before = count_naps();
   usleep(SHORT_MS * 1000);
@@ -245,7 +245,7 @@ static void observes_without_polls(void **unused) {
   close(client);
 }
 
-/* One that observes and does not read, while another changes what it observes. */
+/* A client that observes and does not read, while another one changes what it observes. */
 static void observes_and_does_not_read(void **unused) {
   (void)unused;
   int lazy = enter(), busy = enter();
@@ -277,7 +277,7 @@ static void too_many_clients(void **unused) {
   expect_line(another, "too many clients");
   expect_end(another);
   close(clients[3]);
-  for (;;) { /* the place of the one that left is free once its end was seen */
+  for (;;) { /* the place of a client that left is free once the server has noticed its end */
     char line[4096];
     clients[3] = enter();
     if (send(clients[3], GET, sizeof GET - 1, MSG_NOSIGNAL) > 0 && hear(clients[3], line, sizeof line) &&
@@ -289,7 +289,7 @@ static void too_many_clients(void **unused) {
     close(clients[i]);
 }
 
-/* However busy clients are, the window's thread takes its turns. */
+/* The window's thread is not delayed, however busy clients are. */
 static void window_goes_on(void **unused) {
   (void)unused;
   int client = enter();
@@ -319,7 +319,7 @@ static void what_lies_at_its_name(void **unused) {
   still_serves();
   assert_true(ipc_close(&ipc, 60000));
   assert_int_not_equal(access(path, F_OK), 0);
-  int dead = socket(AF_UNIX, SOCK_STREAM, 0); /* of a program that was killed */
+  int dead = socket(AF_UNIX, SOCK_STREAM, 0); /* a socket that a killed program has left */
   assert_int_equal(bind(dead, (const struct sockaddr *)&at, sizeof at), 0);
   close(dead);
   reopen(PATIENCE_MS);
@@ -336,7 +336,7 @@ static void what_lies_at_its_name(void **unused) {
   expect_refused("/nowhere/socket", "No such file");
 }
 
-/* Somebody else's socket is not removed at the end. */
+/* At the end the program does not remove a socket that it did not make. */
 static void leaves_what_is_not_its_own(void **unused) {
   (void)unused;
   struct error err;

@@ -1,4 +1,4 @@
-/* Which handles are kept beside the one in use, with a fake engine. */
+/* Tests which handles (prepared sizes and step counts) are kept besides the one in use, with a fake engine. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <unistd.h>
@@ -34,7 +34,8 @@ static void finish(struct rig *rig) {
   assert_true(fake_engine_log()->closed);
 }
 
-/* Turns until nothing is left to do. Returns the step count of the last shape that was refused; 0: none. */
+/* Calls handles_turn until nothing is left to do. Returns the step count of the last shape that was refused; 0:
+ * none. */
 static int settle(struct rig *rig, const struct engine_shape *wanted, int count, long collected) {
   struct engine_shape shape;
   struct error err;
@@ -58,7 +59,7 @@ static bool has(const struct rig *rig, int steps) {
   return handles_find(&rig->handles, &shape) >= 0;
 }
 
-/* All that are wanted are there, and to change among them prepares nothing. */
+/* All wanted handles are prepared, so changing between them prepares nothing. */
 static void changing_is_immediate(void **state) {
   (void)state;
   struct rig rig;
@@ -79,7 +80,7 @@ static void changing_is_immediate(void **state) {
   finish(&rig);
 }
 
-/* What is no longer wanted goes, but for the one in use, and not before its frames are back. */
+/* A handle that is no longer wanted is released, unless it is in use, and only after its frames were collected. */
 static void unwanted_ones_go(void **state) {
   (void)state;
   struct rig rig;
@@ -99,7 +100,7 @@ static void unwanted_ones_go(void **state) {
   finish(&rig);
 }
 
-/* A spare one that finds no room leaves the others, and is asked for once. */
+/* If a spare handle does not fit in memory, the others stay, and it is tried only once. */
 static void refused_ones_are_left_out(void **state) {
   (void)state;
   struct rig rig;
@@ -116,7 +117,8 @@ static void refused_ones_are_left_out(void **state) {
   finish(&rig);
 }
 
-/* Spare ones wait until what is used is what is wanted: while one takes another's place there is one more, no more. */
+/* Spare handles are prepared only after the wanted one is in use. While one handle replaces another, there is at most
+ * one more than wanted. */
 static void never_more_than_one_too_many(void **state) {
   (void)state;
   struct rig rig;

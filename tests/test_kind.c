@@ -1,4 +1,4 @@
-/* What a file of weights is, and what is said of one that is something else. */
+/* Tests how the kind of a weight file is recognised, and the messages about files of another kind. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -36,17 +36,17 @@ static void test_formats(void **state) {
     check_file(pickles[i], zip, sizeof zip, "run code");
     check_file(pickles[i], pickle, sizeof pickle, ".safetensors");
   }
-  for (size_t i = 0; i < 5; i++) /* a name that says so is enough where the content says nothing */
+  for (size_t i = 0; i < 5; i++) /* if the content cannot be recognised, the name's ending decides */
     check_file(pickles[i], other, sizeof other, "run code");
   struct error err = check_file("a.safetensors", other, sizeof other, "is no safetensors file");
-  if (strstr(err.message, "fetch it again")) /* it is whole, and something else */
+  if (strstr(err.message, "fetch it again")) /* a complete file of another kind must not be reported as damaged */
     fail_msg("%s", err.message);
   check_file("a.safetensors", "GGUF\3\0\0\0\0\0\0\0", 12, "GGUF");
   check_file("a.safetensors", "version https://git-lfs.github.com/spec/v1\n", 43, "git lfs pull");
   check_file("a.safetensors", "<!DOCTYPE html><html><title>Sign in</title>", 43, "web page");
 }
 
-/* A header whose length begins like a pickle is none. */
+/* A safetensors header whose length begins with the same bytes as a pickle is not taken for one. */
 static void test_length_like_pickle(void **state) {
   (void)state;
   enum { LENGTH = 0x280 };
@@ -64,8 +64,8 @@ static void test_length_like_pickle(void **state) {
   free(path);
 }
 
-/* Files of other programs are refused by what they are, in letters of either kind; a safetensors file may have any
- * name. */
+/* Files of other programs are refused with the name of their format, in upper or lower case; a safetensors file may
+ * have any name. */
 static void test_other_formats(void **state) {
   (void)state;
   static const struct {
@@ -90,7 +90,7 @@ static void test_other_formats(void **state) {
   }
 }
 
-/* Quantised weights are named by the tensor that shows them, whatever the file is otherwise. */
+/* Quantised weights are refused with the name of a tensor that shows it, whatever the file is. */
 static void test_quantised(void **state) {
   (void)state;
   static const char *const headers[] = {
@@ -111,7 +111,8 @@ static void test_quantised(void **state) {
   free(path);
 }
 
-/* A word's vectors under its own name are an embedding; other small files are not. */
+/* A small file with vectors for a word, under the word's name, is a textual inversion embedding; other small files are
+ * not. */
 static void test_lone_embedding(void **state) {
   (void)state;
   static const struct {
@@ -138,7 +139,7 @@ static void test_lone_embedding(void **state) {
   free(path);
 }
 
-/* A part of which there is a pickle alone is refused by that file's name. */
+/* If a part exists only as a pickle file, the message names that file. */
 static void test_folder_of_pickles(void **state) {
   (void)state;
   static const char *const names[] = {"net.bin", "net.fp16.bin", "pytorch_net.bin", "net.ckpt", "net.bin.index.json"};
@@ -169,7 +170,8 @@ static const struct {
     {WEIGHTS_UNET, {"diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_UNET, {"model.diffusion_model.conv_in.weight"}},
     {WEIGHTS_UNET, {"_orig_mod.conv_in.weight"}},
-    {WEIGHTS_UNET, {"conv_in.weight", "mid_block.attn.lora_A.weight"}}, /* with a LoRA left in it */
+    /* a complete model in which a LoRA's tensor was left */
+    {WEIGHTS_UNET, {"conv_in.weight", "mid_block.attn.lora_A.weight"}},
     {WEIGHTS_VAE, {"encoder.conv_in.weight", "decoder.conv_in.weight"}},
     {WEIGHTS_VAE, {"first_stage_model.encoder.conv_in.weight"}},
     {WEIGHTS_TINY, {"encoder.layers.0.weight", "decoder.layers.0.weight"}},
@@ -285,7 +287,7 @@ static void test_kinds(void **state) {
   }
 }
 
-/* What a file of no kind is wanted for decides what is to be given instead. */
+/* What is said of an unrecognised file depends on the option that it was given for. */
 static void test_unknown(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,4 @@
-/* Keys of keyboards that people have: what each counts as where keys are commands, on a screen of its own (Xvfb). */
+/* Tests which commands the keys of common keyboard layouts run, on an X server (Xvfb). */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "tests/rigs/program.h"
 #include "tests/rigs/screen.h"
 
-/* Keys by their numbers of X11, which are those of places: 10 to 19 is the digit row, 24 is where a US keyboard has q.
- */
+/* Keys by their X11 key codes, which stand for positions: 10 to 19 is the row of digits, 24 is where a US keyboard has
+ * q. */
 #define ALTGR "ISO_Level3_Shift+"
 
 struct stroke {
   const char *key;
-  int counts_as; /* 0: as nothing */
+  int counts_as; /* the command key that it counts as; 0: none */
 };
 
 static const struct layout {
@@ -96,7 +96,7 @@ static int next_key(void) {
   return 0;
 }
 
-/* A key that counts as nothing may make no event: Enter follows each. */
+/* Presses all keys. A key without a command makes no event, so Enter follows each. */
 static void press_all(const struct layout *layout) {
   char keys[600] = "";
   for (const struct stroke *stroke = layout->strokes; stroke->key; stroke++)

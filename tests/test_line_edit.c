@@ -1,4 +1,4 @@
-/* The line that is typed into: what each key makes of it, in characters of several bytes and several code points. */
+/* Tests the text input line: what each key does, with characters of several bytes and several code points. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "app/control/line_edit.h"
 #include "tests/rigs/fixture.h"
 
-#define FAMILY "\U0001F468\u200D\U0001F469\u200D\U0001F467" /* three people, joined into one */
+#define FAMILY "\U0001F468\u200D\U0001F469\u200D\U0001F467" /* three emoji of people, joined to one character */
 #define ACCENT "e\u0301"
 #define FLAG "\U0001F1E9\U0001F1EA"
 
 static struct line_edit edit;
 
-/* '|' is the cursor. */
+/* Sets the line's text; '|' stands for the cursor. */
 static void begin(const char *marked) {
   const char *bar = strchr(marked, '|');
   char plain[LINE_EDIT_MAX];
@@ -84,7 +84,7 @@ static void insertion(void **state) {
   expect("a(|");
 }
 
-/* Whole characters only, and never a byte too many. */
+/* A full line takes whole characters only, and never more bytes than fit. */
 static void a_full_line(void **state) {
   (void)state;
   char many[LINE_EDIT_MAX * 2];
@@ -101,7 +101,7 @@ static void a_full_line(void **state) {
   assert_int_equal(strlen(edit.composed), (LINE_COMPOSED_MAX - 1) / 3 * 3);
 }
 
-/* Any keys in any order leave whole characters. */
+/* Random keys never leave an incomplete character. */
 static void at_random(void **state) {
   (void)state;
   static const int keys[] = {KEY_LEFT,   KEY_RIGHT,         KEY_HOME,          KEY_END,           KEY_BACKSPACE,
@@ -190,7 +190,7 @@ static void history_in_a_file(void **state) {
   fixture_remove(folder);
 }
 
-/* Whatever the file holds, whole lines of text are all that is taken; one that is cut is left. */
+/* Only complete lines of valid text are read from a history file; a line that was cut off is ignored. */
 static void history_of_a_bad_file(void **state) {
   (void)state;
   char *folder = fixture_make(), *path = fixture_path(folder, "history");

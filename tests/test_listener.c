@@ -1,4 +1,4 @@
-/* The thread that listens: files, devices and what is not there. */
+/* Tests the thread that analyses sound: files, devices, and inputs that are missing. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 enum { PATIENCE_MS = 60000, LINES = 16 };
 
-/* What was said, by the listener's thread. */
+/* Lines logged by the listener's thread. */
 struct said {
   pthread_mutex_t lock;
   char line[LINES][300];
@@ -61,7 +61,7 @@ static bool is_in(const double values[SOUND_VALUES], enum sound_value band) {
   return found;
 }
 
-/* How a tone sets in is heard in every band. */
+/* Waits until this band has sound. A tone's beginning is heard in every band. */
 static void expect_loud(struct listener *listener, enum sound_value band) {
   double values[SOUND_VALUES] = {0};
   for (int i = 0; i < PATIENCE_MS && !is_in(values, band); i++) {
@@ -91,7 +91,7 @@ static void put32(uint8_t *at, unsigned value) {
   put16(at + 2, value >> 16);
 }
 
-/* In 16 bits. */
+/* Begins a WAV file of 16-bit samples. */
 static FILE *begin_wav(const char *path, int rate, int channels, double seconds) {
   unsigned bytes = (unsigned)(rate * seconds) * (unsigned)channels * 2;
   uint8_t head[44] = "RIFF....WAVEfmt ....";
@@ -111,7 +111,7 @@ static FILE *begin_wav(const char *path, int rate, int channels, double seconds)
   return file;
 }
 
-/* The same for all channels. */
+/* Writes a tone with the same samples for all channels. */
 static void write_tone(FILE *file, int rate, int channels, double frequency, double seconds) {
   for (unsigned i = 0; i < (unsigned)(rate * seconds) * (unsigned)channels; i++) {
     uint8_t sample[2];
@@ -121,7 +121,7 @@ static void write_tone(FILE *file, int rate, int channels, double frequency, dou
   }
 }
 
-/* Never half of it. */
+/* Writes a WAV file under another name and renames it, so that the listener never reads half of it. */
 static void write_wav(const char *path, int rate, int channels, double frequency, double seconds) {
   char beside[300];
   snprintf(beside, sizeof beside, "%s.new", path);
@@ -144,7 +144,7 @@ static void filter_graph(void **state) {
   assert_int_equal(said.count, 0);
 }
 
-/* At its own pace: a file of half a second cannot have ended twice within that. */
+/* A file is played at its own speed, so a file of half a second cannot end twice within that time, and starts again. */
 static void files_begin_again(void **state) {
   (void)state;
   struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -156,9 +156,9 @@ static void files_begin_again(void **state) {
   expect_loud(listener, SOUND_MID);
   char reason[LISTENER_REASON_MAX];
   expect_said(&said, "has ended; it is opened again");
-  assert_false(listener_is_away(listener, reason)); /* a file's end is no loss */
+  assert_false(listener_is_away(listener, reason)); /* the end of a file does not count as a loss */
   assert_true(platform_now_ns() - begun_ns > 400000000);
-  write_wav(path, 96000, 1, 9000, 0.5); /* the same file, other sound, heard from the next time on */
+  write_wav(path, 96000, 1, 9000, 0.5); /* the file gets another sound, which is heard from the next round on */
   expect_loud(listener, SOUND_TREBLE);
   assert_int_equal(count_said(&said, "has ended"), 1);
   assert_int_equal(unlink(path), 0);
@@ -176,7 +176,7 @@ static void files_begin_again(void **state) {
   fixture_remove(folder);
 }
 
-/* A file that is still being written ends before its time, again and again, and is no mistake. */
+/* A file that is still being written ends early again and again, which is not an error. */
 static void file_that_grows(void **state) {
   (void)state;
   enum { PIECES = 40, PIECE_MS = 20, RATE = 48000 };
@@ -200,7 +200,8 @@ static void file_that_grows(void **state) {
   fixture_remove(folder);
 }
 
-/* For recordings: what is heard lies at the moment at which it was heard, and without it there is nothing. */
+/* For recordings, packets have the position of the moment at which they were heard; no packets are kept if nothing
+ * records. */
 static void what_is_heard_is_kept(void **state) {
   (void)state;
   struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -215,7 +216,7 @@ static void what_is_heard_is_kept(void **state) {
   assert_int_equal(sound_tap_open(&params.tap, NULL), 0);
   assert_int_equal(listener_start(&listener, &params, NULL), 0);
   expect_said(&said, "has ended; it is opened again");
-  for (int packets = 0; packets < 8;) { /* some of the second time */
+  for (int packets = 0; packets < 8;) { /* until some packets of the second round have come */
     if (!sound_tap_take(params.tap, &cursor, 1e9, packet, &position)) {
       usleep(1000);
       continue;
@@ -244,12 +245,12 @@ static void without_sound(void **state) {
   struct log log = {note_line, &said};
   struct listener *listener = start("lavfi:testsrc2=s=64x64", &log);
   expect_said(&said, "there is no sound in it; it is tried again");
-  usleep(600000); /* two more attempts say nothing */
+  usleep(600000); /* two more attempts are not logged */
   listener_stop(&listener);
   assert_int_equal(said.count, 1);
 }
 
-/* Nobody sends: stopping does not wait for it. */
+/* No one sends to this address: stopping does not wait for it. */
 static void listener_stops_at_once(void **state) {
   (void)state;
   struct log log = {0};

@@ -1,4 +1,4 @@
-/* The live window as a user meets it, on a screen of its own (Xvfb). */
+/* Tests the live window from the user's side, on an X server (Xvfb). */
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 enum { STANDSTILL_MS = 400 };
 
-/* Waits until two looks at the window are the same: pictures that were on their way still come. */
+/* Waits until two screenshots of the window are equal, because pictures in flight still appear. */
 static void expect_standstill(void) {
   double similar = 0;
   for (int waited = 0; waited < PATIENCE_MS && similar < 0.9999; waited += STANDSTILL_MS) {
@@ -35,8 +35,8 @@ static void freeze(void) {
   save();
 }
 
-/* On a busy machine the picture that was under way at the pause may come after what looked like a standstill: now and
- * then, when the words about the last one are gone, another snapshot is taken. */
+/* Waits until a snapshot equals the window. On a busy machine a picture that was in flight at the pause may appear
+ * later, so another snapshot is taken now and then, after the message about the last one has disappeared. */
 static void expect_snapshot(void) {
   enum { LOOKS = 200 };
   double similar = 0;
@@ -55,7 +55,7 @@ static void expect_snapshot(void) {
 static void test_window_shows_the_snapshot(void **state) {
   (void)state;
   start_window(SAMPLE " --loop --snapshot-dir shots" PICTURE);
-  /* The clip moves, so the window does. */
+  /* The clip moves, so the picture in the window changes. */
   grab("first.png");
   expect_window(WHOLE, false, 0.99, "first.png", WHOLE);
   freeze();
@@ -67,7 +67,7 @@ static void test_window_shows_the_snapshot(void **state) {
   quit_window();
 }
 
-/* Waits until the window shows such a picture. */
+/* Waits until the window shows a picture similar to this one. */
 static void wait_shown(const char *picture, double alike) {
   double seen = 0;
   for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
@@ -80,17 +80,18 @@ static void wait_shown(const char *picture, double alike) {
   fail_msg("the window never showed %s, but what is %.3f like it", picture, seen);
 }
 
-/* The source as it is, black, the source, and the picture again. Esc ends nothing. */
+/* Tests bypass (the source unchanged), blackout, and the picture again. Esc does not end the program. */
 static void test_stage_keys(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");
   start_window("still.mkv --loop --ipc ipc.sock" PICTURE);
-  press("F U"); /* the source is seen past a picture that is held, too */
+  press("F U"); /* bypass shows the source also while the picture is frozen */
   wait_shown("still.png", 0.9);
   press("F U B");
   wait_shown("black.png", 0.99);
   press("F space");
-  wait_ipc("[\"get_property\",\"figures/state\"]", "\"blackout, frozen, paused\""); /* none hides another one */
+  /* the states are all listed, though blackout covers the others */
+  wait_ipc("[\"get_property\",\"figures/state\"]", "\"blackout, frozen, paused\"");
   press("F space");
   press("B Escape U");
   wait_shown("still.png", 0.9);
@@ -105,7 +106,7 @@ static void test_stage_keys(void **state) {
   quit_window();
 }
 
-/* What a script sets is recorded as it comes; one with a mistake opens no window. */
+/* Values that a script sets are recorded; a script with an error opens no window. */
 static void test_script(void **state) {
   (void)state;
   struct outcome outcome;
@@ -127,8 +128,8 @@ static void test_script(void **state) {
     fail_msg("status %d: %s", outcome.status, outcome.said);
 }
 
-/* A tone takes the picture back to the source, and what is set stays as it was. What is wrong is said
- * before there is a window. */
+/* A tone mixes the source into the picture, and the value that is set does not change. Errors are reported before a
+ * window opens. */
 static void test_sound(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out");
@@ -139,10 +140,10 @@ static void test_sound(void **state) {
   wait_said("saved preset 1");
   shell("tr -d ' \t\n' <out/set.json | grep -q '\"mix\":1[,}]'");
   quit_window();
-  /* That of what is shown; the next source has none. */
+  /* Uses the sound of the source that is shown; the next source has none. */
   shell(FFMPEG "-loop 1 -r 2 -i still.png -f lavfi -i sine=f=80:r=8000 -t 60 -c:a flac -c:v libx264 -preset ultrafast "
                "-crf 6 -pix_fmt yuv420p minute.mkv && " FFMPEG
-               "-stream_loop 14 -i minute.mkv -c copy hum.mkv"); /* longer than a slow machine takes */
+               "-stream_loop 14 -i minute.mkv -c copy hum.mkv"); /* longer than this takes on a slow machine */
   start_window("hum.mkv still.mkv --sound source --modulate 'mix=bass*-1~0.1'" PICTURE);
   expect_window(BELOW_WORDS, true, 0.98, "still.mkv", BELOW_WORDS);
   press("g");
@@ -156,7 +157,7 @@ static void test_sound(void **state) {
   program_expect(2, "behind = one of level|bass", "live still.mkv --sound x.wav --modulate mix=drum*1");
 }
 
-/* As many as were asked for, also when the window closes before they are written. */
+/* As many snapshots are written as were requested, also if the window is closed before. */
 static void test_snapshots_in_a_hurry(void **state) {
   (void)state;
   struct outcome outcome;
@@ -169,7 +170,7 @@ static void test_snapshots_in_a_hurry(void **state) {
   shell("rm -rf shots");
 }
 
-/* In a window of another shape the picture is scaled and has bars. */
+/* In a window of another shape the picture is scaled and has black bars. */
 static void test_window_of_another_shape(void **state) {
   (void)state;
   start_window("still.mkv --loop --snapshot-dir shots --window 640x400 --size 256x256 --seed 7 --no-hud -v");
@@ -195,8 +196,8 @@ static void expect_size(const char *size) {
   fail_msg("the window is %s, not %s", now, size);
 }
 
-/* The picture's shape, 5:3 of a source of 16:9, is known only after the screen was filled, which no window manager does
- * here. */
+/* The picture's shape, 5:3 from a source of 16:9, becomes known only after the screen was filled, and there is no
+ * window manager here. */
 static void test_out_of_fullscreen(void **state) {
   (void)state;
   if (!HAVE_X11)
@@ -230,24 +231,24 @@ static void test_keys(void **state) {
   expect_window(BELOW_WORDS, false, 0.9, "shot.png", BELOW_WORDS);
   press("1");
   expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
-  /* Left of the line is the source, right of it still the picture. */
+  /* Comparison: the source at the left of the line, the picture at the right. */
   press("b");
   expect_window("crop=124:192:0:64", true, 0.9, "still.mkv", "crop=124:192:0:64");
   expect_window("crop=124:192:132:64", true, 0.98, "shot.png", "crop=124:192:132:64");
   press("b");
   expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
-  /* What another program sets is seen as what a key does. */
+  /* A value that another program sets is shown like one that a key sets. */
   expect_ipc("[\"get_property\",\"pause\"]", "\"data\":true");
   expect_ipc("[\"set_property\",\"mix\",0]", "success");
   expect_window(BELOW_WORDS, true, 0.9, "still.mkv", BELOW_WORDS);
   expect_ipc("[\"get_property\",\"figures/width\"]", "\"data\":256");
-  /* Why something cannot be had is said on screen, and once on the terminal. */
+  /* If a value has no effect, the reason is shown on the screen, and once on the terminal. */
   expect_ipc("[\"set_property\",\"guidance\",5]", "success");
   wait_ipc("[\"get_property\",\"figures/notice\"]", "this guidance: refused: ");
   expect_ipc("[\"get_property\",\"figures/notice\"]", "trained without guidance");
   wait_ipc("[\"get_property\",\"guidance\"]", "\"data\":1}");
   expect_ipc("[\"set_property\",\"prompt[1]\",\"xyzzy\"]", "success");
-  press("space"); /* goes on, so that the prompt is encoded */
+  press("space"); /* ends the pause, so that the prompt is encoded */
   wait_ipc("[\"get_property\",\"figures/notice\"]",
            "\\\"xyzzy\\\" names no style that this model knows and gives photo");
   shell("test $(grep -c 'xyzzy' err.txt) = 1 && test $(grep -c 'trained without guidance' err.txt) = 1");
@@ -260,8 +261,8 @@ static void test_keys(void **state) {
   shell("test ! -e ipc.sock");
 }
 
-/* Into a line keys go as text alone; the list takes names and numbers. Nothing of either stays on screen, and nothing
- * is said there: the seed is said on the terminal. */
+/* While a line is edited, keys are text; the list accepts names and numbers. Both disappear from the screen. The seed
+ * is printed on the terminal. */
 static void test_typing(void **state) {
   (void)state;
   program_expect(0, NULL,
@@ -281,7 +282,7 @@ static void test_typing(void **state) {
   quit_window();
 }
 
-/* A port of this machine that others are kept from until the socket is closed. */
+/* Returns a UDP port of this machine, which stays reserved until the socket is closed. */
 static int take_port(int *handle) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t size = sizeof address;
@@ -291,7 +292,7 @@ static int take_port(int *handle) {
   return ntohs(address.sin_port);
 }
 
-/* A pad that is bound already, and a knob that is learnt; what raw devices and pipes bring. */
+/* A pad is bound already, and a knob is learnt; input comes from raw devices and pipes. */
 static void test_midi(void **state) {
   (void)state;
   char *folder = (char *)shell_output(NULL, "printf %%s \"$PWD\"/config");
@@ -319,7 +320,7 @@ static void test_midi(void **state) {
   free(folder);
 }
 
-/* Messages as any program sends them. */
+/* Sends messages as any OSC program does. */
 static void test_osc(void **state) {
   (void)state;
   char arguments[256], first[64];
@@ -343,7 +344,7 @@ static void test_osc(void **state) {
 
 #define GOLDEN "\"$REVERIE_GOLDENS\"/"
 
-/* What render makes of that model. */
+/* Renders a picture with this model, for comparison. */
 static void render_model(const char *name, const char *options) {
   program_expect(0, NULL, "render still.mkv %s.mkv -y -c ffv1 --size 64x64 --seed 7 --frames 1 %s", name, options);
 }
@@ -352,7 +353,7 @@ static void expect_model(const char *rendered) {
   expect_window(BELOW_WORDS, true, 0.9, rendered, "scale=256:256," BELOW_WORDS);
 }
 
-/* Key by key; the picture goes on, and what cannot be loaded leaves the model that is there. */
+/* Changes the model by key; pictures go on, and if a model cannot be loaded the old one stays. */
 static void test_another_model(void **state) {
   (void)state;
   render_model("first", "");
@@ -370,7 +371,8 @@ static void test_another_model(void **state) {
   quit_window();
 }
 
-/* By key, while the window keeps its size; what does not fit leaves the size that is there. */
+/* Changes the picture's size by key while the window keeps its size; if a size does not fit in memory the old one
+ * stays. */
 static void test_another_size(void **state) {
   (void)state;
   program_expect(0, NULL, "render still.mkv large.mkv -y -c ffv1 --size 128x128 --seed 7 --frames 1");
@@ -390,8 +392,8 @@ static void test_another_size(void **state) {
   quit_window();
 }
 
-/* That of which the model makes more than is seen is kept, and the picture is render's; a key goes on to one that it
- * makes whole. */
+/* A size that is no multiple of what the model makes: the picture is cropped from a larger one and equals render's. A
+ * key changes to a size that the model makes itself. */
 static void test_even_size(void **state) {
   (void)state;
   program_expect(0, NULL, "render still.mkv even.mkv -y -c ffv1 --size 80x80 --seed 7 --frames 1");
@@ -407,7 +409,7 @@ static void test_even_size(void **state) {
   quit_window();
 }
 
-/* Both fit alone, and not together. */
+/* Each model fits in memory alone, but not both together. */
 static void test_another_model_without_room(void **state) {
   (void)state;
   start_window("still.mkv --loop --size 64x64 --threads 1 -v --device cpu --precision f32 --memory-limit 140M "
@@ -417,7 +419,7 @@ static void test_another_model_without_room(void **state) {
   quit_window();
 }
 
-/* The mask is the next engine's as well: nothing of the picture changes. */
+/* The mask also applies to the next engine: the picture does not change. */
 static void test_another_model_has_the_mask(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=black:s=64x64 -vf drawbox=0:0:32:64:white:fill -frames:v 1 mask.png");
@@ -440,7 +442,8 @@ static void take_as(const char *name) {
   shell("mv out/reverie-*.png out/%s.png", name);
 }
 
-/* Until the picture is the first one to the bit, or another: one prompt fades into the other. */
+/* Saves snapshots until one equals out/first.png in all bits (alike), or differs from it. Prompts fade, so this takes a
+ * while. */
 static void take_until(const char *name, bool alike) {
   char path[64];
   snprintf(path, sizeof path, "out/%s.png", name);
@@ -452,8 +455,8 @@ static void take_until(const char *name, bool alike) {
   fail_msg("%s: never %s", name, alike ? "the first picture" : "another picture");
 }
 
-/* What is saved comes back to the bit: from the file, and from the picture itself; what it may not choose is refused.
- */
+/* Presets restore the same picture in all bits, from the preset file and from a saved picture; values that presets may
+ * not set are refused. */
 static void test_presets(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && "
@@ -502,7 +505,7 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
-/* Where no screen shows that a source is away, the terminal says so, once. */
+/* If no screen shows that a source is lost, the terminal says so once. */
 static void test_a_loss_is_told_once(void **state) {
   (void)state;
   struct outcome outcome;
@@ -511,7 +514,7 @@ static void test_a_loss_is_told_once(void **state) {
   screen.program = program_start("@ live udp://127.0.0.1:%d --read-timeout 0.2 --ipc ipc.sock" PICTURE, port);
   wait_for(FIND_WINDOW);
   wait_said("nothing came for 0.2 s");
-  wait_ipc("[\"get_property\",\"figures\"]", "nothing came for 0.2 s"); /* the window's thread knows of it, too */
+  wait_ipc("[\"get_property\",\"figures\"]", "nothing came for 0.2 s"); /* the window's thread has noticed it, too */
   pause_ms(STANDSTILL_MS);
   shell("test $(grep -c 'nothing came' err.txt) = 1");
   kill(screen.program, SIGINT);

@@ -1,4 +1,4 @@
-/* The web page of a running window: it has the picture that the audience sees. */
+/* Tests the web page of a running window: it has the picture that the audience sees. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "tests/rigs/program.h"
 #include "tests/rigs/screen.h"
 
-/* The picture of the web page; an empty file while there is none. */
+/* Gets the picture of the web page; the file is empty while there is none. */
 static void fetch_page(const char *path) {
   shell("python3 -c 'import sys, urllib.request; at, to = sys.argv[1:]; "
         "open(to, \"wb\").write(urllib.request.urlopen(at + \"picture.jpg\").read())' "
@@ -23,7 +23,7 @@ static double page_similarity(const char *picture) {
 
 static void wait_page(const char *picture, bool alike) {
   double seen = 0;
-  for (int looks = 0; looks < 100; looks++) { /* each of which takes a while */
+  for (int looks = 0; looks < 100; looks++) { /* each try takes some milliseconds */
     seen = page_similarity(picture);
     if (alike ? seen > 0.9 : seen < 0.9)
       return;
@@ -32,7 +32,7 @@ static void wait_page(const char *picture, bool alike) {
   fail_msg("the page is %.3f like %s", seen, picture);
 }
 
-/* The page has what the audience sees, whatever the engine makes meanwhile. */
+/* The page shows what the audience sees, not what the engine makes meanwhile. */
 static void test_page_shows_what_is_seen(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");

@@ -1,5 +1,5 @@
-/* The live program around its window, on a screen of its own (Xvfb): where frames come from and go to, the run script,
- * and how it ends. */
+/* Tests the live program around its window, on an X server (Xvfb): sources and outputs, the script `run`, and how the
+ * program ends. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #include "tests/rigs/program.h"
 #include "tests/rigs/screen.h"
 
-static const char *program, *faulty; /* faulty: with faulty_device.c in it */
+static const char *program, *faulty; /* faulty: the program linked with faulty_device.c */
 static const char *marked_clip;      /* makes clips with markers */
-static const char *drag;             /* drops files; NULL: none */
+static const char *drag;             /* path of the program that drops files on a window; NULL: none */
 
 static void test_interrupt(void **state) {
   (void)state;
@@ -29,7 +29,7 @@ static void test_interrupt(void **state) {
   finish(&outcome);
   if (outcome.status != 130 || !strstr(outcome.said, " skipped, ") || !strstr(outcome.said, "reverie: interrupted\n"))
     fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
-  /* What could not be written is told with its own status, whoever ends the show. */
+  /* A script that cannot be written gives its own exit status, however the show ends. */
   start_window("still.mkv --loop --record-script /dev/full -y" PICTURE);
   wait_said("--record-script: ");
   kill(screen.program, SIGINT);
@@ -38,7 +38,7 @@ static void test_interrupt(void **state) {
     fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
 }
 
-/* Pictures are saved until one is as much like this as it should be. */
+/* Saves pictures until one is similar to this picture (alike), or is not. */
 static void save_until(const char *path, bool alike) {
   double similar = 0;
   for (int i = 0; i < 300; i++) {
@@ -50,8 +50,8 @@ static void save_until(const char *path, bool alike) {
   fail_msg("the picture is %.4f alike to %s", similar, path);
 }
 
-/* The second source alone makes the map that is shown; when it ends, its last frame stays and one line says so. A
- * control that is taken out makes no map, so that the picture is shown; put in again it does. */
+/* The map is made from the second source only; when that ends, its last frame stays and one line says so. While the
+ * control is removed the picture is shown; when it is added again, the map. */
 static void test_control_source(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=0xff8000:s=64x64:r=10 -frames:v 5 -c:v ffv1 orange.mkv; " FFMPEG
@@ -73,8 +73,8 @@ static void test_control_source(void **state) {
   "s.sendall(b\"{\\\"command\\\":[\\\"get_property\\\",\\\"" name "\\\"]}\\n\"); print(s.recv(9999).decode())"
 #define STATE "python3 -c '" IPC("figures/state") "'"
 
-/* Neither the window nor the program's end waits for the frame that the engine is at, which the frame's file holds for
- * as long as it is there; what was to be saved is, and the figures are told. */
+/* Neither the window nor the program's end waits for the engine's current frame, which lasts as long as the file `held`
+ * exists. Files that were requested are saved, and figures are printed. */
 static void test_slow_frame_does_not_hold_the_window(void **state) {
   (void)state;
   for (int by_signal = 0; by_signal < 2; by_signal++) {
@@ -86,7 +86,7 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
     wait_for("test -e held");
     press("s");
     wait_said("saved ");
-    if (by_signal) { /* a picture that is held keeps the program from being started anew */
+    if (by_signal) { /* while the picture is frozen the program does not restart itself */
       press("F");
       wait_for("python3 -c '" IPC("figures/alerts") "' | grep -q 'has not answered'");
     }
@@ -99,7 +99,7 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
     wait_for(by_signal ? "test $(ls shots | wc -l) = 1" : "test $(ls shots | wc -l) = 3");
     finish(&outcome);
     shell("rm held");
-    /* The engine may also have been at it for so long that it is said to hang without a signal, which counts more. */
+    /* On a slow machine the program may have found that the engine hangs; without a signal that decides its status. */
     bool hung = strstr(outcome.said, "has not answered");
     if (outcome.status != (by_signal ? 130 : hung ? 5 : 0) || (by_signal && !strstr(outcome.said, "interrupted\n")))
       fail_msg("status %d: %s", outcome.status, outcome.said);
@@ -107,20 +107,20 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
   }
 }
 
-/* The picture of another size is told of when it is there; until then it is said what is waited for. A key's own line
- * is not printed, as that one follows. */
+/* A message says when the first picture of another size is there, and before that what the window is waiting for. The
+ * message of the key itself is not printed, because this one follows. */
 static void test_slow_first_picture_is_told(void **state) {
   (void)state;
   program_set(faulty);
   setenv("REVERIE_FAULT_HOLD", clip("held"), 1);
   setenv("REVERIE_FAULT_HOLD_WIDTH", "128", 1);
   start_window("still.mkv --loop --ipc ipc.sock --size 64x64 --window 256x256 --seed 7 --no-hud -v --device cpu");
-  press("F"); /* a picture that is held keeps the program from being started anew, however long this takes */
+  press("F"); /* while the picture is frozen the program does not restart itself, however long this takes */
   press("braceright");
   wait_for("test -e held");
-  /* On a slow machine the engine may be said to hang by then, too. */
+  /* On a slow machine the message may also say that the engine hangs. */
   wait_for(STATE " | grep -q 'waiting for a picture: the first of 128x128.*frozen'");
-  wait_for("python3 -c '" IPC("figures/width") "' | grep -q '\"data\":64}'"); /* that is what is shown */
+  wait_for("python3 -c '" IPC("figures/width") "' | grep -q '\"data\":64}'"); /* the size that is still shown */
   wait_for("python3 -c '" IPC("figures/alerts") "' | grep -q '\"what\":\"picture\"'");
   shell("! grep -q 'the picture is' err.txt && rm held");
   wait_said("the picture is 128x128 now");
@@ -129,7 +129,8 @@ static void test_slow_first_picture_is_told(void **state) {
   shell("! grep -q 'size 128x128' err.txt");
 }
 
-/* Names of any characters, several files in their order; what cannot be shown changes nothing. */
+/* Files with any characters in their names, and several files in their order; a file that cannot be shown changes
+ * nothing. */
 static void test_dropped_files(void **state) {
   (void)state;
   if (!drag)
@@ -149,8 +150,8 @@ static void test_dropped_files(void **state) {
   shell("test $(grep -c '^reverie: source' err.txt) = 2");
 }
 
-/* All that is drawn with is made again, what is held among it; a driver that makes no other context ends the show in
- * order. */
+/* If the OpenGL context is lost, everything for drawing is made again, including the frozen picture; if no new context
+ * can be made, the show ends normally. */
 static void test_lost_context(void **state) {
   (void)state;
   struct outcome outcome;
@@ -174,8 +175,8 @@ static void test_lost_context(void **state) {
   shell("ffprobe -v error kept.mkv");
 }
 
-/* Input methods have the keys while a line is typed, and else commands have; keys that come faster than the window
- * looks for them belong to what is open when they were pressed. */
+/* Input methods get the keys only while a line is edited, otherwise they are commands. Keys that come faster than the
+ * window reads them go to what was open when they were pressed. */
 static void test_text_is_taken_for_a_line_alone(void **state) {
   (void)state;
   shell("rm -f set.json");
@@ -200,7 +201,7 @@ static void test_display_that_is_not_there(void **state) {
   program_expect(2, "--display 3: there is one display here, number 0", "live still.mkv --display 3 --frames 1");
 }
 
-/* A copy of the script `run`, for a program that is built already. */
+/* Makes a copy of the script `run` in a tree where the program is built already. */
 static void make_tree(void) {
   shell("mkdir -p tree/.ci tree/build/app tree/assets && cp \"$REVERIE_ASSETS/../run\" tree && "
         "printf 'build_packages=()\\ninstall_missing() { :; }\\nbuild_in() { :; }\\n' >tree/.ci/setup.sh && "
@@ -210,7 +211,7 @@ static void make_tree(void) {
   program_set(clip("tree/run"));
 }
 
-/* The window at once, again and again until it is closed; then the file. */
+/* `run` opens the window at once, plays the clip in a loop until the window is closed, and then writes the file. */
 static void test_run_shows_then_renders(void **state) {
   (void)state;
   struct outcome outcome;
@@ -218,7 +219,7 @@ static void test_run_shows_then_renders(void **state) {
   shell(": >err.txt");
   screen.program = program_start("%s", "");
   wait_for(FIND_WINDOW);
-  pause_ms(2000); /* twenty times the clip */
+  pause_ms(2000); /* time for the clip to be played about twenty times */
   wait_for(FIND_WINDOW);
   shell("test ! -e reverie-demo.mp4 && xdotool windowfocus --sync $(" FIND_WINDOW ")");
   press("ctrl+q");
@@ -242,7 +243,7 @@ static void test_run_without_a_window(void **state) {
   shell("rm reverie-demo.mp4");
 }
 
-/* Ctrl-C is for both. */
+/* Ctrl-C ends both the window and the render. */
 static void test_run_interrupted(void **state) {
   (void)state;
   struct outcome outcome;
@@ -255,13 +256,13 @@ static void test_run_interrupted(void **state) {
   shell("test ! -e reverie-demo.mp4");
 }
 
-/* A screen paces itself as a camera does: it is the live source that every machine has. */
+/* Captures the screen, a live source that every machine has: it delivers frames by the clock, as a camera does. */
 static void test_screen_as_source(void **state) {
   (void)state;
   char source[64];
   snprintf(source, sizeof source, "x11grab::%d.0", screen.number);
   program_expect(0, "5 frames, ", "live %s --input-size 256x256 --size 128x128 --frames 5", source);
-  /* In the spelling of ffmpeg's users, from a place on: as far as the screen goes. */
+  /* The size is that from the offset to the screen's edge; the address has the form that ffmpeg uses. */
   struct outcome outcome;
   program_run(&outcome, "live :%d.0+1664,600 -v --size 128x128 --frames 2", screen.number);
   if (outcome.status || !strstr(outcome.said, "rawvideo 256x200"))
@@ -270,7 +271,7 @@ static void test_screen_as_source(void **state) {
   shell("grep -q '^cameras' out.txt && grep -q ':%d+0,0 --input-size 1920x800' out.txt && "
         "grep -q '^sound' out.txt",
         screen.number);
-  /* What it shows of the screen is what is drawn there: a player's picture. */
+  /* The window shows what is on the screen: here the picture of a player. */
   pid_t player = fork();
   if (!player) {
     execl("/bin/sh", "sh", "-c", "exec ffplay -v quiet -noborder -left 0 -top 0 -loop 0 \"$1\" </dev/null", "sh",
@@ -288,8 +289,9 @@ static void test_screen_as_source(void **state) {
   waitpid(player, NULL, 0);
 }
 
-/* Sources of other sizes and pixel formats one after the other, in the window's one size. At strength 0 the picture is
- * the frame, as the engine has read and fitted it; left of the line is the frame itself. Both are mirrored. */
+/* Several sources of other sizes and pixel formats, one after the other, in a window of one size. At strength 0 the
+ * picture is the frame as the engine has read and fitted it; left of the line is the frame itself. Both are
+ * mirrored. */
 static void test_several_sources(void **state) {
   (void)state;
   shell("ffmpeg -nostdin -v error -y -i still.png -vf 'crop=200:120:0:0,negate,format=rgb24' -frames:v 1 wide.png");
@@ -308,7 +310,7 @@ static void test_several_sources(void **state) {
   press("M");
   expect_window(BELOW_WORDS, true, 0.9, "wide.png", "crop=120:120,hflip,scale=256:256," BELOW_WORDS);
   quit_window();
-  /* To the end of the list, and no further. */
+  /* Sources are played to the end of the list, and the program ends. */
   program_expect(0, NULL, "live missing.mp4 wide.png still.mkv --still 0.1 --size 64x64 -q");
 }
 
@@ -332,13 +334,13 @@ static void test_no_display(void **state) {
                         "@ live still.mkv --frames 3 --size 128x128");
   if (outcome.status != 6 || outcome.lines != 1 || !strstr(outcome.said, "reverie render"))
     fail_msg("status %d without a display: %s", outcome.status, outcome.said);
-  shell("! test -e none"); /* looking for reverie.conf makes no folder */
+  shell("! test -e none"); /* looking for reverie.conf creates no folder */
   program_expect(0, "3 frames, ",
                  "unset DISPLAY; export SDL_VIDEODRIVER=offscreen; "
                  "@ live still.mkv --loop --frames 3 --size 128x128");
 }
 
-/* What is wrong with reverie.conf is told once, and as its fault. */
+/* Errors in reverie.conf are reported once, with the file's name. */
 static void test_wrong_config(void **state) {
   (void)state;
   struct outcome outcome;
@@ -356,8 +358,8 @@ static void test_wrong_config(void **state) {
                  "@ live still.mkv");
 }
 
-/* What is shown goes into a file, by --record and by the key, and into a pipe, while an address where nobody is keeps
- * nothing waiting. */
+/* Pictures are recorded to a file, by --record and by the key, and written to a pipe; meanwhile an address where nobody
+ * answers does not delay anything. */
 static void test_records_and_sends(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && mkfifo out/pipe && (timeout 600 cat out/pipe >out/piped.mkv &)");
@@ -381,7 +383,7 @@ static void test_records_and_sends(void **state) {
         "-count_packets "
         "-show_entries stream=nb_read_packets -of csv=p=0 out/$name) pictures*, [0-9]* dropped\" err.txt || exit 1; "
         "done");
-  /* The microphone's: the source is silent. What is in it is a matter of time. */
+  /* The recording has the microphone's sound, because the source is silent. How much depends on timing. */
   shell("for name in first.mkv second.mp4; do ffprobe -v error -show_entries stream=codec_type out/$name | "
         "grep -q audio || exit 1; done");
   static const char *const names[] = {"out/first.mkv", "out/second.mp4", "out/piped.mkv"};
@@ -422,7 +424,8 @@ static const cJSON *row_of(const cJSON *json, const char *name) {
   return NULL;
 }
 
-/* Whatever the times are: each picture has its frame's number, stages add up to the whole, and all are counted. */
+/* Times vary, so this checks relations: each picture has its frame's number, the stages sum up to the whole, and every
+ * picture is counted. */
 static void test_bench(void **state) {
   (void)state;
   enum { FRAMES = 15 };
@@ -458,7 +461,7 @@ static void test_bench(void **state) {
   program_expect(6, "no window", "unset DISPLAY; @ bench --live --size 64x64 --frames 1 --warmup 0 --threads 1");
 }
 
-/* All of them, or none where this user may not have all their time, which is said. */
+/* All processors are kept awake, or none if the user's processor time is limited, which is reported. */
 static void test_processors_awake(void **state) {
   (void)state;
   static const char limit[] = "--awake: a limit of processor time";
@@ -481,10 +484,10 @@ static void test_processors_awake(void **state) {
   free(all);
 }
 
-/* Half a clip is what a frame may take: slow machines have time. */
+/* The clip lasts 3 s, so that also slow machines make several of its frames. */
 enum { MARKED_FRAMES = 60, MARKED_FPS = 20 };
 
-/* Markers of MARKED_FPS, in a clip that says there are `said`. */
+/* Makes a clip of marked frames at MARKED_FPS frames a second, whose markers say that there are `said`. */
 static void make_marked(const char *name, int said) {
   shell("'%s' 256 144 %d %d | " FFMPEG
         "-f rawvideo -pix_fmt yuv420p -s 256x144 -r %d -i - -c:v libx264 -preset ultrafast %s",
@@ -502,8 +505,8 @@ static cJSON *bench_clip(int frames, const char *name) {
   return json;
 }
 
-/* A clip is followed by its markers, also where it starts again; those that do not belong to the frames that the
- * program says it shows are not counted, and where there are none that is an error. */
+/* bench --live identifies a clip's frames by their markers, also when the clip starts again. A marker that does not
+ * match the frame that the program reports is not counted; a clip without markers is an error. */
 static void test_bench_clip(void **state) {
   (void)state;
   enum { FRAMES = 70 };
@@ -519,13 +522,13 @@ static void test_bench_clip(void **state) {
   assert_true(figure(row_of(json, "handed out late"), "frames") == presented - repeated);
   assert_true(figure(row_of(json, "handed out late"), "min_ms") >= 0);
   assert_true(figure(row_of(json, "handed out late"), "max_ms") > 0);
-  assert_true(figure(all, "frames") > MARKED_FRAMES); /* its numbers go on */
+  assert_true(figure(all, "frames") > MARKED_FRAMES); /* the numbers of frames go on when the clip starts again */
   cJSON_Delete(json);
   json = bench_clip(FRAMES, "fast.mp4");
   live = cJSON_GetObjectItem(json, "live");
   assert_true(figure(live, "unread") > figure(live, "presented") / 2);
   cJSON_Delete(json);
-  struct outcome outcome; /* it has no keys of the user's either, so that all measure the same */
+  struct outcome outcome; /* bench also ignores the user's key bindings, so that all measurements are comparable */
   shell("mkdir -p bound/reverie && echo no-such-key freeze >bound/reverie/keys.conf");
   program_run(&outcome, "export XDG_CONFIG_HOME=$PWD/bound; "
                         "@ bench --live --size 64x64 --threads 1 --frames 3 --warmup 0 unmarked.mkv");
@@ -540,7 +543,8 @@ static void test_bench_clip(void **state) {
 static void expect_server_gone(void) {
   struct outcome outcome;
   finish(&outcome);
-  kill(screen.server, SIGKILL); /* one that lives yet, too: what the program says is judged, not how long it took */
+  /* the connection may still be alive; the test checks what the program says, not how long it takes */
+  kill(screen.server, SIGKILL);
   waitpid(screen.server, NULL, 0);
   screen.server = 0;
   if (outcome.status != 6 || !strstr(outcome.said, " skipped, ") ||
@@ -549,7 +553,8 @@ static void expect_server_gone(void) {
   shell("ffprobe -v error kept.mkv");
 }
 
-/* Xlib would end the program itself, and Mesa crashes where it draws then. The last test on any screen. */
+/* If the X server is gone, Xlib would end the program, and Mesa crashes when it draws. This is the last test on any
+ * screen. */
 static void test_server_gone(void **state) {
   (void)state;
   char number[16];
@@ -559,12 +564,13 @@ static void test_server_gone(void **state) {
   assert_true(screen_open_xvfb());
   program_set(faulty);
   snprintf(number, sizeof number, "%d", (int)screen.server);
-  setenv("REVERIE_FAULT_SERVER", number, 1); /* in the midst of drawing: too soon to give the window the keys */
+  /* the server ends during an early drawing, before the window has the keyboard focus */
+  setenv("REVERIE_FAULT_SERVER", number, 1);
   screen.program = program_start("@ live still.mkv --loop --record kept.mkv -y" PICTURE);
   expect_server_gone();
 }
 
-/* A test that failed half-way leaves its program behind. */
+/* Ends the program that a failed test has left running. */
 static int end_program(void **state) {
   unsetenv("REVERIE_FAULT_HOLD");
   unsetenv("REVERIE_FAULT_HOLD_WIDTH");

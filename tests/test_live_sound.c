@@ -1,5 +1,6 @@
-/* The sound of a recording: that of the pictures' positions at the times at which they were shown, through pauses and
- * where the source begins again. The source's sound is a click at the middle of each second. */
+/* Tests the sound of a recording: it must be the sound of the pictures' positions in the source, at the times at which
+ * they were shown, also with pauses and when the source starts again. The source has a click in the middle of each
+ * second. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 
 enum { SIDE = 16, FPS = 25, RATE = 8000, CLICKS_MAX = 32 };
 
-static const double close_enough = 0.09; /* what is tolerated, and the length of a frame */
+static const double close_enough = 0.09; /* tolerance of a click's time, and length of a frame, in seconds */
 
 static void write_until(struct source *source, struct sink *sink, struct frame *frame, double *clock, double position) {
   static uint8_t black[SIDE * SIDE * 4];
@@ -52,7 +53,7 @@ static int find_clicks(const char *name, double at[CLICKS_MAX]) {
   return clicks;
 }
 
-/* A source of 3 s again and again: 2 s are shown, then it stands for 1.5 s, then 3 s more. */
+/* Records a source of 3 s that starts again and again: 2 s are shown, then a pause of 1.5 s, then 3 s more. */
 static void record(const char *name) {
   struct sound_tap *tap;
   struct source *source;
@@ -89,7 +90,8 @@ static void record(const char *name) {
 static void test_sound_is_in_step(void **state) {
   (void)state;
   static const char *const names[] = {"step.mp4", "step.mkv"};
-  static const double wanted[] = {0.5, 1.5, 4, 5, 6}; /* 2.5, 3.5 and 4.5 of the source came 1.5 s later */
+  /* the clicks at 2.5, 3.5 and 4.5 s of the source come 1.5 s later */
+  static const double wanted[] = {0.5, 1.5, 4, 5, 6};
   for (int f = 0; f < 2; f++) {
     double at[CLICKS_MAX];
     record(names[f]);
@@ -103,7 +105,7 @@ static void test_sound_is_in_step(void **state) {
   }
 }
 
-/* Containers that take no sound, and sources that have none, are recorded without it. */
+/* Formats without sound, and sources without it, are recorded without sound. */
 static void test_without_sound(void **state) {
   (void)state;
   struct sound_tap *tap;
@@ -118,7 +120,7 @@ static void test_without_sound(void **state) {
   assert_true(clip_count_frames("step.y4m") > 0);
 }
 
-/* How many packets there are, and where the last one lies. */
+/* Returns the number of packets; *last becomes the position of the last one in seconds. */
 static int take_sound(struct sound_tap *tap, double *last) {
   struct sound_cursor cursor = {0};
   AVPacket *packet = av_packet_alloc();
@@ -132,7 +134,7 @@ static int take_sound(struct sound_tap *tap, double *last) {
   return count;
 }
 
-/* A stream has sound at the positions of its pictures, whatever its clock says. */
+/* A stream's sound has the positions of its pictures, whatever its clock says. */
 static void test_sound_of_a_stream(void **state) {
   (void)state;
   struct sound_tap *tap;
@@ -154,14 +156,15 @@ static void test_sound_of_a_stream(void **state) {
     pictures = (double)frame.pts * source_tick(&info);
     frame_release(&frame);
   }
-  assert_in_range(take_sound(tap, &sound), 100, 132); /* of 130 of AAC in three seconds */
+  assert_in_range(take_sound(tap, &sound), 100, 132); /* three seconds of AAC have 130 packets; some may be missing */
   if (fabs(sound - pictures) > 0.1)
     fail_msg("pictures end at %g s, the sound at %g s", pictures, sound);
   source_close(&source);
   sound_tap_close(&tap);
 }
 
-/* What waits for its turn does not take the sound away from what is shown; it has it from its second frame on. */
+/* A source that was opened ahead does not take the tap (the buffer of recorded sound) from the source that is shown; it
+ * gets the tap with its second frame. */
 static void test_the_sound_of_what_is_shown(void **state) {
   (void)state;
   struct sound_tap *tap;
@@ -182,11 +185,11 @@ static void test_the_sound_of_what_is_shown(void **state) {
   sound_tap_close(&tap);
 }
 
-/* A microphone on a clock of its own: what it hears at a moment of the machine's. */
+/* A simulated microphone with a clock of its own. */
 struct microphone {
   struct sound_tap *tap;
   int rate;
-  double next; /* seconds of the machine's clock at which its next packet begins */
+  double next; /* time of the machine's clock, in seconds, at which its next packet begins */
   int64_t samples;
 };
 
@@ -207,7 +210,7 @@ static void plug_in(struct microphone *microphone, int rate, double now) {
   avcodec_parameters_free(&codec);
 }
 
-/* All that it has heard by now: a click at the middle of each second. */
+/* Delivers what the microphone has recorded until `now`: a click in the middle of each second. */
 static void hear_until(struct microphone *microphone, double now) {
   int count = microphone->rate / 50;
   double lasts = (double)count / microphone->rate / too_fast;
@@ -263,8 +266,8 @@ static void record_microphone(const char *name) {
   sound_tap_close(&microphone.tap);
 }
 
-/* It is heard with the pictures that were captured then, though its clock is wrong and it comes and goes; what it
- * misses is silent. */
+/* A microphone's sound goes with the pictures that were captured at the same time, although its clock is wrong and it
+ * is unplugged at times; the gaps are silent. */
 static void test_a_microphone(void **state) {
   (void)state;
   double at[CLICKS_MAX];

@@ -1,5 +1,5 @@
-/* The engine thread, with a fake engine: which frames are taken, dropped and done again, and what happens when
- * something ends. */
+/* Tests the engine's thread (the loop) with a fake engine: which frames are submitted, dropped and made again, and what
+ * happens when something ends. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void policy(void **state) {
       {{.looked = true, .depth = 1, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
       {{.looked = true, .depth = 2, .in_flight = 1, .quiet = true, .stale = true}, LOOP_COLLECT},
       {{.looked = true, .depth = 1, .quiet = true, .stale = true}, LOOP_SUBMIT_AGAIN},
-      {{.looked = true, .depth = 1, .stale = true}, LOOP_WAIT}, /* a new frame will come */
+      /* the last picture has old values, but a new frame will come */
+      {{.looked = true, .depth = 1, .stale = true}, LOOP_WAIT},
       {{.looked = true, .depth = 1, .ended = true}, LOOP_END},
       {{.looked = true, .depth = 1, .quiet = true, .ended = true, .stale = true}, LOOP_END},
       {{.looked = true, .depth = 2, .in_flight = 1, .ended = true}, LOOP_COLLECT},
@@ -43,10 +44,10 @@ static void policy(void **state) {
       {{.looked = true, .depth = 1, .quiet = true, .batched = true, .stale = true}, LOOP_SUBMIT_AGAIN},
       {{.looked = true, .depth = 1, .quiet = true, .batched = true, .stale = true, .ended = true}, LOOP_DRAIN},
       {{.looked = true, .depth = 1, .fresh = true, .late = true}, LOOP_PASS},
-      /* It may be in time after that. */
+      /* once this picture is collected, the frame may be in time */
       {{.looked = true, .depth = 2, .in_flight = 1, .fresh = true, .late = true}, LOOP_COLLECT},
       {{.depth = 2, .in_flight = 1}, LOOP_COLLECT},
-      {{.depth = 2, .in_flight = 1, .asked = true}, LOOP_COLLECT}, /* that is for the next frame */
+      {{.depth = 2, .in_flight = 1, .asked = true}, LOOP_COLLECT}, /* the request is for the next frame */
       {{.depth = 1, .in_flight = 1, .fresh = true}, LOOP_COLLECT},
       {{.depth = 2, .in_flight = 1, .fresh = true}, LOOP_LOOK},
       {{.depth = 2, .in_flight = 1, .batched = true}, LOOP_LOOK},
@@ -61,7 +62,7 @@ static void policy(void **state) {
       fail_msg("case %zu", i);
 }
 
-/* Only a look at the moment decides what the engine gets, and one look is enough. */
+/* The loop copies the current values before it submits a frame, and copies them once only. */
 static void looks_once(void **state) {
   (void)state;
   for (int depth = 1; depth <= 2; depth++)
@@ -83,7 +84,7 @@ static void looks_once(void **state) {
     }
 }
 
-/* What cannot be done in time is left out, where what comes after it can. */
+/* A frame that cannot be ready in time is dropped, if the next one can. */
 static void lateness(void **state) {
   (void)state;
   static const struct {
@@ -92,8 +93,9 @@ static void lateness(void **state) {
   } cases[] = {
       {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 5}, false},
       {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 14}, true},
-      {{.budget_ms = 33, .frame_ms = 40, .waited_ms = 1}, false},  /* no frame can be in time */
-      {{.budget_ms = 33, .frame_ms = 0, .waited_ms = 100}, false}, /* not known yet */
+      /* every frame takes longer than the budget, so none is dropped */
+      {{.budget_ms = 33, .frame_ms = 40, .waited_ms = 1}, false},
+      {{.budget_ms = 33, .frame_ms = 0, .waited_ms = 100}, false}, /* no frame was timed yet */
       {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 1, .in_flight = 1, .busy_ms = 1}, true},
       {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 1, .in_flight = 1, .busy_ms = 15}, false},
       {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 1, .in_flight = 1, .busy_ms = 500}, false},
@@ -102,7 +104,7 @@ static void lateness(void **state) {
     assert_int_equal(loop_is_late(&cases[i].timing), cases[i].late);
 }
 
-/* Frames that arrive while the engine works: only the last of them is ever submitted. */
+/* Of frames that arrive while the engine works, only the last is submitted. */
 static void newest_frame_only(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -121,7 +123,7 @@ static void newest_frame_only(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A mask, and what controls see, come before their frame, and what is wrong with them ends the loop. */
+/* The callback for the mask and the controls' frame is called before each frame, and an error in it ends the loop. */
 static void called_before_each_frame(void **state) {
   (void)state;
   struct rig rig = {.before = true, .refused = 4};
@@ -177,7 +179,8 @@ static void two_in_flight_for_a_gpu(void **state) {
     assert_true(mail->frame.serial > last);
     last = mail->frame.serial;
   }
-  while (last < 11) { /* one frame behind, unless a busy machine made the loop drop one */
+  /* the picture of the frame before comes first, unless a busy machine made the loop drop that frame */
+  while (last < 11) {
     uint64_t serial = expect_picture(&rig)->frame.serial;
     assert_true(serial > last);
     last = serial;
@@ -186,7 +189,7 @@ static void two_in_flight_for_a_gpu(void **state) {
   assert_in_range(fake_engine_log()->most_in_flight, 1, 2);
 }
 
-/* Where the window draws on the same GPU, nothing is there before what it draws, and frames wait until it is drawn. */
+/* If the window draws on the same GPU, the next frame is submitted only after the last picture was drawn. */
 static void next_run_waits_for_the_drawing(void **state) {
   (void)state;
   struct rig rig = {.drawing_ms = 1e3 * PATIENCE_MS};
@@ -200,12 +203,13 @@ static void next_run_waits_for_the_drawing(void **state) {
     put_frame(&rig, 10 * i);
     usleep(20000);
     assert_int_equal(fake_engine_log()->submitted, made);
-    put_frame(&rig, 10 * i + 1); /* takes the place of the one that waits */
+    put_frame(&rig, 10 * i + 1); /* replaces the frame that is waiting */
     for (uint64_t serial = 0; serial != (uint64_t)(10 * i + 1); made++) {
       mailbox_done(&rig.out);
       fake_engine_release(1);
       serial = expect_picture(&rig)->frame.serial;
-      early += serial == (uint64_t)(10 * i); /* the loop's thread was held up just before it would have waited */
+      /* the loop's thread was delayed, and submitted this frame before it could be replaced */
+      early += serial == (uint64_t)(10 * i);
     }
   }
   assert_true(early < 5);
@@ -213,7 +217,7 @@ static void next_run_waits_for_the_drawing(void **state) {
   assert_int_equal(fake_engine_log()->most_in_flight, 1);
 }
 
-/* Who never says so holds nothing up for longer. */
+/* If the window never reports that it has drawn, frames are delayed only for a limited time. */
 static void next_run_waits_no_longer(void **state) {
   (void)state;
   struct rig rig = {.drawing_ms = 1};
@@ -236,7 +240,7 @@ static void input_goes_with_its_picture(void **state) {
   for (int i = 2; i < 8; i++) {
     put_frame(&rig, i);
     const struct mail *mail = expect_picture(&rig);
-    while (i == 2 && !mail->input.plane[0]) /* submitted before the loop saw the wish */
+    while (i == 2 && !mail->input.plane[0]) /* submitted before the loop got the request for input frames */
       mail = expect_picture(&rig);
     assert_non_null(mail->input.plane[0]);
     assert_int_equal(mail->input.serial, mail->frame.serial);
@@ -249,8 +253,8 @@ static void input_goes_with_its_picture(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* Who is slow, and who holds on to pictures, never keeps the engine from making the next: what was not taken is
- * replaced. The engine reads pixels where the source has put them, and they are shown where it has put its own. */
+/* A slow window, and one that holds on to pictures, never stops the engine: a picture that was not taken is replaced.
+ * The engine reads the source's memory directly, and its own memory is shown. */
 static void slow_window_starves_nobody(void **state) {
   (void)state;
   enum { FRAMES = 200 };
@@ -262,7 +266,7 @@ static void slow_window_starves_nobody(void **state) {
     held[i] = frame_hold(&expect_picture(&rig)->frame);
   }
   put_frame(&rig, OTHERS_HOLD + 1);
-  const struct mail *mail = expect_picture(&rig); /* and looks at this one all the time */
+  const struct mail *mail = expect_picture(&rig); /* this picture stays taken all the time */
   int made = fake_engine_log()->submitted;
   for (int serial = OTHERS_HOLD + 2; fake_engine_log()->submitted < made + FRAMES; serial++) {
     assert_true(serial < PATIENCE_MS);
@@ -278,14 +282,14 @@ static void slow_window_starves_nobody(void **state) {
   assert_ptr_equal(shown_at, fake_engine_submit(OTHERS_HOLD)->output);
   rig_finish(&rig, 0);
   uint8_t rgb[3];
-  for (int i = 0; i < OTHERS_HOLD; i++) { /* longer than engine, loop and mailbox */
+  for (int i = 0; i < OTHERS_HOLD; i++) { /* these holds last longer than the engine, the loop and the mailbox */
     fake_engine_color(&fake_engine_submit(i)->controls, i + 1, rgb);
     assert_memory_equal(held[i].plane[0], rgb, 3);
     frame_release(&held[i]);
   }
 }
 
-/* Nothing comes, and nothing is looked for again and again: a change wakes the thread. */
+/* While nothing comes the thread sleeps without polling; a change wakes it. */
 static void it_rests_where_nothing_comes(void **state) {
   (void)state;
   struct rig rig = {.files = true};
@@ -302,7 +306,7 @@ static void it_rests_where_nothing_comes(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A slow engine is not a dead one. */
+/* A slow engine is not reported as one that hangs. */
 static void stalls(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -342,7 +346,8 @@ static void text_to_image(void **state) {
   assert_true(fake_engine_submit(1)->controls.seed == UINT64_C(9007199254740991));
 }
 
-/* From source to pictures: the end of the file ends everything, and every frame is a picture or counted. */
+/* The whole path from source to pictures: after the end of the file everything ends, and every frame has become a
+ * picture or is counted as dropped. */
 static void whole_way(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -354,7 +359,7 @@ static void whole_way(void **state) {
   assert_int_equal(source_open(&source, "fake", &options, NULL), 0);
   assert_int_equal(reader_start(&reader, &source, "fake", &options, &rig.in, NULL), 0);
   for (int i = 0; i < PATIENCE_MS && mailbox_count(&rig.in).put < 20; i++)
-    usleep(1000); /* some of which are dropped, since the engine is not done with the first */
+    usleep(1000); /* some frames are dropped, because the engine is not done with the first */
   fake_engine_release(50);
   const struct mail *mail = NULL;
   int64_t last = -1;

@@ -1,4 +1,5 @@
-/* The engine thread, with fake engines: another one comes beside frames, and one that fails goes and comes again. */
+/* Tests the engine's thread with fake engines: another engine is opened while frames go on, and one that fails is
+ * opened again. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static void set_model(struct loop *loop, const char *model) {
   loop_send(loop, &changes);
 }
 
-/* Which rig_start looks at. */
+/* rig_start checks what the status says of the engine. */
 static void engines_are_counted_with_what_they_are(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -41,7 +42,7 @@ static void wait_for_count(const atomic_int *count, int wanted) {
   assert_true(*count >= wanted);
 }
 
-/* Frames until a picture of that engine's is submitted, and some more. */
+/* Feeds frames until one is submitted to that engine, and some more. */
 static int feed_until_engine(struct rig *rig, int serial, int engine) {
   for (int i = 0; i < PATIENCE_MS && last_submit()->engine != engine; i++) {
     usleep(1000);
@@ -51,7 +52,7 @@ static int feed_until_engine(struct rig *rig, int serial, int engine) {
   return feed_frames(rig, serial, 3);
 }
 
-/* Each engine's frames in one piece, in this order. */
+/* Checks that the frames of each engine are consecutive, and that engines come in this order. */
 static void expect_engines(const int *engines, int count) {
   const struct fake_engine_log *log = fake_engine_log();
   int at = 0;
@@ -65,8 +66,8 @@ static void expect_engines(const int *engines, int count) {
   assert_int_equal(at, count - 1);
 }
 
-/* The old one goes on as long as it takes; then the new one goes on, with what suits it and what it was told, and the
- * old one is gone. What both had copied is counted. */
+/* The old engine makes pictures as long as the new one takes to open. The new one goes on with the defaults of its
+ * model and with values that were set; the old one is closed. Copied bytes of both are counted. */
 static void another_engine_comes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -101,7 +102,7 @@ static void another_engine_comes_beside_frames(void **state) {
   assert_string_equal(fake_engine_text(2), "the other");
 }
 
-static const double pixel_flops = 1e9; /* of the fake engines here */
+static const double pixel_flops = 1e9; /* arithmetic of a frame of the fake engines, for each pixel */
 
 static bool is_patient(const struct loop_status *status, const struct frame_pace *pace) {
   return fabs(status->tell_ms - patience_to_tell_ms(pace)) <= 1;
@@ -114,21 +115,21 @@ static const struct mail *release_one(struct rig *rig, int *released) {
   return expect_picture(rig);
 }
 
-/* True if a frame of another width is under way: the loop may have made the picture before once more. */
+/* True if a frame of another width is in flight: the loop may have made the last picture once more. */
 static bool is_in_the_way(int width, int released) {
   int submitted = fake_engine_log()->submitted;
   return submitted > released && fake_engine_submit(submitted - 1)->width != width;
 }
 
-/* Waits until a frame of a handle this large is under way, and looks at how long it may take: as its arithmetic says,
- * although all frames before it were quick. When the frame is done, its own time is what counts. *released: how many
- * frames the engine was allowed to finish. */
+/* Waits until a frame of a handle of this width is in flight, and checks how long it may take: the first one by its
+ * number of operations, although all frames before it were fast; after it, by its own time. *released: how many frames
+ * the engine was allowed to finish. */
 static void expect_first_frame(struct rig *rig, int width, int *released) {
   struct loop_status status = status_of(rig);
   const struct frame_pace first = {.flops = pixel_flops * width * 64};
   const struct mail *mail = NULL;
   wait_for_count(&fake_engine_log()->submitted, 1);
-  /* The frame before may be under way as well, and the status may be about that one. */
+  /* The frame before may still be in flight, and the status about that one. */
   for (int i = 0; i < PATIENCE_MS; i++) {
     if (last_submit()->width == width && status.busy_ms > 0 && is_patient(&status, &first))
       break;
@@ -146,7 +147,7 @@ static void expect_first_frame(struct rig *rig, int width, int *released) {
     mail = release_one(rig, released);
   const struct frame_pace known = {.frame_ms = mail->frame_ms, .flops = first.flops};
   status = status_of(rig);
-  /* The next frame may be of another width, and the status about that one. */
+  /* The next frame may have another width, and the status may be about that one. */
   for (int i = 0; i < PATIENCE_MS && !is_patient(&status, &known) && last_submit()->width == width; i++) {
     usleep(1000);
     status = status_of(rig);
@@ -154,7 +155,7 @@ static void expect_first_frame(struct rig *rig, int width, int *released) {
   assert_true(is_patient(&status, &known) || last_submit()->width != width);
 }
 
-/* What a frame may take comes from what is under way, whether another size or another model. */
+/* How long a frame may take depends on its own size and model, not on frames before it. */
 static void first_frames_have_no_history(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -169,7 +170,7 @@ static void first_frames_have_no_history(void **state) {
   expect_first_frame(&rig, 128, &released);
   set_model(rig.loop, "other");
   expect_first_frame(&rig, 64, &released);
-  fake_engine_release(2); /* frames of the size that was set: the other model gets it next */
+  fake_engine_release(2); /* frames of the size that was set last; then the other model gets that size */
   rig_finish(&rig, 0);
 }
 
@@ -212,7 +213,7 @@ static void pictures_keep_their_order(void **state) {
   expect_engines((const int[]){1, 2}, 2);
 }
 
-/* What was refused is not tried again, and the wish is what it was before. */
+/* An engine that could not be opened is not tried again, and the setting goes back to the old model. */
 static void refused_engine_leaves_the_old(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -238,7 +239,7 @@ static void refused_engine_leaves_the_old(void **state) {
   expect_engines((const int[]){1, 4}, 2);
 }
 
-/* Who changes his mind gets what he wished for last; an engine in between makes no picture. */
+/* If several models are set quickly, the last one is used; an engine that was opened in between makes no picture. */
 static void wishes_overtake_an_engine(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -252,7 +253,7 @@ static void wishes_overtake_an_engine(void **state) {
   fake_engine_let_open(2);
   serial = feed_until_engine(&rig, serial, 3);
   wait_for_count(&log->engines_closed, 2);
-  /* And back before the other one is there. */
+  /* The old model is set again before the other one is open. */
   set_model(rig.loop, "fourth");
   wait_for_count(&log->engines_tried, 4);
   set_model(rig.loop, "last");
@@ -266,7 +267,7 @@ static void wishes_overtake_an_engine(void **state) {
   assert_int_equal(log->most_engines, 2);
 }
 
-/* What somebody has set stays, on whatever model. */
+/* Values that the user has set are kept with any model. */
 static void set_values_outlast_an_engine(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -276,7 +277,7 @@ static void set_values_outlast_an_engine(void **state) {
   int serial = feed_frames(&rig, 1, 3);
   set_model(rig.loop, "steps 3");
   wait_for_count(&log->engines_tried, 2);
-  set_number(rig.loop, PARAMETER_STEPS, 2); /* which the other one was not prepared for */
+  set_number(rig.loop, PARAMETER_STEPS, 2); /* the other engine's handle was prepared for another number of steps */
   fake_engine_let_open(1);
   serial = feed_until_engine(&rig, serial, 2);
   feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 2}, false);
@@ -286,7 +287,8 @@ static void set_values_outlast_an_engine(void **state) {
   assert_int_equal(last_submit()->steps, 2);
 }
 
-/* A handle that is being prepared is waited for, and the limit of memory is the new engine's when the old is closed. */
+/* The new engine waits until a handle that is being prepared is done. It gets the whole memory limit when the old
+ * engine is closed. */
 static void preparing_holds_an_engine_up(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -309,7 +311,7 @@ static void preparing_holds_an_engine_up(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* The window need not wait for more than the opening itself. */
+/* To stop, the window waits at most for the call that opens an engine. */
 static void stop_while_opening(void **state) {
   (void)state;
   for (int refused = 0; refused < 2; refused++) {
@@ -328,7 +330,7 @@ static void stop_while_opening(void **state) {
   }
 }
 
-/* The last frame is done again by the new engine. */
+/* While paused, the new engine makes the last frame again. */
 static void another_engine_shows_while_paused(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -364,7 +366,7 @@ static void wait_for_away(struct loop *loop, bool away) {
   assert_int_equal(status.away, away);
 }
 
-/* Two engines fail at a frame; the third shows it, with what was set before, and what was set while there was none. */
+/* Two engines fail at a frame; the third one makes it, with all values that were set before and meanwhile. */
 static void failed_engine_comes_again(void **state) {
   (void)state;
   struct rig rig = {.recovers = true};
@@ -395,7 +397,8 @@ static void failed_engine_comes_again(void **state) {
   assert_true(last->controls.strength == 0.25f);
 }
 
-/* Ending while it is away says what failed: where it is being opened again, and before the next attempt. */
+/* If the loop is stopped while the engine is being opened again, or before the next attempt, the first failure is
+ * returned. */
 static void stop_while_the_engine_is_away(void **state) {
   (void)state;
   for (int failures = 1; failures <= 2; failures++) {
@@ -410,7 +413,7 @@ static void stop_while_the_engine_is_away(void **state) {
   }
 }
 
-/* No other engine is tried; what has been set can still be had for another process. */
+/* After a lost device no other engine is opened; the values can be read for another process. */
 static void lost_device_is_left(void **state) {
   (void)state;
   struct rig rig = {.recovers = true, .leaves_lost = true};
@@ -430,10 +433,10 @@ static void lost_device_is_left(void **state) {
   assert_false(parameters_marked(values, PARAMETER_SEED, 0));
   free(values);
   rig_finish(&rig, -1);
-  assert_int_equal(rig.warnings, 0); /* whoever starts the other process says so */
+  assert_int_equal(rig.warnings, 0); /* the process that replaces this one logs it */
 }
 
-/* The first engine of a process that comes in the place of another one is waited for, too. */
+/* The first engine of a process that replaces another one is waited for in the same way. */
 static void first_engine_is_waited_for(void **state) {
   (void)state;
   struct rig rig = {.recovers = true, .retries_start = true};

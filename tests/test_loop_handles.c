@@ -1,4 +1,5 @@
-/* The engine thread, with a fake engine: what needs another handle comes beside frames. */
+/* Tests the engine's thread with a fake engine: values that need another handle (prepared shape) change while frames go
+ * on. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <unistd.h>
@@ -12,7 +13,7 @@ static int feed_until_steps(struct rig *rig, int serial, int steps, bool refused
   return feed_until_followed(rig, serial, &(struct engine_shape){.steps = steps}, refused);
 }
 
-/* What the engine refuses is not asked of it again for every frame, and frames go on as they were. */
+/* A shape that the engine refuses is not tried again for every frame, and frames go on with the old one. */
 static void steps_change_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -20,7 +21,7 @@ static void steps_change_beside_frames(void **state) {
   int serial = feed_until_steps(&rig, 1, 2, false);
   serial = feed_until_steps(&rig, serial, 5, true);
   feed_until_steps(&rig, serial, 3, false);
-  rig_finish(&rig, 0); /* checks that no handle went with a frame in flight */
+  rig_finish(&rig, 0); /* checks that no handle was released with a frame in flight */
   const struct fake_engine_log *log = fake_engine_log();
   assert_int_equal(log->handles_made, 4);
   bool two = false;
@@ -32,8 +33,9 @@ static void steps_change_beside_frames(void **state) {
   assert_int_equal(last_submit()->steps, 3);
 }
 
-/* The bank changes at once as long as there is room for it. For more, a handle is prepared beside the frames, which
- * attend to as many as there is room for meanwhile; fewer keep the handle, unless somebody sets its room. */
+/* The bank's number of frames changes at once up to the handle's capacity. For more, another handle is prepared while
+ * frames go on, with as many frames in the bank as fit meanwhile. For fewer the handle stays, unless the user sets its
+ * capacity. */
 static void the_bank_changes_up_to_its_room(void **state) {
   (void)state;
   static const struct {
@@ -66,7 +68,7 @@ static void switch_control(struct loop *loop, int number, bool on) {
   loop_send(loop, &changes);
 }
 
-/* Frames come until the handle in use has these controls. */
+/* Feeds frames until the handle in use has these controls. */
 static int feed_until_controls(struct rig *rig, int serial, unsigned controls) {
   struct loop_status status = {.prepared.shape.controls = ~controls};
   const struct mail *mail;
@@ -79,8 +81,8 @@ static int feed_until_controls(struct rig *rig, int serial, unsigned controls) {
   return serial;
 }
 
-/* A control comes and goes with another handle, beside frames; until then it adds nothing. One that the engine has not
- * is none. */
+/* Adding or removing a control takes another handle, which is prepared while frames go on; until then the control has
+ * no effect. A control that the engine does not have is ignored. */
 static void controls_come_and_go(void **state) {
   (void)state;
   struct rig rig = {.controlled = true};
@@ -104,7 +106,7 @@ static void controls_come_and_go(void **state) {
   assert_int_equal(log->handles_made, 3);
 }
 
-/* Frames come until the handle in use has this canvas. */
+/* Feeds frames until the handle in use has this canvas. */
 static int feed_until_canvas(struct rig *rig, int serial, enum canvas_mode canvas) {
   struct loop_status status = {.prepared.shape.canvas = CANVAS_AUTO};
   const struct mail *mail;
@@ -117,7 +119,7 @@ static int feed_until_canvas(struct rig *rig, int serial, enum canvas_mode canva
   return serial;
 }
 
-/* Another canvas is prepared beside the frames, there and back. */
+/* A change of the canvas and back prepares other handles while frames go on. */
 static void the_canvas_changes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -141,7 +143,7 @@ static void set_size(struct loop *loop, int width, int height) {
   loop_send(loop, &changes);
 }
 
-/* Frames come until pictures have that size, or it was refused. */
+/* Feeds frames until pictures have that size, or it was refused. */
 static int feed_until_size(struct rig *rig, int serial, int width, int height) {
   struct loop_status status = {0};
   for (int i = 0; i < PATIENCE_MS && status.prepared.shape.width != width && status.refused.width != width; i++) {
@@ -158,8 +160,8 @@ static int feed_until_size(struct rig *rig, int serial, int width, int height) {
   return serial;
 }
 
-/* The picture goes on at the old size until the new one is there. A size is rounded to even numbers, for all who
- * look at the settings, and prepared once; one that is refused leaves the picture as it is. */
+/* Pictures keep the old size until the new one is prepared. A size is rounded to even numbers, also in the settings
+ * that others read, and is prepared once. If it is refused, pictures stay as they are. */
 static void size_changes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -187,7 +189,7 @@ static void size_changes_beside_frames(void **state) {
   put_frame(&rig, serial++);
   const struct mail *mail = expect_picture(&rig);
   assert_true(mail->frame.width == 98 && mail->frame.height == 44);
-  set_size(rig.loop, 98, 43); /* the same, rounded */
+  set_size(rig.loop, 98, 43); /* the same size after rounding */
   serial = feed_frames(&rig, serial, 3);
   assert_int_equal(log->handles_made, 2);
   fake_engine_let_prepare(1);
@@ -201,7 +203,7 @@ static void size_changes_beside_frames(void **state) {
   serial = feed_until_size(&rig, serial, 32, 32);
   assert_int_equal(rig.tellings, 1);
   fake_engine_let_prepare(1);
-  set_size(rig.loop, 4, 300); /* below the model's least, which takes its place with one line */
+  set_size(rig.loop, 4, 300); /* smaller than the model allows: its smallest size is used, with one warning */
   serial = feed_until_size(&rig, serial, 8, 300);
   feed_frames(&rig, serial, 3);
   assert_int_equal(rig.tellings, 2);
@@ -210,8 +212,8 @@ static void size_changes_beside_frames(void **state) {
   assert_int_equal(log->handles_made, 5);
 }
 
-/* While a handle is prepared the picture goes on with the old one. Where guidance comes to be other than 1, the handle
- * has rows for it, and has none once it is 1 again. */
+/* Pictures go on with the old handle while a new one is prepared. When guidance changes from 1, a handle with rows for
+ * it is prepared, and one without when it is 1 again. */
 static void picture_goes_on_while_preparing(void **state) {
   (void)state;
   enum { MEANWHILE = 10 };
@@ -225,7 +227,7 @@ static void picture_goes_on_while_preparing(void **state) {
     set_number(rig.loop, PARAMETER_GUIDANCE, turn ? 1 : 3);
     wait_for_handles(2 + turn);
     serial = feed_frames(&rig, serial, MEANWHILE);
-    int until = log->submitted; /* some of the pictures that were taken may be of frames before */
+    int until = log->submitted; /* pictures of earlier frames may come first */
     assert_true(until - before >= MEANWHILE / 2);
     for (int i = before; i < until; i++)
       assert_true(fake_engine_submit(i)->guidance == (turn == 1));
@@ -239,15 +241,15 @@ static void picture_goes_on_while_preparing(void **state) {
   assert_int_equal(log->handles_made, 3);
 }
 
-/* Another mode of guidance is another handle. Of the one that needs no further row the scale is free, also at 1; scale,
- * delta and rescale never take another handle. */
+/* Another guidance mode takes another handle. In a mode without a further row the scale may have any value, also 1;
+ * scale, delta and rescale never take another handle. */
 static void guidance_modes_change_beside_frames(void **state) {
   (void)state;
   static const struct {
     enum parameter id;
     double value;
     enum guidance_mode handle;
-    int made; /* handles so far */
+    int made; /* number of handles prepared so far */
   } changes[] = {
       {PARAMETER_GUIDANCE, 3, GUIDANCE_FULL, 2},
       {PARAMETER_GUIDANCE_MODE, GUIDANCE_SELF, GUIDANCE_SELF, 3},
@@ -273,7 +275,8 @@ static void guidance_modes_change_beside_frames(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* Another sampler, or spacing, is another handle; its eta comes with it as long as nobody has set one. */
+/* Another sampler or spacing takes another handle; the sampler's recommended eta is used unless the user has set
+ * one. */
 static void samplers_change_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -296,7 +299,7 @@ static void samplers_change_beside_frames(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A longer prompt is another handle: until it is there, the old one shows what it can of the prompt. */
+/* A longer prompt takes another handle; until that is prepared, the old one shows the beginning of the prompt. */
 static void long_prompts_are_prepared_for(void **state) {
   (void)state;
   static const struct engine_shape one = {.steps = 1}, two = {.steps = 1, .chunks = 2};
@@ -320,8 +323,8 @@ static void long_prompts_are_prepared_for(void **state) {
   assert_int_equal(log->handles_made, 3);
 }
 
-/* In a stream batch a picture comes so many frames later; where nothing new comes the rest is drained, and a change is
- * shown whole. Switching it off takes another handle; frames that it leaves under way count as dropped. */
+/* In a stream batch a picture comes some frames later. If no new frames come the batch is drained, and a change is
+ * shown completely. Switching it off takes another handle; frames left in the batch count as dropped. */
 static void stream_batch_is_drained(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -333,7 +336,7 @@ static void stream_batch_is_drained(void **state) {
   int serial = feed_until_followed(&rig, 1, &(struct engine_shape){.steps = 4, .stream_batch = true}, false);
   const struct mail *mail;
   int last = 0;
-  put_frame(&rig, serial++); /* whose picture was not taken yet */
+  put_frame(&rig, serial++); /* its picture was not taken yet */
   while (last < serial - 1) {
     assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), 1);
     assert_true((int)mail->frame.serial >= last);
@@ -349,7 +352,7 @@ static void stream_batch_is_drained(void **state) {
   assert_false(fake_engine_log()->overfull);
 }
 
-/* Who changes his mind gets what he wishes for last, and nothing before. */
+/* If several values are set quickly, only the last one is prepared. */
 static void wishes_overtake_a_preparation(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -369,7 +372,7 @@ static void wishes_overtake_a_preparation(void **state) {
   assert_int_equal(last_submit()->steps, 4);
 }
 
-/* Also where nothing new comes: the last frame is done again with the new handle. */
+/* While paused, the last frame is made again with the new handle. */
 static void another_handle_shows_while_paused(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -384,7 +387,7 @@ static void another_handle_shows_while_paused(void **state) {
   assert_int_equal(fake_engine_submit(1)->steps, 2);
 }
 
-/* Feeds frames until the handle is another one for the budget's sake, or no longer, with so many steps or fewer. */
+/* Feeds frames until the governor has reduced the steps to this number or fewer, or no longer reduces them. */
 static struct loop_status feed_until_governed(struct rig *rig, int *serial, bool governed, int steps) {
   struct loop_status status = {0};
   for (int i = 0; i < PATIENCE_MS; i++) {
@@ -399,7 +402,8 @@ static struct loop_status feed_until_governed(struct rig *rig, int *serial, bool
   return status;
 }
 
-/* Fewer steps than wished for keep the budget; the wish stays, is shown beside it, and comes back with the room. */
+/* The governor reduces steps to keep the time budget. The wished number stays in the status, and is used again when
+ * there is time. */
 static void budget_is_kept(void **state) {
   (void)state;
   struct rig rig = {.budget_ms = 50};
@@ -417,7 +421,8 @@ static void budget_is_kept(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A spare handle that finds no room is done without, and no wish of the user's is taken back for it. */
+/* If the governor's spare handle does not fit in memory, it does without, and no value of the user is changed for
+ * that. */
 static void budget_without_room(void **state) {
   (void)state;
   struct rig rig = {.budget_ms = 50};

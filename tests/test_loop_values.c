@@ -1,4 +1,4 @@
-/* The engine thread, with a fake engine: how prompts and values that change come to frames, also to one that stands. */
+/* Tests the engine's thread with a fake engine: how changes of prompts and values reach frames, also while paused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "tests/rigs/loop_rig.h"
 #include "unet/base/platform.h"
 
-/* Paused, the last frame stays; a changed control is shown on it, once. */
+/* While paused, the last frame stays; a change of a control makes its picture once more. */
 static void pause_and_try_controls(void **state) {
   (void)state;
   struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
   put_frame(&rig, 1);
   expect_picture(&rig);
-  /* The picture with another strength tells that the loop has seen the pause. */
+  /* The picture with another strength shows that the loop has seen the pause. */
   struct parameters changes = {0};
   assert_int_equal(parameters_set_number(&changes, PARAMETER_PAUSE, 0, 1, NULL), 0);
   assert_int_equal(parameters_set_number(&changes, PARAMETER_STRENGTH, 0, 0.75, NULL), 0);
@@ -35,8 +35,8 @@ static void pause_and_try_controls(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A frame that does not go on from the one before it: of another stretch of the input, and after a freeze and a
- * bypass. */
+/* A frame that does not continue the one before is marked as a restart: the first of another stretch of the input, and
+ * the first after a freeze and a bypass. */
 static void a_frame_that_does_not_go_on_restarts(void **state) {
   (void)state;
   static const enum parameter covers[] = {PARAMETER_FREEZE, PARAMETER_BYPASS};
@@ -64,7 +64,7 @@ static void a_frame_that_does_not_go_on_restarts(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A text that the engine makes beside frames: while the picture stands, the loop lets it be made, and then shows it. */
+/* A text is encoded in the background: while paused, the loop lets the engine do that, and then shows the text. */
 static void text_comes_to_a_picture_that_stands(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -74,7 +74,7 @@ static void text_comes_to_a_picture_that_stands(void **state) {
   set_number(rig.loop, PARAMETER_PAUSE, 1);
   set_prompt_text(rig.loop, 1, "another");
   const struct mail *mail = expect_picture(&rig);
-  while (!mail->whole) /* as it was, before it comes with the text */
+  while (!mail->whole) /* first without the new text, then with it */
     mail = expect_picture(&rig);
   assert_true(mail->again && mail->frame.serial == 1);
   expect_nothing(&rig, 100);
@@ -101,7 +101,8 @@ static void wait_for_file(struct loop *loop, const char *file) {
   fail_msg("style[1] is not %s", file);
 }
 
-/* A picture that stands is made again with what was read from a file; where that cannot be read the value goes back. */
+/* A style file chosen while the picture is paused: the paused picture is made again once the file was read; if it
+ * cannot be read, the name of the former file is set again. */
 static void files_come_to_a_picture_that_stands(void **state) {
   (void)state;
   struct rig rig = {.files = true};
@@ -118,7 +119,7 @@ static void files_come_to_a_picture_that_stands(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A file that cannot be read is refused once, however soon frames come. */
+/* A file that cannot be read is refused once, however soon the next frames come. */
 static void a_file_is_refused_once(void **state) {
   (void)state;
   struct rig rig = {.files = true};
@@ -133,8 +134,8 @@ static void a_file_is_refused_once(void **state) {
   assert_int_equal(rig.refusals, 1);
 }
 
-/* A text that changes with every frame has its turn when the one before is there: those between are left out, the last
- * is not. */
+/* If a text changes with every frame, a new one is encoded when the one before is done: those in between are skipped,
+ * the last one never. */
 static void texts_do_not_pile_up(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -154,7 +155,7 @@ static void texts_do_not_pile_up(void **state) {
   assert_string_equal(fake_engine_text(1), "text 21");
 }
 
-/* A prompt is encoded before it is used and only once; the rest are when there is time. */
+/* A prompt is encoded before it is used, and only once; unused prompts are encoded when there is time. */
 static void prompts_are_there_when_needed(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -166,7 +167,7 @@ static void prompts_are_there_when_needed(void **state) {
     usleep(5000);
   }
   for (int i = 0; i < PATIENCE_MS && !fake_engine_log()->prompts[2]; i++)
-    usleep(1000); /* idle: slot 2 too */
+    usleep(1000); /* time to encode slot 2 as well */
   rig_finish(&rig, 0);
   const struct fake_engine_log *log = fake_engine_log();
   assert_int_equal(log->prompts[1], 1);
@@ -176,8 +177,8 @@ static void prompts_are_there_when_needed(void **state) {
   assert_true(last->blend[2] > 0 || last->prompt == 3);
 }
 
-/* Texts that change while frames are made: encoded anew before the next frame that uses them, with nothing prepared
- * anew; a text in use shows on the last frame though nothing new comes. */
+/* A text that changes while frames are made is encoded before the next frame that uses it, without another handle.
+ * While no frames come, the last one is made again with the new text. */
 static void prompts_change_while_running(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -188,20 +189,21 @@ static void prompts_change_while_running(void **state) {
     snprintf(text, sizeof text, "text %d", change);
     set_prompt_text(rig.loop, 1, text);
     int waited = 0;
-    do { /* an idle loop may have encoded the text by now; a frame comes all the same */
+    do { /* the loop may already have encoded the text; a frame comes in any case */
       put_frame(&rig, serial++);
       usleep(1000);
     } while (waited++ < PATIENCE_MS && fake_engine_log()->prompts[1] < change + 2);
     assert_int_equal(fake_engine_log()->prompts[1], change + 2);
     assert_string_equal(fake_engine_text(1), text);
   }
-  while ((int)expect_picture(&rig)->frame.serial < serial - 1) /* until all that came before is shown */
+  while ((int)expect_picture(&rig)->frame.serial < serial - 1) /* until all earlier frames were shown */
     ;
   const struct mail *mail = NULL;
-  while (mailbox_take(&rig.out, &mail, 300) == 1) /* a text that came behind the last frame is shown on it, too */
+  /* a text that is set after the last frame is also shown, on that frame */
+  while (mailbox_take(&rig.out, &mail, 300) == 1)
     ;
   int submitted = fake_engine_log()->submitted;
-  set_prompt_text(rig.loop, 1, "text 3"); /* as it is */
+  set_prompt_text(rig.loop, 1, "text 3"); /* the text that the slot has already */
   expect_nothing(&rig, 150);
   assert_int_equal(fake_engine_log()->submitted, submitted);
   set_prompt_text(rig.loop, 1, "on the last frame");
@@ -223,7 +225,7 @@ static void set_negative(struct loop *loop, const char *text) {
   loop_send(loop, &changes);
 }
 
-/* A negative prompt is encoded before the next frame. Where guidance is off that frame is as it was, and a line says
+/* A negative prompt is encoded before the next frame. Without guidance that frame does not change, and a line says
  * so. */
 static void negative_changes_while_running(void **state) {
   (void)state;
@@ -251,7 +253,7 @@ static void negative_changes_while_running(void **state) {
   assert_string_equal(rig.lastly, "the negative prompt does nothing without --guidance above 1");
 }
 
-/* Pictures of the last frame come by themselves as long as the noise walks. */
+/* While the seed walks, the last frame is made again and again. */
 static void a_walk_goes_on_by_itself(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -263,7 +265,7 @@ static void a_walk_goes_on_by_itself(void **state) {
     expect_again(&rig, 1);
   set_number(rig.loop, PARAMETER_PAUSE, 1);
   const struct mail *mail = NULL;
-  while (mailbox_take(&rig.out, &mail, 300) == 1) /* while paused it stands */
+  while (mailbox_take(&rig.out, &mail, 300) == 1) /* while paused the walk stops */
     ;
   set_number(rig.loop, PARAMETER_PAUSE, 0);
   expect_again(&rig, 1);
@@ -273,7 +275,7 @@ static void a_walk_goes_on_by_itself(void **state) {
     assert_true(fake_engine_submit(i)->controls.seed_position > fake_engine_submit(i - 1)->controls.seed_position);
 }
 
-/* What moves by itself does so with each frame that comes, however soon after the one before. */
+/* Values that move with time are computed for each frame, however soon it follows. */
 static void each_frame_has_what_moves(void **state) {
   (void)state;
   struct rig rig = {.modulated = true};
@@ -290,7 +292,7 @@ static void each_frame_has_what_moves(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* So does a fade, which ends as whole as it was meant to. */
+/* A fade also advances with each frame, and ends with exactly its end value. */
 static void each_frame_fades_on(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -308,8 +310,7 @@ static void each_frame_fades_on(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* What is to come at a moment is in no frame before it, and in the first one after it. A picture that stands
- * follows. */
+/* A scene that is set for a moment is in no frame before it and in the first frame after it, also while paused. */
 static void a_scene_comes_at_its_moment(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -332,8 +333,8 @@ static void a_scene_comes_at_its_moment(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* Where nobody has sent anything and nothing moves, frames that come soon after each other have one moment. To send
- * nothing is not to send. */
+/* If no value was sent and nothing moves, frames that follow quickly have the same time. Sending an empty change does
+ * not count. */
 static void frames_share_a_moment(void **state) {
   (void)state;
   struct rig rig = {.modulated = true, .still = true};
@@ -352,7 +353,8 @@ static void frames_share_a_moment(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* What is moved for the frames is not what is set: the value stays, and comes back. A picture that stands follows. */
+/* A value that modulation moves for frames is not changed in the settings, and is used again afterwards, also while
+ * paused. */
 static void moved_values_stay_as_set(void **state) {
   (void)state;
   struct rig rig = {.modulated = true};
@@ -384,7 +386,7 @@ static void refused_prompt_is_tried_once(void **state) {
   (void)state;
   struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
-  set_prompt_text(rig.loop, 1, ""); /* which the fake engine refuses */
+  set_prompt_text(rig.loop, 1, ""); /* the fake engine refuses an empty text */
   for (int i = 1; i < 6; i++) {
     put_frame(&rig, i);
     expect_picture(&rig);
@@ -395,7 +397,7 @@ static void refused_prompt_is_tried_once(void **state) {
   assert_true(rig.tellings == 1 && rig.warnings == 0);
 }
 
-/* What is sent before the engine is open is there from its first frame on. */
+/* Changes that are sent before the engine is open apply to its first frame. */
 static void changes_wait_for_the_engine(void **state) {
   (void)state;
   struct rig rig = {.early = true};

@@ -1,4 +1,5 @@
-/* The one-slot hand-over: the newest wins, nothing is lost uncounted, nothing tears. */
+/* Tests the mailbox, which hands frames from one thread to another: the newest replaces one that was not taken, each
+ * loss is counted, and frames are never mixed. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ enum { WIDTH = 61, HEIGHT = 33 };
 
 static struct host_pictures pictures;
 
-/* A picture all of whose pixels hold the same value. */
+/* Returns a picture all of whose pixels have this value. */
 static struct frame flat_frame(uint8_t value, int width, int height) {
   struct frame frame;
   assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, width, height, &frame, NULL), 0);
@@ -46,7 +47,7 @@ static void newest_wins(void **state) {
   mailbox_free(&mailbox);
 }
 
-/* What was taken stays as it is while the writer goes on. */
+/* A frame that was taken does not change while the writer goes on. */
 static void taken_frame_lasts(void **state) {
   (void)state;
   struct mailbox mailbox;
@@ -75,8 +76,8 @@ static void carries_the_input_too(void **state) {
   mailbox_free(&mailbox);
 }
 
-/* The very pixels that were put in come out, and it holds the one that waits and the one taken last alone: with the
- * writer's own, three pictures do for any number of frames. */
+/* The same memory that was put in is taken out. The mailbox holds only the waiting frame and the one taken last, so
+ * with the writer's own three pictures suffice. */
 static void nothing_is_copied(void **state) {
   (void)state;
   struct mailbox mailbox;
@@ -133,7 +134,7 @@ static void *wake_later(void *opaque) {
   return NULL;
 }
 
-/* Nothing came, long before the wait would have been over; what there is to be taken waits on. */
+/* mailbox_take returns early when the reader is woken; the next frame can still be taken. */
 static void a_reader_is_woken(void **state) {
   (void)state;
   struct mailbox mailbox;
@@ -160,7 +161,7 @@ static void *read_and_say(void *opaque) {
   return NULL;
 }
 
-/* Waits for what was put last alone, which is not done with before it is taken, and not for ever. */
+/* mailbox_wait_done waits until the frame that was put last was taken and is done with, or until the time is over. */
 static void a_writer_waits_until_it_is_done(void **state) {
   (void)state;
   enum { MOST_S = 600 };
@@ -180,7 +181,7 @@ static void a_writer_waits_until_it_is_done(void **state) {
   mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(2, WIDTH, HEIGHT)});
   assert_int_equal(mailbox_take(&mailbox, &mail, 0), 1);
   mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(3, WIDTH, HEIGHT)});
-  mailbox_done(&mailbox); /* with the one that was taken */
+  mailbox_done(&mailbox); /* refers to the frame that was taken, not to the waiting one */
   assert_true(mailbox_wait_done(&mailbox, platform_now_ns() + 1000000));
   mailbox_free(&mailbox);
 }
@@ -210,7 +211,7 @@ static void *write_many(void *opaque) {
   return NULL;
 }
 
-/* Two threads at full speed: serials rise, pixels belong to their serial, and taken + dropped = put. */
+/* Two threads at full speed: serials rise, pixels match their serial, and taken + dropped = put. */
 static void two_threads(void **state) {
   (void)state;
   struct mailbox mailbox;

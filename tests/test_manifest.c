@@ -1,5 +1,5 @@
-/* Manifests of render jobs: what is written is read again, what is cut off or damaged is read up to there, and jobs
- * that differ are told by what differs. */
+/* Tests manifests of render jobs: what was written is read again; a file that is cut off or damaged is read up to that
+ * place; for different jobs a message says what differs. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static struct job_picture picture_at(int i) {
   return picture;
 }
 
-/* Writes a manifest of two segments, one picture that is in none, and, if ended, the rest. */
+/* Writes a manifest of two segments and one picture outside of them, and if `ended` also its end. */
 static void write_all(bool ended) {
   struct job job;
   struct error err;
@@ -101,7 +101,7 @@ static void test_written_is_read(void **state) {
   job_record_free(&record);
 }
 
-/* Cut off at every byte: what was read is a beginning of what was written, and never a line too much. */
+/* Cut off at any byte, the manifest gives a beginning of what was written, without an incomplete line. */
 static void test_cut_off(void **state) {
   (void)state;
   struct job_record record;
@@ -127,7 +127,7 @@ static void test_cut_off(void **state) {
   free(text);
 }
 
-/* A line in the middle that is damaged, or contradicts those before it, ends what counts. */
+/* Reading ends before a line that is damaged or contradicts earlier ones. */
 static void test_damaged(void **state) {
   (void)state;
   static const struct {
@@ -216,7 +216,8 @@ static void test_compared(void **state) {
   job_free(&was);
 }
 
-/* Files of one content are one input; one byte in a sample, or another size, is another. */
+/* Files with the same contents count as the same input; one changed byte within the samples, or another size, makes
+ * another one. */
 static void test_files(void **state) {
   (void)state;
   struct job_file one, other;
@@ -253,7 +254,7 @@ static void test_pictures(void **state) {
   struct job_hash hash[2];
   struct error err;
   for (int i = 0; i < 2; i++) {
-    memset(pixels[i], 9 + i, sizeof pixels[i]); /* only what pads the rows differs */
+    memset(pixels[i], 9 + i, sizeof pixels[i]); /* only the padding of rows differs */
     for (int y = 0; y < 4; y++)
       memset(pixels[i] + (ptrdiff_t)16 * y, 77, 12);
     const struct frame frame = {.format = PIXEL_RGBA, .width = 3, .height = 4, .plane = {pixels[i]}, .pitch = {16}};

@@ -1,5 +1,7 @@
-/* Maps on a device: Canny beside OpenCV's, whose results lie in data/maps; what each map makes of pictures that are
- * simple enough to be counted by hand; parameters that change between runs. test_maps DEVICE. */
+/* Tests maps (images that control networks read) on a device: Canny compared with OpenCV's results in data/maps; each
+ * map of simple pictures against values worked out by hand; parameters that change between runs.
+ *
+ *   test_maps DEVICE */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@
 
 static const char *device_name = "cpu";
 
-/* One map of pictures of one size on a device. */
+/* A plan that makes one kind of map, prepared on a device. */
 struct rig {
   struct plan plan;
   struct resources resources;
@@ -25,7 +27,7 @@ struct rig {
   int w, h;
 };
 
-/* kept: the map goes into a state. */
+/* kept: the map is written to a state. */
 static void rig_open_kept(struct rig *r, enum map_kind kind, int w, int h, bool kept) {
   struct error err = {0};
   *r = (struct rig){.w = w, .h = h};
@@ -82,11 +84,11 @@ static void assert_grey(const struct rig *r, int x, int y, int code) {
     assert_int_equal(rig_get(r, x, y, c), code);
 }
 
-/* --- beside OpenCV --- */
+/* --- compared with OpenCV --- */
 
 enum { PICTURES = 10, SIDE = 160, PIXELS = SIDE * SIDE };
 
-/* What is behind a file's head. */
+/* Returns the data after a file's header. */
 static uint8_t *read_data(const char *name, size_t bytes) {
   char path[1024];
   uint8_t *data = malloc(bytes);
@@ -100,7 +102,7 @@ static uint8_t *read_data(const char *name, size_t bytes) {
   return data;
 }
 
-/* Of the edge pixels of one, how many are not the other's. */
+/* Fails the test unless nearly all edge pixels of both results are the same. */
 static void compare_edges(const struct rig *r, const uint8_t *bits, const char *name, int picture) {
   int ours = 0, theirs = 0, both = 0;
   for (int i = 0; i < PIXELS; i++) {
@@ -138,10 +140,10 @@ static void beside_opencv(void **state) {
   rig_close(&r);
 }
 
-/* --- by hand --- */
+/* --- values worked out by hand --- */
 
-/* A line that is faint but for its beginning, along the rows of a picture of four tiles: each round takes it through
- * one more. */
+/* A line along the rows of a picture of four tiles is faint except for its beginning; each round of hysteresis
+ * continues it through one more tile. */
 static void faint_lines(void **state) {
   (void)state;
   struct rig r;
@@ -200,7 +202,7 @@ static void cells(void **state) {
   for (int c = 0; c < 3; c++)
     assert_int_equal(rig_get(&r, 1, 1, c), 7 + c);
   assert_grey(&r, 2, 1, 0);
-  r.params.control[1].param[0] = 2; /* three cells: 0, 100, 0 */
+  r.params.control[1].param[0] = 2; /* three cells with the values 0, 100, 0 */
   for (int i = 0; i < 12; i++)
     rig_set(&r, i % 6, i / 6, i % 6 / 2 == 1 ? 100 : 0, 0, 0);
   rig_run(&r);
@@ -210,7 +212,7 @@ static void cells(void **state) {
   rig_close(&r);
 }
 
-/* One bright pixel of three boxes of three: 1 3 6 7 6 3 1 of 27, each way. */
+/* One bright pixel after three box filters of width three: 1 3 6 7 6 3 1 of 27, in both directions. */
 static void softened(void **state) {
   (void)state;
   struct rig r;
@@ -228,7 +230,7 @@ static void softened(void **state) {
   rig_close(&r);
 }
 
-/* A dark line on a bright ground is a bright one in the map; of a bright line there is little. */
+/* A dark line on a bright ground becomes a bright line in the map; a bright line leaves little. */
 static void lines(void **state) {
   (void)state;
   struct rig r;
@@ -253,7 +255,7 @@ static void lines(void **state) {
   rig_close(&r);
 }
 
-/* A picture that is a map already, into a state. */
+/* The map "picture" copies its input, here also to a state. */
 static void as_it_comes(void **state) {
   (void)state;
   struct rig r;

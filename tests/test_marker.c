@@ -1,4 +1,4 @@
-/* The marker that bench --live reads from the window, and what it counts of it. */
+/* Tests the marker (blocks in a corner of each frame) that bench --live reads from the window, and what it counts. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <libavutil/pixfmt.h>
@@ -22,7 +22,7 @@ static void draw(struct host_pictures *pictures, struct frame *frame, int width,
   marker_draw(frame, &example);
 }
 
-/* Green of where the blocks' middles are. */
+/* Gets the green values at the centres of the marker's blocks. */
 static void look(const uint8_t *rgba, int width, int height, uint8_t level[MARKER_BLOCKS]) {
   double shape = (double)width / height;
   for (int y = 0; y < MARKER_ROWS; y++)
@@ -31,7 +31,7 @@ static void look(const uint8_t *rgba, int width, int height, uint8_t level[MARKE
           rgba[4 * ((int)(marker_y(y) * height) * width + (int)(marker_x(x, shape) * width)) + 1];
 }
 
-/* As the window does it, and worse: other sizes, colours made of samples at half the size. */
+/* The marker can be read after scaling as in the window and stronger, and with chroma at half the resolution. */
 static void test_read_after_resize(void **state) {
   (void)state;
   static const int sizes[][4] = {{512, 512, 512, 512}, {512, 512, 720, 720}, {640, 360, 960, 540}, {96, 96, 720, 720},
@@ -89,7 +89,7 @@ static void test_counts(void **state) {
   (void)state;
   struct sightings s = {.deadline_ms = 10};
   see(&s, 7, 100, 105);
-  see(&s, 8, 110, 121); /* 11 ms */
+  see(&s, 8, 110, 121); /* 11 ms after the frame before */
   see(&s, 8, 110, 125);
   see(&s, 12, 150, 157);
   sightings_add(&s, &(struct sighting){.presented_ns = 205000000});
@@ -105,7 +105,7 @@ static void test_counts(void **state) {
   assert_true(sightings_rate(&s) == 40);
 }
 
-/* What took most beyond what it has to is why. */
+/* The stage that took most time beyond its usual time is named as the reason of a delay. */
 static void test_reasons(void **state) {
   (void)state;
   struct sightings s = {.deadline_ms = 10, .engine_ms = 3};
@@ -119,7 +119,7 @@ static void test_reasons(void **state) {
   assert_true(s.late[0].device_ms == 0 && s.late[1].engine_ms == 7 && s.late[1].device_ms == 6.5);
 }
 
-/* The source says the same as the marker in its frames. */
+/* The pattern source reports the same numbers as the markers in its frames. */
 static void test_source(void **state) {
   (void)state;
   struct source *source;

@@ -1,4 +1,4 @@
-/* The mask of inpainting models: in every format, while frames are in flight, and what is refused.
+/* Tests the mask of inpainting models: in every pixel format, while frames are in flight, and what is refused.
  *
  *   test_mask GOLDENS DEVICE       skipped where there is no such device */
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "tests/rigs/hidden_picture.h"
 #include "tests/rigs/rig.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 enum { MASK_WIDTH = 40, MASK_HEIGHT = 32 };
 
-/* White in a disc, whatever the format; P010's and YUYV's chroma is grey. 1 byte a pixel for planar ones. */
+/* Makes a mask that is white in a disc, in its pixel format; chroma is grey. */
 static void fill_mask(struct frame *mask, uint8_t *pixels) {
   int bytes = mask->format == PIXEL_RGBA || mask->format == PIXEL_BGRA ? 4 : mask->format == PIXEL_P010 ? 2 : 1;
   bytes = mask->format == PIXEL_YUYV ? 2 : bytes;
@@ -26,7 +26,7 @@ static void fill_mask(struct frame *mask, uint8_t *pixels) {
     uint8_t *p = pixels + bytes * i;
     memset(p, bytes == 4 && white ? 255 : 0, (size_t)bytes);
     if (bytes == 4)
-      p[3] = white ? 0 : 255; /* transparent in the disc */
+      p[3] = white ? 0 : 255; /* transparent within the disc */
     else
       p[mask->format == PIXEL_P010] = white ? 235 : 16;
   }
@@ -38,7 +38,7 @@ static uint8_t *masked(struct rig *rig, enum pixel_format format, enum mask_chan
   fill_mask(&mask, pixels);
   struct frame hidden = hidden_copy(&mask);
   must(engine_set_mask(rig->engine, &hidden, channel, &rig->err), &rig->err);
-  frame_release(&hidden); /* it was copied */
+  frame_release(&hidden); /* the mask was copied, so its frame can be released */
   return generate_default(rig);
 }
 
@@ -60,7 +60,7 @@ static void test_mask(void **state) {
   rig_close(&rig);
 }
 
-/* Frames in flight keep the mask that they were submitted with; another handle begins with the newest. */
+/* Frames in flight keep the mask that they were submitted with; another handle uses the newest mask. */
 static void test_mask_in_flight(void **state) {
   (void)state;
   struct rig rig;
@@ -82,7 +82,7 @@ static void test_mask_in_flight(void **state) {
   rig_close(&rig);
 }
 
-/* Returns the picture of the golden's frame moved to the left by so many pixels; the caller frees it. */
+/* Returns the picture of the golden's frame shifted to the left by this many pixels; the caller frees it. */
 static uint8_t *moved(struct rig *rig, int pixels, bool restart) {
   struct frame frame = rig->golden.frame;
   size_t pitch = (size_t)frame.pitch[0], shift = 4 * (size_t)pixels;
@@ -110,8 +110,8 @@ static long difference(const struct rig *rig, const uint8_t *a, const uint8_t *b
   return sum;
 }
 
-/* Returns the last picture of a pan, of which the quarter at the left or at the right is made anew; -1: all of it. The
- * caller frees it. */
+/* Returns the last picture of a pan with a mask that repaints the quarter at the left (0) or right (1); -1: a mask that
+ * repaints all. The caller frees it. */
 static uint8_t *panned(struct rig *rig, int right) {
   enum { FRAMES = 4, STEP = 4 };
   uint8_t pixels[MASK_WIDTH * MASK_HEIGHT * 4], *made = NULL;
@@ -129,8 +129,8 @@ static uint8_t *panned(struct rig *rig, int right) {
   return made;
 }
 
-/* On a canvas that follows the camera the mask stays where it is in the picture, however far the canvas has moved:
- * where it lies, the picture differs less from one that is made anew everywhere. */
+/* On a canvas that follows the camera the mask keeps its position in the picture, however far the canvas has moved:
+ * within the mask, the picture is nearer to one that was repainted everywhere. */
 static void test_mask_on_a_canvas(void **state) {
   (void)state;
   struct rig rig;

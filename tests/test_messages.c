@@ -1,4 +1,4 @@
-/* What clients of the IPC socket and the web page say and are answered. */
+/* Tests requests of clients of the IPC socket and the web page, and the answers. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <cjson/cJSON.h>
@@ -31,13 +31,13 @@ static int close_client(void **unused) {
   return 0;
 }
 
-/* What the window's thread does in a turn. */
+/* Does what the window's thread does in one pass of its loop. */
 static void turn(const struct hub_figures *figures) {
   hub_take(hub, &state, 0);
   hub_publish(hub, &state.settings.values, figures);
 }
 
-/* The only answer, parsed; the caller deletes it. */
+/* Sends a line and returns the only answer, parsed; the caller deletes it. */
 static cJSON *ask(const char *line) {
   lines.used = 0;
   messages_answer(client, line, strlen(line), &lines);
@@ -67,7 +67,7 @@ static void expect_refused(const char *line, const char *words) {
   cJSON_Delete(answer);
 }
 
-/* Of what is observed. */
+/* Fails the test unless the client gets this text about properties that it observes. */
 static void expect_events(const char *wanted) {
   struct message_view *view = calloc(1, sizeof *view);
   assert_non_null(view);
@@ -214,7 +214,7 @@ static void changes_are_told(void **unused) {
                 "{\"event\":\"property-change\",\"id\":2,\"name\":\"figures/fps\",\"data\":12.5}\n"
                 "{\"event\":\"property-change\",\"id\":2,\"name\":\"figures/source\",\"data\":\"a?.mp4\"}\n");
   expect_events("");
-  commands_run(&state, '+', false, 0); /* by a key */
+  commands_run(&state, '+', false, 0); /* this change comes from a key */
   turn(&figures);
   expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"strength\",\"data\":0.55}\n");
   expect("{\"command\":[\"unobserve_property\",2]}", "{\"request_id\":0,\"error\":\"success\"}");
@@ -289,7 +289,7 @@ static const cJSON *find(const cJSON *list, const char *name) {
   return NULL;
 }
 
-/* Whoever reads it needs no table of their own. */
+/* The list of properties is complete, so clients need no table of their own. */
 static void what_there_is(void **unused) {
   (void)unused;
   cJSON *answer = ask("{\"command\":[\"get_property\",\"parameter-list\"]}"),

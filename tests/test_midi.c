@@ -1,4 +1,4 @@
-/* MIDI's bytes and what knobs do with them. */
+/* Tests parsing of MIDI bytes, and what knobs do with messages. */
 #include "tests/rigs/midi_rig.h"
 
 #include <math.h>
@@ -75,23 +75,23 @@ static void a_clock_says_where_the_song_is(void **state) {
   assert_message(&heard.message[0], MIDI_START, 0, 0, 0);
   assert_message(&heard.message[1], MIDI_CONTINUE, 0, 0, 0);
   assert_message(&heard.message[2], MIDI_STOP, 0, 0, 0);
-  assert_message(&heard.message[3], MIDI_SONG, 0, 0, 257); /* no running status behind it */
+  assert_message(&heard.message[3], MIDI_SONG, 0, 0, 257); /* no running status after it */
   assert_message(&heard.message[4], MIDI_TICK, 0, 0, 0);
   assert_message(&heard.message[5], MIDI_SONG, 0, 0, 128);
-  learn(rig, "strength"); /* and nothing of it is a knob */
+  learn(rig, "strength"); /* a clock message is never taken for a knob */
   for (int i = 0; i < heard.count; i++)
     assert_int_equal(knobs_take(&rig->knobs, &heard.message[i], &rig->values, rig->now_ns).kind, KNOB_DOES_NOTHING);
 }
 
 static void what_belongs_to_nothing_is_passed_over(void **state) {
   (void)state;
-  assert_int_equal(HEAR(1, 2, 3).count, 0);                            /* from the middle of something */
+  assert_int_equal(HEAR(1, 2, 3).count, 0);                            /* bytes from the middle of a message */
   assert_int_equal(HEAR(0xf0, 0x7e, 1, 2, 3, 0xf7, 4, 5, 6).count, 0); /* system exclusive */
-  assert_int_equal(HEAR(0xb0, 7, 0xf0, 1, 2, 0xf7, 7, 1).count, 0);    /* it ends a running status */
-  struct heard cut = HEAR(0xb0, 7, 0x90, 60, 1);                       /* a message that was cut off */
+  assert_int_equal(HEAR(0xb0, 7, 0xf0, 1, 2, 0xf7, 7, 1).count, 0);    /* system exclusive ends a running status */
+  struct heard cut = HEAR(0xb0, 7, 0x90, 60, 1);                       /* a message that another one interrupts */
   assert_int_equal(cut.count, 1);
   assert_message(&cut.message[0], MIDI_NOTE_ON, 1, 60, 1);
-  struct heard behind = HEAR(0xf0, 1, 2, 0xb0, 7, 5); /* exclusive without its end */
+  struct heard behind = HEAR(0xf0, 1, 2, 0xb0, 7, 5); /* system exclusive without its end byte */
   assert_int_equal(behind.count, 1);
   assert_message(&behind.message[0], MIDI_CONTROLLER, 1, 7, 5);
 }
@@ -110,7 +110,7 @@ static void a_touched_knob_is_learnt(void **state) {
   assert_string_equal(knob_target_name(&action.target, name), "strength");
   assert_float_equal(strength(rig), 0.5, 0);
   rig->now_ns += 1000 * (int64_t)MS;
-  play(rig, MIDI_CONTROLLER, 21, 127); /* it has its parameter at once */
+  play(rig, MIDI_CONTROLLER, 21, 127); /* the knob sets its parameter at once */
   assert_float_equal(strength(rig), 1, 0);
   play(rig, MIDI_CONTROLLER, 21, 0);
   assert_float_equal(strength(rig), 0, 0);
@@ -127,7 +127,7 @@ static void a_knob_learns_anew(void **state) {
   play(rig, MIDI_CONTROLLER, 21, 40);
   assert_int_equal(rig->knobs.count, 1);
   play(rig, MIDI_CONTROLLER, 21, 0);
-  assert_float_equal(rig->values.mix, 1, 0); /* where it was, until the knob comes by */
+  assert_float_equal(rig->values.mix, 1, 0); /* the value stays until the knob reaches it */
   play(rig, MIDI_CONTROLLER, 21, 127);
   play(rig, MIDI_CONTROLLER, 21, 0);
   assert_float_equal(rig->values.mix, 0, 0);
@@ -137,11 +137,11 @@ static void a_knob_learns_anew(void **state) {
   assert_int_equal(play(rig, MIDI_CONTROLLER, 22, 1).kind, KNOB_DOES_NOTHING);
 }
 
-/* A knob that was just learnt makes no jump either, from wherever it stood. */
+/* A knob that was just learnt does not make the value jump, wherever the knob stood. */
 static void a_learnt_knob_waits(void **state) {
   for (int i = 0; i < 200; i++) {
     struct rig *rig = rig_of(state);
-    int at = 10 + rand() % 50, to = 61 + rand() % 50; /* a hand that goes one way, or the other */
+    int at = 10 + rand() % 50, to = 61 + rand() % 50; /* turns of the knob in one direction, or in the other */
     if (rand() % 2) {
       int swap = at;
       at = to;
@@ -158,11 +158,11 @@ static void a_learnt_knob_waits(void **state) {
     bool near = fabs(at / 127.0 - set) <= 0.02 || fabs(to / 127.0 - set) <= 0.02;
     bool passes = (at / 127.0 - set) * (to / 127.0 - set) <= 0;
     play(rig, MIDI_CONTROLLER, 21, to);
-    if (near || passes) /* what may be an encoder's step sets nothing yet */
+    if (near || passes) /* a single step, which an encoder could also send, sets nothing yet */
       assert_true(strength(rig) == set || fabs(strength(rig) - to / 127.0) < 1e-9);
     else
       assert_float_equal(strength(rig), set, 0);
-    int end = set < 0.5 ? 0 : 127; /* the far side is left, the value passed, and the knob has it */
+    int end = set < 0.5 ? 0 : 127; /* once the knob has moved far enough and passed the value, it sets the value */
     play(rig, MIDI_CONTROLLER, 21, 127 - end);
     play(rig, MIDI_CONTROLLER, 21, 40);
     play(rig, MIDI_CONTROLLER, 21, 100);
@@ -173,7 +173,7 @@ static void a_learnt_knob_waits(void **state) {
   }
 }
 
-/* Another hand has moved the parameter: the knob waits until it comes by. */
+/* If something else has changed the parameter, the knob sets it only after it has reached that value. */
 static void a_knob_picks_its_value_up(void **state) {
   struct rig *rig = rig_of(state);
   struct error err;
@@ -185,13 +185,14 @@ static void a_knob_picks_its_value_up(void **state) {
   assert_int_equal(play(rig, MIDI_CONTROLLER, 21, 100).kind, KNOB_DOES_NOTHING);
   assert_int_equal(play(rig, MIDI_CONTROLLER, 21, 60).kind, KNOB_DOES_NOTHING);
   assert_float_equal(strength(rig), 0.25, 0);
-  assert_int_equal(play(rig, MIDI_CONTROLLER, 21, 20).kind, KNOB_SETS); /* it came by between 60 and 20 */
+  /* the value lies between 60 and 20, so the knob has passed it */
+  assert_int_equal(play(rig, MIDI_CONTROLLER, 21, 20).kind, KNOB_SETS);
   assert_float_equal(strength(rig), 20 / 127.0, 1e-9);
   rig->now_ns += 1000 * (int64_t)MS;
   assert_int_equal(play(rig, MIDI_CONTROLLER, 21, 90).kind, KNOB_SETS);
 }
 
-/* A quick move is not taken for another hand's, though the values are those from before it. */
+/* During a quick move of the knob, values that the program reports late are not taken for changes by something else. */
 static void values_that_lag_are_no_other_hand(void **state) {
   struct rig *rig = rig_of(state);
   learn(rig, "strength");
@@ -220,11 +221,11 @@ static void halves_are_one_knob(void **state) {
   play(rig, MIDI_CONTROLLER, 33, 127);
   assert_float_equal(strength(rig), 1, 0);
   play(rig, MIDI_CONTROLLER, 1, 0);
-  assert_float_equal(strength(rig), 0, 0); /* the upper half alone lies within its own pairs */
+  assert_float_equal(strength(rig), 0, 0); /* upper half alone: no 14-bit pair with the number of another knob */
   assert_int_equal(rig->knobs.count, 1);
 }
 
-/* A button beside a fader, whose number is that of the fader's lower half. */
+/* A button beside a fader has the number of the fader's lower half, and is not taken for it. */
 static void a_button_is_no_half(void **state) {
   struct rig *rig = rig_of(state);
   learn(rig, "strength");
@@ -251,7 +252,7 @@ static void non_registered_parameters_are_knobs(void **state) {
   play(rig, MIDI_CONTROLLER, 38, 1);
   assert_float_equal(strength(rig), 8193 / 16383.0, 1e-12);
   play(rig, MIDI_CONTROLLER, 99, 127);
-  play(rig, MIDI_CONTROLLER, 98, 127); /* none is chosen */
+  play(rig, MIDI_CONTROLLER, 98, 127); /* this message deselects the parameter number */
   assert_int_equal(play(rig, MIDI_CONTROLLER, 6, 0).kind, KNOB_DOES_NOTHING);
 }
 
@@ -283,7 +284,7 @@ static void pads_switch_and_run(void **state) {
   assert_int_equal(action.kind, KNOB_RUNS);
   assert_float_equal(action.number, 3, 0);
 
-  learn(rig, "show"); /* a choice: the next with each stroke */
+  learn(rig, "show"); /* for a parameter with choices, each press selects the next one */
   play(rig, MIDI_NOTE_ON, 39, 90);
   for (int i = 1; i <= 4; i++) {
     play(rig, MIDI_NOTE_OFF, 39, 0);
@@ -407,7 +408,7 @@ static void bindings_are_kept(void **state) {
   free(text);
 }
 
-/* What another version wrote, or a person, stays in the file. */
+/* Lines that another version or a person wrote are kept in the file. */
 static void what_is_not_understood_is_kept(void **state) {
   (void)state;
   static const char text[] =
@@ -425,7 +426,7 @@ static void what_is_not_understood_is_kept(void **state) {
   for (size_t i = 0; i < 5; i++)
     assert_non_null(strstr(written, ((const char *[]){"mine", "ribbon 1", "swirl", "17", "\"high\":\t7"})[i]));
   free(written);
-  /* A knob that goes the other way */
+  /* an inverted knob: its lower end is the larger value */
   struct parameters values;
   parameters_init(&values);
   struct midi_message message = {MIDI_CONTROLLER, 1, 7, 80};

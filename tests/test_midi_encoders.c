@@ -1,4 +1,4 @@
-/* Endless encoders: how they are told from knobs with ends, and what their moves do. */
+/* Tests endless encoders: how they are distinguished from knobs with ends, and what their messages do. */
 #include "tests/rigs/midi_rig.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const struct encoder {
                 {ENDLESS_OFFSET, "offset", 65, 63, 66, 61}};
 enum { ENCODERS = sizeof encoders / sizeof *encoders };
 
-/* Turned to and fro as long as it takes. */
+/* Turns the encoder back and forth until it is recognised. */
 static void teach(struct rig *rig, const char *name, const struct encoder *encoder, int first) {
   int moves = 0;
   learn(rig, name);
@@ -36,18 +36,19 @@ static void expect_steps(struct rig *rig, const struct encoder *encoder) {
     play(rig, MIDI_CONTROLLER, 21, encoder->right);
     assert_float_equal(strength(rig), 0.5 + i * step, 1e-9);
   }
-  play(rig, MIDI_CONTROLLER, 21, encoder->right2); /* turned faster */
+  play(rig, MIDI_CONTROLLER, 21, encoder->right2); /* a faster turn */
   assert_float_equal(strength(rig), 0.5 + 7 * step, 1e-9);
   play(rig, MIDI_CONTROLLER, 21, encoder->left3);
   play(rig, MIDI_CONTROLLER, 21, encoder->left);
   assert_float_equal(strength(rig), 0.5 + 3 * step, 1e-9);
-  rig->values.strength = 0.1; /* another hand: an encoder goes on from there */
+  rig->values.strength = 0.1; /* the value is changed by something else: the encoder continues from it */
   play(rig, MIDI_CONTROLLER, 21, encoder->right);
   assert_float_equal(strength(rig), 0.1 + step, 1e-9);
   for (int i = 0; i < 200; i++)
     play(rig, MIDI_CONTROLLER, 21, encoder->right);
   assert_float_equal(strength(rig), 1, 0);
-  play(rig, MIDI_CONTROLLER, 21, encoder->left); /* the end is no way that has to be turned back */
+  /* beyond the end of the range nothing accumulates that would have to be turned back */
+  play(rig, MIDI_CONTROLLER, 21, encoder->left);
   assert_float_equal(strength(rig), 1 - step, 1e-9);
 }
 
@@ -61,8 +62,8 @@ static void moves_tell_an_encoder(void **state) {
     }
 }
 
-/* 65 is to the left or to the right: a turn the other way tells. 1 is to the right, and a turn to the left tells more.
- */
+/* The value 65 may mean left or right, depending on the encoder; turning the other way shows which. The value 1 means
+ * right; turning left shows the kind of encoder. */
 static void one_way_alone_may_not_tell(void **state) {
   for (int offset = 0; offset < 2; offset++) {
     struct rig *rig = rig_of(state);
@@ -91,7 +92,7 @@ static void one_way_alone_may_not_tell(void **state) {
   expect_steps(rig, &encoders[1]);
 }
 
-/* A hand on a knob with ends: there and back, slowly and fast, from anywhere. */
+/* A knob with ends is turned back and forth, slowly and fast, from any position. */
 static void a_knob_with_ends_is_no_encoder(void **state) {
   for (int i = 0; i < 500; i++) {
     struct rig *rig = rig_of(state);
@@ -111,7 +112,7 @@ static void a_knob_with_ends_is_no_encoder(void **state) {
   }
 }
 
-/* A button's strokes repeat one value, too. */
+/* A button's presses also repeat one value. */
 static void a_button_is_no_encoder(void **state) {
   static const char *const names[] = {"new-seed", "pause"};
   for (int i = 0; i < 2; i++) {
@@ -133,7 +134,7 @@ static void encoders_step_through_what_there_is(void **state) {
       play(rig, MIDI_CONTROLLER, 21, encoder->right);
       assert_int_equal(rig->values.steps, steps);
     }
-    rig->values.steps = 20; /* beyond what the knob spans */
+    rig->values.steps = 20; /* beyond the range that the knob covers */
     play(rig, MIDI_CONTROLLER, 21, encoder->right);
     assert_int_equal(rig->values.steps, 20);
     play(rig, MIDI_CONTROLLER, 21, encoder->left);
@@ -169,7 +170,7 @@ static void modes_are_kept(void **state) {
              encoders[i].word);
     assert_int_equal(knobs_read(&rig->knobs, text, &unknown, &err), 0);
     rig->values.strength = 0.5;
-    play(rig, MIDI_CONTROLLER, 21, encoders[i].right); /* turned round */
+    play(rig, MIDI_CONTROLLER, 21, encoders[i].right); /* turned in the other direction */
     assert_float_equal(strength(rig), 0.5 - 1 / 127.0, 1e-9);
   }
 #define MODE(knob, mode) "{\"knob\": \"" knob "\", \"channel\": 1, \"sets\": \"mix\", \"mode\": " mode "}"

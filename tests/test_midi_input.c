@@ -1,5 +1,5 @@
-/* MIDI as it comes in: from a named pipe, a file and, where there is one, ALSA's sequencer, to the hub; and the file
- * that bindings are kept in. */
+/* Tests MIDI input from a named pipe, a file and, if there is one, ALSA's sequencer, as far as the hub; and the file in
+ * which bindings are saved. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@ enum { WAIT_MS = 60000 };
 
 struct rig {
   char *folder;
-  char *kept; /* the file of bindings */
+  char *kept; /* path of the file with saved bindings */
   char *pipe;
-  int writer; /* -1: none */
+  int writer; /* descriptor of the pipe's writing end; -1: none */
   struct live_state state;
   struct hub *hub;
   struct midi *midi;
@@ -72,7 +72,7 @@ static int close_rig(void **state) {
   return 0;
 }
 
-/* What the window's thread does in a turn. */
+/* Does what the window's thread does in one pass of its loop. */
 static struct parameters *turn(struct rig *rig) {
   struct hub_figures figures = {.ready = true};
   char told[HUB_NOTICE_MAX];
@@ -146,7 +146,7 @@ static void bound_knobs_set_values(void **state) {
   PLAY(rig, "\x15");
   PLAY(rig, "\x00");
   await_strength(rig, 0);
-  /* Another writer comes when the first one has gone. */
+  /* After the first writer has closed the pipe, another one opens it. */
   close(rig->writer);
   rig->writer = -1;
   PLAY(rig, "\xb0\x15\x7f");
@@ -154,7 +154,7 @@ static void bound_knobs_set_values(void **state) {
   assert_string_equal(rig->warned, "");
 }
 
-/* A song that stands at its sixty-fourth sixteenth is at beat 16. */
+/* A song position of 64 sixteenth notes is beat 16. */
 static void a_clock_sets_the_beat(void **state) {
   struct rig *rig = *state;
   start(rig, rig->pipe);
@@ -166,7 +166,7 @@ static void a_clock_sets_the_beat(void **state) {
   assert_true(rig->state.beats.beat == 16 && rig->state.beats.stopped);
 }
 
-/* The key, with what was changed last. */
+/* The key assigns the next knob that moves to the parameter that was changed last. */
 static void a_knob_is_learnt_by_the_key(void **state) {
   struct rig *rig = *state;
   start(rig, rig->pipe);
@@ -187,7 +187,7 @@ static void a_knob_is_learnt_by_the_key(void **state) {
   assert_null(parameters_text(turn(rig), PARAMETER_MIDI_LEARN, 0));
   PLAY(rig, "\xb0\x15\x7f");
   await_strength(rig, 1);
-  /* It is still known the next time. */
+  /* The binding is still known after a restart. */
   assert_true(midi_stop(&rig->midi, 60000));
   start(rig, rig->pipe);
   PLAY(rig, "\xb0\x15\x7f\x15\x00");
@@ -202,7 +202,7 @@ static void a_knob_is_learnt_by_name(void **state) {
   assert_int_equal(hub_set_text(rig->hub, PARAMETER_MIDI_LEARN, 0, "no-such-thing", &err), -1);
   hub_set_text(rig->hub, PARAMETER_MIDI_LEARN, 0, "split", &err);
   await_notice(rig, "move what is to set split");
-  run_command(rig, "midi-learn"); /* again: nothing */
+  run_command(rig, "midi-learn"); /* a second press cancels learning */
   assert_string_equal(rig->state.notice, "MIDI: nothing is learnt");
   hub_set_text(rig->hub, PARAMETER_MIDI_LEARN, 0, "pause", &err);
   await_notice(rig, "move what is to set pause");
@@ -248,7 +248,7 @@ static void what_another_version_wrote_stays(void **state) {
   assert_int_equal(knobs_save(&knobs, rig->kept, &err), 0);
   await_file(rig, "ribbon");
   await_file(rig, "quit-at-once");
-  chmod(rig->kept, 0400); /* it is replaced, not written to */
+  chmod(rig->kept, 0400); /* the file is replaced by a new one, so this does not matter */
   assert_int_equal(knobs_save(&knobs, rig->kept, &err), 0);
   char *nowhere = fixture_path(rig->folder, "no/such/folder/midi.json");
   assert_int_equal(knobs_save(&knobs, nowhere, &err), -1);
@@ -266,7 +266,7 @@ static void a_file_is_played(void **state) {
   free(path);
 }
 
-/* A pipe in the working directory is one without "./", too. */
+/* A named pipe in the working directory is also found without "./". */
 static void a_pipe_here_needs_no_slash(void **state) {
   struct rig *rig = *state;
   int before = open(".", O_RDONLY | O_DIRECTORY);
@@ -282,7 +282,7 @@ static void a_pipe_here_needs_no_slash(void **state) {
   close(before);
 }
 
-/* Whoever sends nonsense may send a lot of it: one line a second says how much. */
+/* A device that sends a lot of nonsense gets at most one log line a second, with the number of errors. */
 static void complaints_are_counted(void **state) {
   enum { NOTES = 2000 };
   struct rig *rig = *state;
@@ -358,7 +358,7 @@ static void what_is_no_source_is_refused(void **state) {
   assert_not_started(rig, rig->folder, "it is a folder");
 }
 
-/* Each of two readers would get a part of what comes. */
+/* A second reader of a pipe is refused, because each would get only a part of the input. */
 static void a_pipe_has_one_reader(void **state) {
   struct rig *rig = *state;
   struct midi *first;
@@ -370,10 +370,10 @@ static void a_pipe_has_one_reader(void **state) {
   PLAY(rig, "\xb0\x15\x40\x15\x7f\x15\x00\x15\x7f");
   await_strength(rig, 1);
   assert_true(midi_stop(&rig->midi, 60000));
-  start(rig, rig->pipe); /* which is free again */
+  start(rig, rig->pipe); /* the pipe is free again */
   PLAY(rig, "\xb0\x15\x7f\x15\x00");
   await_strength(rig, 0);
-  /* Another pipe comes into its place, and another program was there first. */
+  /* The pipe is replaced by another one, which another program reads already. */
   assert_int_equal(unlink(rig->pipe), 0);
   assert_int_equal(mkfifo(rig->pipe, 0600), 0);
   int other = open(rig->pipe, O_RDONLY | O_NONBLOCK);
@@ -388,7 +388,7 @@ static void a_pipe_has_one_reader(void **state) {
   await_strength(rig, 1);
 }
 
-/* Skipped where there is no /dev/snd. */
+/* Skipped if there is no /dev/snd. */
 static void the_sequencer_has_a_port(void **state) {
   struct rig *rig = *state;
   if (access("/dev/snd/seq", R_OK | W_OK)) {

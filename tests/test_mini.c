@@ -1,5 +1,5 @@
-/* The shipped model's own rules, which its styles.json asks for: strength as a share of its picture, no guidance, and
- * the photo for prompts that name no style.
+/* Tests the rules of the shipped model, which its styles.json asks for: strength as a share of its picture, no
+ * guidance, and the style "photo" for prompts that name no style.
  *
  *   test_mini GOLDENS MODEL DEVICE       skipped where there is no such device */
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { SIDE = 64, BYTES = 4 * SIDE * SIDE };
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 static struct engine_params mini_params(const struct golden *golden) {
   struct engine_params params = default_params(golden, args[3]);
@@ -45,7 +45,7 @@ static struct styles *open_styles(void) {
   return styles;
 }
 
-/* Mean distance of red, green and blue from the picture of strength 0, the input. */
+/* Returns the mean difference of red, green and blue from the picture of strength 0, which is the input. */
 static double distance_at(struct rig *rig, double strength) {
   rig->controls.strength = 0;
   uint8_t *input = generate_default(rig);
@@ -88,7 +88,7 @@ static void test_strength(void **state) {
   styles_close(&styles);
 }
 
-/* Compared with diffusers, strength is where to start from. */
+/* In the comparison with diffusers, strength says at which noise level to start. */
 static void test_strength_of_diffusers(void **state) {
   (void)state;
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
@@ -155,7 +155,7 @@ static void test_prompts(void **state) {
 static bool is_served(void) {
   struct golden golden;
   if (golden_open(&golden, args[1], "mini") < 0)
-    return true; /* the tests say so */
+    return true; /* true, so that the tests run and report the error */
   struct engine_params params = mini_params(&golden);
   bool served = has_device(&params);
   golden_close(&golden);
@@ -177,7 +177,7 @@ static double smooth_noise(int x, int y, int cell, unsigned seed) {
   return (at[0][0] * (1 - fx) + at[0][1] * fx) * (1 - fy) + (at[1][0] * (1 - fx) + at[1][1] * fx) * fy;
 }
 
-/* Draws frame number `at` of a camera that pans by (2, 1) pixels a frame over a scene of blotches. */
+/* Draws frame number `at` of a camera that pans by (2, 1) pixels a frame over a scene of soft spots. */
 static void draw_pan(int at, uint8_t *rgba) {
   for (int y = 0; y < PANNED; y++)
     for (int x = 0; x < PANNED; x++)
@@ -189,7 +189,7 @@ static void draw_pan(int at, uint8_t *rgba) {
                                    2);
 }
 
-/* Returns the mean change of a pixel along the pan, in grey levels. */
+/* Returns the mean change of a pixel that is followed along the pan, in grey levels. */
 static double change_along(const uint8_t *before, const uint8_t *now) {
   double sum = 0;
   int count = 0;
@@ -222,7 +222,7 @@ static double change_of_pan(struct rig *rig, enum canvas_mode canvas) {
   return sum / (PAN_FRAMES - 1);
 }
 
-/* mini asks for a canvas that follows the camera, where its tiles move with the scene. */
+/* The model mini asks for a canvas that follows the camera: its brush strokes then move with the scene. */
 static void test_canvas_follows_a_pan(void **state) {
   (void)state;
   struct rig rig;

@@ -1,11 +1,12 @@
-/* Frames that are mirrored: every format's pixels, and a source whose mirror changes from one frame to the next. */
+/* Tests mirroring of frames: the pixels of every format, and a source whose mirror changes from one frame to the
+ * next. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
 
 #include "app/source/source.h"
 
-/* One pixel of a frame as three numbers: of chroma the sample that it shares. */
+/* Returns a pixel as three samples; chroma is the sample that it shares with its neighbours. */
 static void pixel(const struct frame *frame, int x, int y, int out[3]) {
   const uint8_t *row = frame->plane[0] + (ptrdiff_t)y * frame->pitch[0];
   const uint8_t *chroma = frame->plane[1] ? frame->plane[1] + (ptrdiff_t)(y / 2) * frame->pitch[1] : NULL;
@@ -27,7 +28,7 @@ static void pixel(const struct frame *frame, int x, int y, int out[3]) {
   }
 }
 
-/* Every format, at even and odd sizes: the pixel at x comes to lie as far from the right. */
+/* In every format, at even and odd sizes, the pixel at x is moved to the same distance from the right edge. */
 static void test_mirrored_pixels(void **state) {
   (void)state;
   static const int sizes[][2] = {{16, 4}, {18, 6}, {2, 2}, {1, 1}, {17, 5}, {3, 3}};
@@ -61,7 +62,7 @@ static void test_mirrored_pixels(void **state) {
     }
 }
 
-/* Luma of a source's first frames' left and right edges, with the mirror as it is then. */
+/* Gets the luma of the left and right edges of a source's next frame. */
 static void read_edges(struct source *source, int *left, int *right) {
   struct frame frame = {0};
   struct error err;
@@ -71,7 +72,7 @@ static void read_edges(struct source *source, int *left, int *right) {
   frame_release(&frame);
 }
 
-/* From one frame to the next; what is no camera is mirrored only when that is said. */
+/* The mirror can change between two frames; a source that is no camera is mirrored only if the user says so. */
 static void test_mirrored_source(void **state) {
   (void)state;
   struct mirror mirror = {.wish = MIRROR_AUTO};

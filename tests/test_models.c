@@ -1,10 +1,9 @@
-/* The networks and whole pictures against what diffusers and transformers compute from the same checkpoints in FP32.
+/* Compares networks and whole pictures with what diffusers and transformers compute from the same checkpoints in FP32.
  *
  *   test_models GOLDENS                 the random checkpoints in GOLDENS
  *   test_models GOLDENS MODEL           goldens GOLDENS/mini of the model in folder MODEL; skipped where it is absent
  *   test_models GOLDENS cuda            the random checkpoints on the CUDA device; skipped where there is no GPU
- *   test_models GOLDENS MODEL cuda      the model in folder MODEL on the CUDA device
- */
+ *   test_models GOLDENS MODEL cuda      the model in folder MODEL on the CUDA device */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "unet/model/plans.h"
 
 static const char *goldens; /* folder of all goldens */
-static const char *model;   /* folder of the checkpoint, where it is not beside its golden */
+static const char *model;   /* folder of the checkpoint; NULL: it is beside its golden */
 
 struct test_case {
   const char *name, *device;
@@ -33,7 +32,8 @@ struct bench {
   struct device *device;
   struct plan plan;
   struct program *program;
-  int levels; /* that a picture's values may differ by where products have other numbers of rows */
+  /* by how many 8-bit levels a picture's values may differ if its matrix products have another number of rows */
+  int levels;
   struct error err;
 };
 
@@ -85,8 +85,9 @@ static void write_values(struct bench *b, struct tensor t, const struct values *
   must(device_write(b->device, b->program, t, 0, values->data, values->count, &b->err));
 }
 
-/* The CUDA device computes in FP16: its error may be twice that of PyTorch's FP16, which models.py measured. Of a
- * vector of few elements that may be luck: twice an FP16 number's own rounding is no error. */
+/* Returns the largest allowed error. The CUDA device computes in FP16: its error may be twice that of PyTorch with
+ * FP16, which models.py measured. With few elements that error may be small by chance, so twice the rounding of FP16 is
+ * always allowed. */
 static double bound_of(struct bench *b, const char *golden, size_t count) {
   enum { FEW = 256 };
   struct device_info info;
@@ -99,7 +100,7 @@ static double bound_of(struct bench *b, const char *golden, size_t count) {
   return count <= FEW ? fmax(2 * half, 0x1p-10) : 2 * half;
 }
 
-/* golden: the expected values' name. */
+/* golden: the name of the expected values. */
 static void compare(struct bench *b, const char *golden, struct tensor t, const struct values *expected) {
   assert_int_equal(tensor_elements(t), expected->count);
   float *got = malloc(expected->count * sizeof *got);
@@ -117,12 +118,13 @@ static void compare_golden(struct bench *b, const char *golden, struct tensor t)
   free(expected.data);
 }
 
-/* The token ids are the tokenizer's, so that this covers text to hidden state. */
+/* Encodes token ids from the tokenizer, so the test covers everything from the text to the hidden state. */
 static void encode_text(struct bench *b, const struct text_encoder *encoder, const char *ids_name, const char *out) {
   struct values ids = golden_values(&b->golden, "%s", ids_name);
   struct clip_text y = clip_encode(encoder, &b->plan);
   struct tensor hidden =
-      plan_norm(&b->plan, "copy", (struct op_norm){.x = y.hidden}); /* layers behind may take its place */
+      /* a copy, because later layers may reuse its memory */
+      plan_norm(&b->plan, "copy", (struct op_norm){.x = y.hidden});
   prepare(b);
   struct run_params run = {0};
   const char *prompt = json_string(b->golden.json, "prompt", "");
@@ -168,7 +170,7 @@ static void autoencoder(void **state) {
   free(decoded.data);
 }
 
-/* The largest value between the layers of encoder and decoder, as the device stores it. */
+/* Returns the largest value between the layers of encoder and decoder, as the device stores it. */
 static float largest_inside(struct bench *b) {
   struct values picture = golden_values(&b->golden, "vae.picture"), latent = golden_values(&b->golden, "vae.latent");
   const struct autoencoder *autoencoder = &b->checkpoint->autoencoder;
@@ -178,7 +180,7 @@ static float largest_inside(struct bench *b) {
   kind->encode(autoencoder, &b->plan, x);
   kind->decode(autoencoder, &b->plan, z);
   must(plan_finish(&b->plan, &b->err));
-  for (int i = 0; i < b->plan.temporary_count; i++) /* so that none takes another's place */
+  for (int i = 0; i < b->plan.temporary_count; i++) /* makes all temporaries outputs, so that none shares memory */
     b->plan.temporaries[i].first = 0, b->plan.temporaries[i].last = b->plan.op_count - 1;
   must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   write_values(b, x, &picture);
@@ -200,7 +202,7 @@ static float largest_inside(struct bench *b) {
   return most;
 }
 
-/* Where PyTorch's FP16 overflows, what is stored stays within FP16's range: force_upcast asks for it. */
+/* With force_upcast, values stay within FP16's range, where PyTorch's FP16 overflows. */
 static void fp16_range(void **state) {
   struct bench *b = *state;
   assert_true(b->checkpoint->autoencoder.kl.force_upcast);
@@ -213,7 +215,7 @@ static void fp16_range_without(void **state) {
   assert_true(largest_inside(b) > 65504);
 }
 
-/* The time projections of the run's steps, for the frame program. */
+/* Computes the time projections of the run's steps for the frame's program. */
 static void make_times(struct bench *b, const struct frame_shape *shape, const struct run_params *run) {
   struct plan plan;
   struct program *program = NULL;
@@ -224,7 +226,7 @@ static void make_times(struct bench *b, const struct frame_shape *shape, const s
   plan_free(&plan);
 }
 
-/* A golden as an input of the plan; none where the checkpoint has no second text encoder. */
+/* A golden value as an input of the plan; empty if the checkpoint has no second text encoder. */
 struct given {
   struct tensor tensor;
   struct values values;
@@ -275,7 +277,7 @@ static void unet(void **state) {
 
 enum { STEPS = 3, ITERATIONS = 7 };
 
-/* The coefficients of STEPS steps behind `pad` that change nothing, and their noise. */
+/* Sets the coefficients and noise of STEPS steps; `pad` steps before them change nothing. */
 static void make_steps(struct bench *b, const struct frame_noise *noise, int pad, struct run_params *run) {
   size_t count = tensor_elements(noise->start);
   float *sample = malloc(count * sizeof *sample);
@@ -293,7 +295,7 @@ static void make_steps(struct bench *b, const struct frame_noise *noise, int pad
   free(sample);
 }
 
-/* The picture of STEPS steps, by a plan for at least as many. */
+/* Makes a picture of STEPS steps with a plan for `steps` steps, which is at least as many. */
 static uint8_t *make_picture(struct bench *b, int steps) {
   const struct frame *frame = &b->golden.frame;
   struct frame_shape shape = {
@@ -311,7 +313,7 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   make_steps(b, &noise, steps - STEPS, &run);
   make_times(b, &shape, &run);
   must(device_poison(b->device, b->program, &b->err));
-  for (int i = 0; i < 2; i++) /* a run leaves nothing to the next, which is in flight behind it */
+  for (int i = 0; i < 2; i++) /* two runs in flight: the first must have no effect on the second */
     must(device_submit(b->device, b->program, &run, frame, &b->err));
   must(device_collect(b->device, b->program, NULL, &b->err));
   must(device_collect(b->device, b->program, &picture, &b->err));
@@ -321,8 +323,8 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   return copy;
 }
 
-/* Steps written out and steps in a loop make the same picture to the bit. But the time rows of all steps are one
- * product, and on a processor without AVX-512 oneDNN rounds a row by how many there are. */
+/* A plan with its steps written out and one with a loop make the same picture in all bits. One exception: the time rows
+ * of all steps are one product, and on a processor without AVX-512 oneDNN rounds a row depending on their number. */
 static void loop(void **state) {
   struct bench *b = *state;
   uint8_t *unrolled = make_picture(b, STEPS), *iterations = make_picture(b, ITERATIONS);
@@ -342,7 +344,7 @@ static struct engine_shape shape_of(const struct golden *golden, const cJSON *ru
                                .guidance = json_number(run, "guidance", 1) > 1};
 }
 
-/* The golden's mask, where the run is one of inpainting. */
+/* Sets the golden's mask if the run is one of inpainting. */
 static void set_mask(struct engine *engine, const struct golden *golden, const cJSON *run) {
   if (strcmp(json_string(run, "mode", ""), "inpaint"))
     return;
@@ -358,7 +360,7 @@ static void set_mask(struct engine *engine, const struct golden *golden, const c
   free(mask.data);
 }
 
-/* The run's prompts and their weights, where it is one of a blend. */
+/* Sets the run's prompts and weights if it is a blend. */
 static void set_blend(struct engine *engine, const cJSON *run, struct controls *controls) {
   const cJSON *entry, *blend = cJSON_GetObjectItemCaseSensitive(run, "blend");
   struct error err = {0};
@@ -371,7 +373,7 @@ static void set_blend(struct engine *engine, const cJSON *run, struct controls *
   }
 }
 
-/* Place of a word in a list as "auto|euler": its enum's value. */
+/* Returns the position of a word in a list such as "auto|euler", which is its value in the enum. */
 static int word_index(const char *words, const char *word) {
   size_t length = strlen(word);
   for (int i = 0;; i++, words += strcspn(words, "|") + 1) {
@@ -426,7 +428,7 @@ static void pictures(void **state) {
   bool definition = !strcmp(test->device, "cpu:plain");
   cJSON_ArrayForEach(run, runs) {
     if (definition && model && run != runs->child)
-      break; /* a full-size model is slow by the definition: one picture of it will do */
+      break; /* one picture of a full-size model is enough, because the plain definition is slow */
     double db = run_psnr(&golden, run, test->device);
     print_message("  %s: %.1f dB\n", json_string(run, "name", ""), db);
     if (!(db >= (strcmp(test->device, "cuda") ? 60 : 40)))
@@ -447,7 +449,7 @@ static void pictures(void **state) {
 #define MODEL(title) ON_DEVICE(title, "cpu:plain"), ON_DEVICE(title, "cpu")
 #define CUDA_MODEL(title) ON_DEVICE(title, "cuda")
 
-/* Whether the device can be opened; else why not. */
+/* Returns true if the device can be opened; otherwise prints why not. */
 static bool has_device(const char *name) {
   struct resources resources = {0};
   struct device *device;
@@ -511,7 +513,7 @@ int main(int argc, char **argv) {
                                         CUDA_MODEL("sdxlpix"), CUDA_MODEL("ssd"),    CUDA_MODEL("inpaint"),
                                         CUDA_MODEL("bkbase"),  CUDA_MODEL("bktiny"), CUDA_MODEL("sdxs"),
                                         CUDA_MODEL("merged"),  CUDA_MODEL("sdxlkl"), CUDA_MODEL("sdxlinpaint")};
-#ifdef __SANITIZE_ADDRESS__ /* which the definition's loops meet in the small models; in this one they take minutes */
+#ifdef __SANITIZE_ADDRESS__ /* the small models also run with the plain definition; for this one that takes minutes */
   const struct CMUnitTest mini[] = {ON_DEVICE("mini", "cpu")};
 #else
   const struct CMUnitTest mini[] = {MODEL("mini")};

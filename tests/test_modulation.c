@@ -1,4 +1,4 @@
-/* What sound moves: how it is written, how it follows, and that the value that is set stays. */
+/* Tests values that sound moves: the syntax, how they follow the sound, and that the value in the settings stays. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -97,7 +97,7 @@ static void offsets_add_up_within_the_range(void **state) {
   assert_true(moved_strength(&modulations) == 0);
   modulations = (struct modulations){.entry = {accept("strength=beat*7")}, .count = 1};
   modulations_follow(&modulations, all, second_ns);
-  assert_true(moved_strength(&modulations) == 0.5); /* 1 at most */
+  assert_true(moved_strength(&modulations) == 0.5); /* limited to 1 */
   modulations.entry[0].amount = -7;
   assert_true(moved_strength(&modulations) == -0.5);
 }
@@ -105,14 +105,14 @@ static void offsets_add_up_within_the_range(void **state) {
 static void smoothing_is_a_time_constant(void **state) {
   (void)state;
   const double all[SOUND_VALUES] = {1, 1, 1, 1, 1}, none[SOUND_VALUES] = {0};
-  for (int steps = 1; steps <= 100; steps *= 10) { /* however often it is asked */
+  for (int steps = 1; steps <= 100; steps *= 10) { /* the result does not depend on how often it is read */
     struct modulations modulations = {.entry = {accept("strength=bass*0.4~0.5")}, .count = 1};
     modulations_follow(&modulations, all, second_ns);
     assert_true(moved_strength(&modulations) == 0);
     for (int i = 1; i <= steps; i++)
       modulations_follow(&modulations, all, second_ns + second_ns / 2 * i / steps);
     assert_true(fabs(moved_strength(&modulations) - 0.4 * (1 - exp(-1))) < 1e-6);
-    for (int i = 1; i <= 100; i++) /* and comes to rest */
+    for (int i = 1; i <= 100; i++) /* and stops moving */
       modulations_follow(&modulations, none, (2 + i) * second_ns);
     assert_true(moved_strength(&modulations) == 0);
   }
@@ -134,7 +134,7 @@ static void whole_numbers_and_maps(void **state) {
   assert_true(fabs(settings.values.map_low[0] - usual - 0.1) < 1e-6);
 }
 
-/* A blend that is moved is seen at once; one that is not goes on fading. */
+/* A blend that modulation moves acts at once; one that it does not move goes on fading. */
 static void blends(void **state) {
   (void)state;
   const double half[SOUND_VALUES] = {.5, .5, .5, .5, .5};
@@ -155,7 +155,7 @@ static void blends(void **state) {
   assert_true(controls.blend[0] == 0.5f && controls.blend[1] == 0.5f);
 }
 
-/* What is shown: the value that is set, and the one that the frame has, once for each parameter. */
+/* The text about a moved parameter has the value that is set and the one of the frame, once for each parameter. */
 static void what_is_moved_is_shown(void **state) {
   (void)state;
   struct modulations modulations = {.entry = {accept("mix=bass*-0.5"), accept("strength=level*0.25")}, .count = 2};
@@ -182,7 +182,7 @@ static void waves_have_their_forms(void **state) {
   (void)state;
   static const struct {
     enum lfo_wave wave;
-    double at[4]; /* at the beginning of each quarter of a cycle */
+    double at[4]; /* values at the beginning of each quarter of a cycle */
   } cases[] = {{LFO_SINE, {0, 1, 0, -1}},
                {LFO_TRIANGLE, {0, 1, 0, -1}},
                {LFO_SAW, {-1, -0.5, 0, 0.5}},
@@ -193,7 +193,7 @@ static void waves_have_their_forms(void **state) {
   double sum = 0, least = 1, most = -1;
   for (int i = 0; i < 1000; i++) {
     double value = lfo_value(LFO_RANDOM, i + 0.1, 1);
-    assert_true(value == lfo_value(LFO_RANDOM, i + 0.9, 1)); /* one a cycle */
+    assert_true(value == lfo_value(LFO_RANDOM, i + 0.9, 1)); /* one random value in each cycle */
     assert_true(value != lfo_value(LFO_RANDOM, i + 0.1, 2) && fabs(value) <= 1);
     sum += value;
     least = fmin(least, value);
@@ -236,7 +236,7 @@ static void how_waves_are_written(void **state) {
       fail_msg("'%s': %s", wrong[i].text, err.message);
 }
 
-/* A name that says nothing that can be moved is taken out, with the reason; the others stay. */
+/* An entry whose name cannot be moved is removed with a reason; the others stay. */
 static void wrong_names_are_taken_out(void **state) {
   (void)state;
   struct parameters values;
@@ -267,7 +267,7 @@ static void swing(struct swinging *rig, const char *text) {
   settings_begin(&rig->settings, &values);
 }
 
-/* Returns the strength of a frame at this time, which is 0.5 where nothing moves it. */
+/* Returns the strength of a frame at this time; 0.5 if nothing moves it. */
 static double strength_at(struct swinging *rig, int64_t now_ns) {
   struct settings settings = rig->settings;
   lfos_follow(&rig->lfos, &settings.values, &rig->beats, now_ns);
@@ -276,12 +276,12 @@ static double strength_at(struct swinging *rig, int64_t now_ns) {
   return settings.values.strength;
 }
 
-/* The first frame at or after a beat has what the beat brings, and the last one before it has not. */
+/* The first frame at or after a beat has the new value, and the last one before it has not. */
 static void waves_land_on_the_beat(void **state) {
   (void)state;
   struct swinging rig;
   swing(&rig, "strength=square*0.25@2b");
-  assert_float_equal(strength_at(&rig, second_ns), 0.5, 0); /* no tempo, no wave */
+  assert_float_equal(strength_at(&rig, second_ns), 0.5, 0); /* without a tempo there is no wave */
   for (double tempo = 61; tempo < 200; tempo += 7.3) {
     int64_t now_ns = 7 * second_ns;
     beats_set_tempo(&rig.beats, tempo, now_ns);
@@ -292,7 +292,7 @@ static void waves_land_on_the_beat(void **state) {
       assert_float_equal(strength_at(&rig, now_ns - 1000), (beat % 2 ? 0.75 : 0.25), 0);
     }
   }
-  rig.beats.stopped = true; /* a song that stands keeps its wave where it is */
+  rig.beats.stopped = true; /* while the song is stopped the wave stands still */
   assert_float_equal(strength_at(&rig, second_ns), strength_at(&rig, 500 * second_ns), 0);
 }
 
@@ -307,7 +307,7 @@ static void waves_swing_within_the_range(void **state) {
   assert_float_equal(strength_at(&rig, 4 * second_ns), 0.5, 1e-6);
   assert_float_equal(strength_at(&rig, 5 * second_ns), 0.6, 1e-6);
   parameters_set_text(&rig.settings.values, PARAMETER_LFO, 1, "mix",
-                      NULL); /* another parameter from the next frame on */
+                      NULL); /* moves another parameter from the next frame on */
   parameters_clear_marks(&rig.settings.values);
   assert_float_equal(strength_at(&rig, 5 * second_ns), 0.5, 0);
   parameters_set_text(&rig.settings.values, PARAMETER_LFO, 1, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What the ops of motion find in pictures whose motion is known: pans, zooms and turns, a still camera with noise, an
- * object before a ground, cuts, and changes of light that are no cuts. */
+/* Tests what the ops of motion measure in pictures of known motion: pans, zooms and turns, a still camera with noise,
+ * an object in front of a background, cuts, and changes of light that are no cuts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static const char *device_name;
 
 /* A program that measures motion, and the results of its last run. */
 struct rig {
-  int side, cells; /* of the picture in pixels, and of the latent in cells along an axis */
+  int side, cells; /* side: of the picture in pixels; cells: of the latent along one axis */
   struct resources resources;
   struct plan plan;
   struct device *device;
@@ -116,8 +116,8 @@ static const struct view centre = {1, 0, 0, 0};
 
 /* --- exact motions --- */
 
-/* How far the flow is from the truth: the mean distance in pixels, over cells that the program calls visible and that
- * were in the picture; and the share of the latter that it calls visible. */
+/* Errors of the flow: the mean distance from the true motion in pixels, over cells that were in the last picture and
+ * that the program calls visible; and the share of visible cells among those that were in the picture. */
 struct errors {
   double distance, seen;
 };
@@ -139,7 +139,7 @@ static struct errors errors_of(const struct rig *r, const struct view *now, cons
   return (struct errors){distance / (both ? both : 1), both / (double)there};
 }
 
-/* The whole picture's motion moves the corners to within so many pixels of the truth. */
+/* Checks that the motion of the whole picture moves the corners to within this many pixels of the true positions. */
 static void expect_global(const struct rig *r, const struct view *now, const struct view *last, double most) {
   for (int corner = 0; corner < 4; corner++) {
     double x = (corner % 2 ? 1 : -1) * r->side / 2.0, y = (corner / 2 ? 1 : -1) * r->side / 2.0, u = x, v = y;
@@ -207,7 +207,7 @@ static void noise_is_no_motion(void **state) {
   rig_close(r);
 }
 
-/* An ellipse moves by (3, 1) pixels over a ground that stands still. */
+/* An ellipse moves by (3, 1) pixels in front of a background that stands still. */
 static void an_object_moves_by_itself(void **state) {
   (void)state;
   struct rig *r = rig_open(SIDE_MAX);
@@ -253,7 +253,7 @@ static void cuts_are_found(void **state) {
   rig_close(r);
 }
 
-/* What happens to the light of each frame of a clip. */
+/* How the light changes from frame to frame. */
 enum light { STROBE, FLASH, FADE, BLACKOUTS, DISSOLVE, LIGHTS };
 
 static double lit(enum light light, int frame, double grey, double other) {
@@ -312,7 +312,7 @@ static void fast_pans_are_no_cuts(void **state) {
 
 /* --- runs --- */
 
-/* A run without a past, and one after frames that were left out; a skipped region changes nothing. */
+/* A run without earlier frames, and one after skipped frames; a region that is skipped changes nothing. */
 static void a_run_may_have_no_past(void **state) {
   (void)state;
   struct rig *r = rig_open(64);

@@ -1,5 +1,5 @@
-/* Models by name: what is found in the folder of models and in the cache of Hugging Face's programs, and what is said
- * where nothing is, or several are. */
+/* Tests models given by name: what is found in the folder of models and in the cache of Hugging Face's programs, and
+ * the messages if nothing is found, or several. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void set(const char *variable, const char *folder) {
   free(path);
 }
 
-/* As `hf download` leaves it: names are links to the bytes. */
+/* Makes a file as `hf download` does: its name is a link to the data. */
 static void cache_file(const char *repository, const char *commit, const char *name) {
   char path[512], blob[512];
   snprintf(blob, sizeof blob, CACHE "%s/blobs/%s-%zu", repository, commit, strlen(name));
@@ -129,7 +129,7 @@ static void test_cache(void **state) {
   finds("sd_turbo", CACHE "stabilityai--sd-turbo/snapshots/" COMMIT "/sd_turbo.safetensors");
   finds("lone-snapshot", CACHE "by--lone-snapshot/snapshots/" COMMIT);
   finds("gpt2", CACHE "gpt2/snapshots/" COMMIT);
-  /* a slash in a revision, as fetch names its folder and as the hub has it */
+  /* a revision with a slash, named as fetch names its folder, and as the hub writes it */
   finds("acme/both@refs-pr-1", CACHE "acme--both/snapshots/" OTHER_COMMIT);
   finds("acme/both@refs/pr/1", CACHE "acme--both/snapshots/" OTHER_COMMIT);
   refuses("acme/both@refs/pr/2", "no model of this name");
@@ -140,7 +140,7 @@ static void test_cache(void **state) {
   refuses("by/pictures", "no model of this name");
 }
 
-/* A model has one name, even where a link leads back to a folder around it. */
+/* A model is listed once, even if a link leads back to a parent folder. */
 static void test_circles(void **state) {
   (void)state;
   char *own = fixture_path(scratch, "data/reverie/models/acme/circle");
@@ -156,7 +156,7 @@ static void test_circles(void **state) {
   free(cached);
 }
 
-/* What a user has put into the own folder goes before what a cache holds under the same name. */
+/* A model in the user's own folder is preferred to one of the same name in a cache. */
 static void test_own_goes_first(void **state) {
   (void)state;
   finds("acme/both", "data/reverie/models/acme/both");
@@ -193,7 +193,7 @@ static void test_refusals(void **state) {
   refuses("half/done", "`reverie fetch half/done` goes on");
   refuses("unet", "no model of this name");
   refuses("ed15", "near it: acme/sd15");
-  refuses("sd15.safetensors", "no model of this name"); /* a folder is no file */
+  refuses("sd15.safetensors", "no model of this name"); /* this is a file, and a folder of that name is needed */
   refuses("acme", "no model of this name");
   refuses("\x1b[31m", "?[31m: no file");
   char name[5000];
@@ -204,7 +204,7 @@ static void test_refusals(void **state) {
   refuses(name, "no model of this name");
 }
 
-/* Only names that find something are completed. */
+/* Completion offers only names with which a model is found. */
 static void test_names_are_told(void **state) {
   (void)state;
   char *text = NULL;
@@ -241,7 +241,7 @@ static void test_places(void **state) {
   expect_place(places_models, "/home/me/.local/share/reverie/models");
   expect_place(places_hub_cache, "/home/me/.cache/huggingface/hub");
   expect_place(places_token, "/home/me/.cache/huggingface/token");
-  setenv("XDG_DATA_HOME", "here", 1); /* to be ignored */
+  setenv("XDG_DATA_HOME", "here", 1); /* a relative path, which must be ignored */
   setenv("XDG_CACHE_HOME", "/cache", 1);
   expect_place(places_models, "/home/me/.local/share/reverie/models");
   expect_place(places_hub_cache, "/cache/huggingface/hub");

@@ -1,5 +1,5 @@
-/* Streams from servers that send too much, fall silent, go away, come back, and change what they send: the newest frame
- * at once, and no end. */
+/* Tests streams from servers that send too much, fall silent, disconnect, return, or change the format: the newest
+ * frame comes at once, and the source does not end. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
@@ -33,16 +33,16 @@ struct reply {
 struct server {
   pthread_t thread;
   int port, socket;
-  bool speaks_http; /* the client sends first, as in HTTP */
+  bool speaks_http; /* true: the client sends first, as in HTTP */
   const struct reply *replies;
-  int count; /* number of replies; the last one is for all further clients */
+  int count; /* number of replies; the last one is also for all later clients */
   atomic_int served;
   atomic_bool stop;
 };
 
 #define TS_HEAD "HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\nConnection: close\r\n\r\n"
 
-/* Whether the line says something, or is closed, before the server stops. */
+/* Waits until the connection has data or is closed; returns false if the server is stopped before. */
 static bool await(struct server *server, int line) {
   struct pollfd ready = {.fd = line, .events = POLLIN};
   while (!server->stop)
@@ -68,7 +68,7 @@ static bool put(struct server *server, int line, const char *bytes, size_t size)
   return true;
 }
 
-/* Where the request wants the file to begin. */
+/* Reads the request; *from becomes the offset in the file that it asks for. */
 static bool take_request(struct server *server, int line, size_t *from) {
   char request[4096] = "";
   for (size_t size = 0; !strstr(request, "\r\n\r\n"); request[size] = 0) {
@@ -84,7 +84,7 @@ static bool take_request(struct server *server, int line, size_t *from) {
   return true;
 }
 
-/* A line at a time, longer than the silence that is allowed later. */
+/* Sends the head with pauses between lines that are longer than the silence that is allowed later. */
 static bool put_head(struct server *server, const struct reply *reply, int line, const char *head) {
   for (const char *end; reply->hesitates && (end = strchr(head, '\n')); head = end + 1) {
     usleep(HESITATION_MS * 1000);
@@ -152,7 +152,7 @@ static void server_end(struct server *server) {
   close(server->socket);
 }
 
-/* Six minutes of video, sent at once: the last frame is there at once, with the time when it came. */
+/* Six minutes of video are sent at once: the last frame comes at once, with its time of arrival. */
 static void newest_frame_at_once(void **state) {
   (void)state;
   static const struct {
@@ -181,7 +181,7 @@ static void newest_frame_at_once(void **state) {
   }
 }
 
-/* What can be sought is a file wherever it lies, and so is what has a length. */
+/* A file over HTTP that can be sought, or has a known length, is played at its own speed. */
 static void file_over_http_is_paced(void **state) {
   (void)state;
   static const struct reply replies[] = {{NULL, "slow.ts", false, true}};
@@ -200,7 +200,7 @@ static void file_over_http_is_paced(void **state) {
   server_end(&server);
 }
 
-/* Rendered, every frame of a pipe counts; live, the newest one does. */
+/* Render reads every frame of a pipe; live takes the newest. */
 static void pipe_is_a_stream_when_live(void **state) {
   (void)state;
   shell("mkfifo pipe");
@@ -217,7 +217,8 @@ static void pipe_is_a_stream_when_live(void **state) {
   }
 }
 
-/* Silence, an end, and another size and format in the same line or the next: it goes on. */
+/* After silence, a disconnection, and a change of size and format in the same connection or the next, the source goes
+ * on. */
 static void stream_goes_on(void **state) {
   (void)state;
   static const struct reply replies[] = {{TS_HEAD, "quick.ts", true, false},
@@ -242,7 +243,7 @@ static void stream_goes_on(void **state) {
   server_end(&server);
 }
 
-/* To connect may take longer than to be silent later, and the silence is counted from then on. */
+/* Connecting may take longer than the silence that is allowed later, which is counted only from then on. */
 static void connects_slowly(void **state) {
   (void)state;
   static const struct reply reply = {TS_HEAD, "slow.ts", true, false, true};
@@ -255,9 +256,8 @@ static void connects_slowly(void **state) {
   server_end(&server);
 }
 
-/* Another size in the midst of a line that stays; another codec is nothing that came, and found when it is opened
- * again.
- */
+/* A new size in the middle of a connection is accepted; a new codec counts as silence, and is found when the stream is
+ * opened again. */
 static void change_in_mid_stream(void **state) {
   (void)state;
   static const struct reply replies[][2] = {
@@ -277,14 +277,14 @@ static void change_in_mid_stream(void **state) {
   }
 }
 
-/* A sender that is not there yet is waited for. */
+/* Waits for a sender that has not started yet. */
 static void sender_comes_late(void **state) {
   (void)state;
   int port, other;
   struct reading reading;
   struct reader_status status;
   size_t size;
-  close(open_port(SOCK_DGRAM, &port)); /* one that is free */
+  close(open_port(SOCK_DGRAM, &port)); /* finds a port that is free */
   reading_start(&reading, "udp", port, 0.3, NULL);
   wait_for_loss(&reading, &status);
   assert_false(status.opened);
@@ -308,8 +308,8 @@ static void sender_comes_late(void **state) {
   assert_int_equal(reading_end(&reading, NULL), 0);
 }
 
-/* A server that refuses may be started yet; one that nobody knows, a page that is not there and no video are mistakes.
- */
+/* A server that refuses the connection may start later; an unknown host, a missing page and a file without video are
+ * errors. */
 static void mistakes_are_told_from_absence(void **state) {
   (void)state;
   static const struct reply not_found = {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", NULL, false, false},
@@ -345,7 +345,7 @@ static void mistakes_are_told_from_absence(void **state) {
   }
 }
 
-/* A mistake among several sources ends nothing: the next one is waited for. */
+/* An error in one source of a list does not end it: the next one is waited for. */
 static void mistake_in_a_list(void **state) {
   (void)state;
   static const struct reply reply = {TS_HEAD, "slow.ts", true, false, false};
@@ -369,7 +369,7 @@ static void mistake_in_a_list(void **state) {
   server_end(&server);
 }
 
-/* Whatever the reader waits for, it can be left. */
+/* The reader can be stopped whatever it is waiting for. */
 static void can_always_be_left(void **state) {
   (void)state;
   static const struct reply silent = {NULL, NULL, true, false}, half = {TS_HEAD, "slow.ts", true, false};
@@ -407,7 +407,7 @@ int main(void) {
   if (!clips_open())
     return 77;
   make_greys("64x48:r=2,format=yuv420p", FRAMES, "-c:v mpeg2video -qscale 1 -g 5 slow.ts");
-  /* Paced, its frames would come eight seconds after each other. */
+  /* A file whose frames would come every eight seconds if it were played at its own speed. */
   shell(FFMPEG "-i slow.ts -c copy -bsf:v setts=pts=16*PTS:dts=16*DTS slower.ts");
   make_greys("64x48:r=25,format=yuv420p", FRAMES, "-c:v mpeg2video -qscale 1 -g 5 quick.ts");
   make_greys("64x48:r=2,format=yuvj420p", FRAMES, "-c:v mjpeg -qscale 1 -f mpjpeg slow.mjpeg");

@@ -10,7 +10,7 @@
 
 enum { COUNT = 1 << 18 };
 
-/* The known-answer vectors that the authors' Random123 library ships for philox4x32, 10 rounds. */
+/* The known results for philox4x32 with 10 rounds, from the authors' library Random123. */
 static void test_philox(void **state) {
   (void)state;
   static const struct {
@@ -38,7 +38,7 @@ static float *fill(uint64_t seed, uint32_t sample) {
   return x;
 }
 
-/* Box-Muller with the C library's functions, in double. */
+/* Computes Box-Muller in double with the functions of the C library. */
 static double exact(uint64_t seed, uint32_t sample, uint64_t element) {
   uint64_t block = element / 4;
   uint32_t words[4], pair = element % 4 / 2 * 2;
@@ -49,7 +49,7 @@ static double exact(uint64_t seed, uint32_t sample, uint64_t element) {
   return radius * (element % 2 ? sin(angle) : cos(angle));
 }
 
-/* Our own logarithm, sine and cosine are right to the last bits of FP32. */
+/* The program's own logarithm, sine and cosine are accurate to the last bits of FP32. */
 static void test_transform(void **state) {
   (void)state;
   float *x = fill(7, 3);
@@ -63,7 +63,7 @@ static void test_transform(void **state) {
   assert_true(worst < 6.0e-8); /* half a unit in the last place is 5.96e-8 */
 }
 
-/* FNV-1a over the bits: the same on every machine, or the pictures of a seed are not. */
+/* An FNV-1a hash of the bits: they must be the same on every machine, because a seed's pictures depend on them. */
 static void test_same_bits(void **state) {
   (void)state;
   float *x = fill(1, 0);
@@ -79,7 +79,7 @@ static void test_same_bits(void **state) {
     fail_msg("hash is %016llx", (unsigned long long)hash);
 }
 
-/* A stretch from anywhere equals that part of the whole. */
+/* Generating from any index on gives the same values as generating all. */
 static void test_counter(void **state) {
   (void)state;
   float whole[64], part[13];
@@ -88,13 +88,13 @@ static void test_counter(void **state) {
     noise_fill(5, 2, 1000 + (uint64_t)first, part, 13);
     assert_memory_equal(part, whole + first, sizeof part);
   }
-  noise_fill(5, 2, UINT64_C(1) << 40, part, 13); /* far elements differ from near ones */
+  noise_fill(5, 2, UINT64_C(1) << 40, part, 13); /* elements at very high indices differ from those at low ones */
   noise_fill(5, 2, 0, whole, 13);
   assert_memory_not_equal(part, whole, sizeof part);
 }
 
-/* Moments of n normals scatter by these standard deviations: mean 1, variance sqrt 2, skewness sqrt 6, kurtosis sqrt
- * 24, each over sqrt n. Six of them is a bound that chance does not reach. */
+/* Checks the moments of n normals. Their standard deviations are 1, sqrt 2, sqrt 6 and sqrt 24 (mean, variance,
+ * skewness, kurtosis) divided by sqrt n. The bound is six of them, which chance does not exceed. */
 static void check_moments(const float *x, size_t n) {
   double sums[5] = {0}, root = sqrt((double)n);
   for (size_t i = 0; i < n; i++)
@@ -104,7 +104,7 @@ static void check_moments(const float *x, size_t n) {
          kurtosis = sums[4] / (double)n;
   assert_true(fabs(mean) < 6 / root);
   assert_true(fabs(variance - 1) < 6 * sqrt(2) / root);
-  assert_true(fabs(skew) < 6 * sqrt(15) / root); /* about zero, not about the mean: 15 and 96 */
+  assert_true(fabs(skew) < 6 * sqrt(15) / root); /* moments about zero instead of the mean: variances 15 and 96 */
   assert_true(fabs(kurtosis - 3) < 6 * sqrt(96) / root);
 }
 
@@ -120,7 +120,7 @@ static void test_moments(void **state) {
   for (uint64_t seed = 0; seed < 3; seed++) {
     float *x = fill(seed << 31, (uint32_t)seed);
     check_moments(x, COUNT);
-    for (size_t lag = 1; lag < 9; lag++) /* neighbours, and the four of one block */
+    for (size_t lag = 1; lag < 9; lag++) /* correlation of neighbours, and within the four values of one block */
       assert_true(fabs(correlation(x, x + lag, COUNT - lag)) < 6 / sqrt(COUNT));
     free(x);
   }

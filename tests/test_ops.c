@@ -1,4 +1,5 @@
-/* The fast CPU path against the definition, op by op; every instruction set this machine has; odd thread counts. */
+/* Compares the fast CPU kernels with the definition, op by op, for every instruction set that this machine has and odd
+ * numbers of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ static void run(const char *prefix, const struct op_test_options *options, int a
   assert_int_equal(failed, 0);
 }
 
-/* One case of so many, and others the next time. */
+/* Selects one case in `apart`, other ones in each call. */
 static struct op_test_options every(int apart, int threads) {
   struct op_test_options options = options_for(threads);
   options.apart = apart > 1 ? apart : 1;
@@ -41,8 +42,8 @@ static struct op_test_options every(int apart, int threads) {
   return options;
 }
 
-/* What runs all cases once more, in another way, takes only every so many where REVERIE_TEST_APART says so: the
- * definition that they are compared with is slow under the sanitizers. */
+/* Returns REVERIE_TEST_APART (default 1): repetitions with other settings run only every so many cases, because the
+ * definition is slow with sanitizers. */
 static int find_apart(void) {
   const char *apart = getenv("REVERIE_TEST_APART");
   return apart ? atoi(apart) : 1;
@@ -83,7 +84,7 @@ static void note_ops(const struct program *program) {
     covered[program->plan->ops[i].type] = true;
 }
 
-/* All cases, or where the others are few every second one. No op of the table is without cases. */
+/* Runs all cases, or every second one if the others are reduced. Each op of the table must have cases. */
 static void one_thread(void **state) {
   (void)state;
   struct op_test_options options = every(find_apart() / 4, 1);
@@ -141,11 +142,12 @@ static void bfloat16(void **state) {
     skip();
   options.device.precision = PRECISION_BF16;
   options.operands = DTYPE_BF16;
-  options.product = 8e-3; /* a few roundings to 8 bits */
+  options.product = 8e-3; /* a few roundings to BF16, which has 8 significant bits */
   run("", &options, 150);
 }
 
-/* oneDNN chooses its code by the processor. Told to be as for one without AVX-512, all that it computes here. */
+/* Runs the ops that oneDNN computes, with oneDNN restricted to processors without AVX-512, because it chooses its code
+ * by the processor. */
 static int run_library(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(convolutions),

@@ -1,4 +1,5 @@
-/* What is made from the table of options: help, man page and completions, complete and agreeing with the parameters. */
+/* Tests the texts made from the table of options: help, man page and completions are complete, and names agree with the
+ * parameters. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@ static char *written(void (*help)(FILE *, enum command), enum command command, c
   return text;
 }
 
-/* Completions ask the program for the names of models, by an option that they do not offer. */
+/* True if the completion script offers the option. It also calls the program with an option for names of models that it
+ * does not offer. */
 static bool offers(const char *text, const char *option) {
   while ((text = strstr(text, option)))
     if (strncmp(text += strlen(option), " models 2>", 10) != 0)
@@ -30,7 +32,7 @@ static bool offers(const char *text, const char *option) {
   return false;
 }
 
-/* Whether a line of the help begins with it: with the whole of it. */
+/* True if a line of the help begins with this text and then a space or its end. */
 static bool begins_a_line(const char *help, const char *line) {
   while ((help = strstr(help, line)))
     if (strchr(" \n", (help += strlen(line))[0]))
@@ -38,7 +40,7 @@ static bool begins_a_line(const char *help, const char *line) {
   return false;
 }
 
-/* Every option is in the help of each command that has it, and in no other's; and in all that is generated. */
+/* Every option is in the help of each command that has it and in no other, and in all generated files. */
 static void test_texts_are_complete(void **state) {
   (void)state;
   for (int c = 0; c < command_count; c++) {
@@ -82,7 +84,7 @@ static void test_texts_are_complete(void **state) {
   }
 }
 
-/* What a key does in the window is in live's help and in the man page, by its label. */
+/* Each key of the window is in live's help and in the man page, under its label. */
 static void test_keys_are_told(void **state) {
   (void)state;
   int count;
@@ -100,7 +102,7 @@ static void test_keys_are_told(void **state) {
   free(man);
 }
 
-/* An option that sets a parameter has its name, which messages begin with. */
+/* An option that sets a parameter has the parameter's name, because messages begin with it. */
 static void test_options_are_parameters(void **state) {
   (void)state;
   int bound = 0;
@@ -115,7 +117,7 @@ static void test_options_are_parameters(void **state) {
       continue;
     const char *name = parameter_row(option->parameter)->name;
     assert_int_equal(strncmp(name, option->name, strcspn(name, "[")), 0);
-    if (option->kind == OPTION_CONTROL) /* a choice, and more */
+    if (option->kind == OPTION_CONTROL) /* an option that takes a choice and more */
       continue;
     assert_true(!option->metavar == (parameter_row(option->parameter)->type == TYPE_CHOICE ||
                                      parameter_row(option->parameter)->type == TYPE_SWITCH));

@@ -1,5 +1,5 @@
-/* The command line: what is understood, what is refused and how. The texts that are made from the same table are
- * test_option_texts.c's. */
+/* Tests the command line: what is accepted, what is refused and with which message. test_option_texts.c tests the texts
+ * that are made from the same table. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ enum { WORDS_MAX = 64 };
 
 static char line_buffer[512];
 
-/* Parses "render a b --steps 3"; words are split at single spaces, ~ stands for a space inside a word. */
+/* Parses a line such as "render a b --steps 3". Words are separated by single spaces; ~ stands for a space inside a
+ * word. */
 static int parse(const char *line, struct options *options, struct options_request *request, struct error *err) {
   static char name[] = "reverie";
   char *argv[WORDS_MAX] = {name};
@@ -105,7 +106,7 @@ static void test_values(void **state) {
   assert_true(options.budget_ms == 33.3 && options.values.fullscreen && options.window_width == 800 &&
               !strcmp(options.display, "1"));
   assert_true(!options.values.hud && options.values.split && options.loop && options.input_height == 480);
-  /* a decimal number is a rate of film that was rounded, a fraction is exact */
+  /* a decimal number means the film rate that was rounded to it, a fraction is exact */
   assert_true(accept("render a b --fps 23.98").fps == 24000 / 1001.0 &&
               accept("render a b --fps 2398/100").fps == 23.98);
   options = accept("live --budget display --budget-floor 256x256");
@@ -115,7 +116,7 @@ static void test_values(void **state) {
   assert_true(options.warmup == 0 && options.values.size.width == 8 && options.values.size.height == 8192);
 }
 
-/* A weight stands behind the last colon; what is no number there belongs to the name. */
+/* A weight follows the last colon; if no number follows it, the colon is part of the name. */
 static void test_adapters(void **state) {
   (void)state;
   struct options options = accept("render a b --lora one.safetensors --lora two:0.5 --lora a:b:-1.25 --lora c:0x:d "
@@ -134,7 +135,8 @@ static void test_adapters(void **state) {
   refuse("live --lora 1 --lora 2 --lora 3 --lora 4 --lora 5 --lora 6 --lora 7 --lora 8 --lora 9", "at most 8");
 }
 
-/* The kind is before the first colon, a weight behind the last one; what is between is the model, colons too. */
+/* The kind comes before the first colon, a weight after the last one; between them is the model, which may contain
+ * colons. */
 static void test_controls(void **state) {
   (void)state;
   struct options options =
@@ -227,7 +229,7 @@ static void tell(void *opaque, int line, const char *why) {
   snprintf(told->lines + used, sizeof told->lines - used, "%d: %s|", line, why);
 }
 
-/* What reverie.conf says, and the command line does not. */
+/* Values of reverie.conf apply unless the command line sets them. */
 static void test_config(void **state) {
   (void)state;
   static char name[] = "reverie", live[] = "live", strength[] = "--strength=0.7", prompt[] = "--prompt=mine",
@@ -241,16 +243,16 @@ static void test_config(void **state) {
                 "fullscreen\n"
                 "web\n"
                 "osc-to=9001\nosc-to=9002\n"
-                "steps=nine\n"     /* line 10 */
-                "no-such=1\n"      /* 11 */
-                "progress=json\n"  /* 12: of render */
-                "fade\n"           /* 13: a value */
-                "split=maybe\n"    /* 14: yes or no */
-                "help\n"           /* 15 */
-                "record=\"a.mp4\n" /* 16: a quote */
-                "osc=\n"           /* 17: refused, and so the next one is the first */
+                "steps=nine\n"     /* line 10: no number */
+                "no-such=1\n"      /* line 11: no such option */
+                "progress=json\n"  /* line 12: an option of render only */
+                "fade\n"           /* line 13: the value is missing */
+                "split=maybe\n"    /* line 14: yes or no is needed */
+                "help\n"           /* line 15: not allowed in the file */
+                "record=\"a.mp4\n" /* line 16: the closing quote is missing */
+                "osc=\n"           /* line 17: refused, so the next line counts as the first of its kind */
                 "osc=9000\n"
-                "quiet\n" /* what -v sets */
+                "quiet\n" /* the same setting as -v changes */
                 "loop\n"
                 "no-hud=no\n";
   char *argv[] = {name, live, strength, prompt, loud, still}, *others[] = {name, render, in, out},
@@ -285,7 +287,7 @@ static void test_config(void **state) {
       fail_msg("'%s' is not in: %s", wanted[i], told.lines);
 }
 
-/* What editors and accidents leave in files of lines. */
+/* Characters that editors leave in text files, such as \\r and byte order marks. */
 static void test_make_lines(void **state) {
   (void)state;
   static const struct {
@@ -315,7 +317,7 @@ static void test_waves(void **state) {
   refuse("render a b --lfo mix=saw*1@1s", "--lfo");
 }
 
-/* The first is the one that is begun with; keys step through all. */
+/* The first model is used at the start; keys change to the others. */
 static void test_several_models(void **state) {
   (void)state;
   struct options options = accept("live --model one -m two --vae own --model three");
@@ -336,7 +338,7 @@ static void test_blends(void **state) {
   struct options options = accept("live --blend 1:0.25,3,9:1e-3");
   const double *blend = options.values.blend;
   assert_true(blend[0] == 0.25 && blend[1] == 0 && blend[2] == 1 && blend[8] == 0.001);
-  options = accept("render a b -p x -p y --blend 1,2 --blend 2:0.5"); /* the last one counts */
+  options = accept("render a b -p x -p y --blend 1,2 --blend 2:0.5"); /* the last option counts */
   assert_true(blend[0] == 0 && blend[1] == 0.5);
   static const char *const wrong[] = {"",        ",",  "1,", "0",   "10",   "1:",    "1x",       "x",
                                       "1:0.5:2", "-1", " 1", "1:2", "1:-1", "1:nan", "1:0.5,,2", "99999999999999999999",
@@ -354,7 +356,7 @@ static void test_blends(void **state) {
   refuse("bench -p x -p y --blend 4", "--blend 4: there are 2 prompts");
 }
 
-/* Times as FFmpeg, mpv and people write them. */
+/* Times in the forms that FFmpeg, mpv and people use. */
 static void test_times(void **state) {
   (void)state;
   static const struct {
@@ -428,7 +430,7 @@ static void test_named_sizes(void **state) {
   refuse("render a b --size hd2160x", "WIDTHxHEIGHT");
 }
 
-/* --web, or --web=PLACE: what stands behind a space is another argument. */
+/* --web, or --web=PLACE: a word after a space is another argument. */
 static void test_left_out_value(void **state) {
   (void)state;
   assert_null(accept("live clip.mp4").web);
@@ -440,7 +442,7 @@ static void test_left_out_value(void **state) {
   refuse("render a b --web", "belongs to live");
 }
 
-/* A source in the place of the command. */
+/* A source where the command should be gives a message that names the command. */
 static void test_forgotten_command(void **state) {
   (void)state;
   static const char *const sources[] = {
@@ -471,7 +473,7 @@ static void test_refusals(void **state) {
   refuse("render --take.mp4 b", "if a file is meant, write ./--take.mp4");
   refuse("render a b -j", "see reverie --help");
   refuse("render a b --xyzzy", "unknown option --xyzzy (see");
-  refuse("render a b --op x", "unknown option --op (see"); /* half of --loop is not enough */
+  refuse("render a b --op x", "unknown option --op (see"); /* an incomplete option name is not accepted */
   refuse("render a b -Z", "unknown option -Z");
   refuse("live --budget 0", "a number from 0.1");
   refuse("live --budget displays", "a number from 0.1");
@@ -563,7 +565,7 @@ static void test_requests(void **state) {
   assert_true(request.action == ACTION_GENERATE && !strcmp(request.generate, "zsh"));
 }
 
-/* The parser numbers choices as the enums do. */
+/* The positions of choices in the table are the values of the enums. */
 static void test_table_is_consistent(void **state) {
   (void)state;
   assert_int_equal(accept("bench --fit crop").values.fit, FIT_CROP);

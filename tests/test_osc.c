@@ -1,5 +1,5 @@
-/* OSC without a network: what messages do to the hub, what is answered, and how packets are read and written, with
- * liblo as the other side. */
+/* Tests OSC without a network: the effect of messages on the hub, the answers, and reading and writing packets, with
+ * the library liblo as the other side. */
 #include <lo/lo.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void numbers_of_all_types_are_taken(void **state) {
       {"/reverie/strength", "i:1", PARAMETER_STRENGTH, 0, 1},
       {"/reverie/strength", "d:0.75", PARAMETER_STRENGTH, 0, 0.75},
       {"/reverie/strength", "s:0.5", PARAMETER_STRENGTH, 0, 0.5},
-      {"/reverie/strength", "f:7", PARAMETER_STRENGTH, 0, 1}, /* a knob that goes beyond */
+      {"/reverie/strength", "f:7", PARAMETER_STRENGTH, 0, 1}, /* a value beyond the range is limited to it */
       {"/reverie/strength", "f:-1", PARAMETER_STRENGTH, 0, 0},
       {"/reverie/lora/2/weight", "f:-0.5", PARAMETER_LORA_WEIGHT, 2, -0.5},
       {"/reverie/blend/9", "f:0.5", PARAMETER_BLEND, 9, 0.5},
@@ -52,7 +52,7 @@ static void numbers_of_all_types_are_taken(void **state) {
       {"/reverie/steps", "i:1000", PARAMETER_STEPS, 0, 50},
       {"/reverie/seed", "h:9007199254740991", PARAMETER_SEED, 0, 9007199254740991.0},
       {"/reverie/seed-walk", "f:2", PARAMETER_SEED_WALK, 0, 2},
-      {"/reverie/seed_walk", "f:3", PARAMETER_SEED_WALK, 0, 3}, /* for programs that cannot write - */
+      {"/reverie/seed_walk", "f:3", PARAMETER_SEED_WALK, 0, 3}, /* an underscore, for programs that cannot write - */
       {"/reverie/pause", "T", PARAMETER_PAUSE, 0, 1},
       {"/reverie/pause", "F", PARAMETER_PAUSE, 0, 0},
       {"/reverie/pause", "f:0.5", PARAMETER_PAUSE, 0, 1},
@@ -148,7 +148,7 @@ static void others_messages_are_nobodys(void **state) {
     assert_int_equal(say(rig, addresses[i], "s:x", NULL), OSC_DONE);
     assert_int_equal(rig->heard.count, 0);
   }
-  /* Answers that come back are answered by nothing. */
+  /* A message that looks like an answer gets no answer, so that two programs cannot answer each other forever. */
   say(rig, "/reverie/strength/range", "f:0", "f:1");
   assert_int_equal(rig->heard.count, 0);
   say(rig, "/reverie/list", "s:/reverie/strength", "s:real");
@@ -181,7 +181,7 @@ static void values_and_ranges_are_answered(void **state) {
   assert_answer(rig, "/reverie/size/range", "/reverie/size/range i:1 i:8192 s: s:pixels s:size");
 }
 
-/* Every address of the list is answered, and no two are alike. */
+/* Every address in the list is answered, and no two are equal. */
 static void the_list_is_whole(void **state) {
   struct rig *rig = *state;
   assert_int_equal(say(rig, "/reverie/list", NULL, NULL), OSC_DONE);
@@ -324,7 +324,7 @@ static void patterns_set_all_that_they_match(void **state) {
   assert_float_equal(turn(rig)->seed_walk, 3, 0);
   say(rig, "/reverie/prompt/?", "s:oil", NULL);
   assert_string_equal(parameters_text(turn(rig), PARAMETER_PROMPT, 9), "oil");
-  /* what cannot take the value is left out, and says nothing */
+  /* a parameter of the pattern that cannot have the value stays as it is, and no error is sent */
   const char *model = parameters_text(turn(rig), PARAMETER_MODEL, 0);
   assert_int_equal(say(rig, "/reverie/{model,detail,fit}", "f:0.75", NULL), OSC_DONE);
   assert_int_equal(rig->heard.count, 0);
@@ -336,7 +336,8 @@ static void patterns_ask_and_run(void **state) {
   struct rig *rig = *state;
   assert_int_equal(say(rig, "/reverie/{mix,strength}/get", NULL, NULL), OSC_DONE);
   assert_int_equal(rig->heard.count, 2);
-  assert_string_equal(rig->heard.text[0], "/reverie/strength f:0.5"); /* in the table's order */
+  /* answers come in the order of the table of parameters */
+  assert_string_equal(rig->heard.text[0], "/reverie/strength f:0.5");
   assert_string_equal(rig->heard.text[1], "/reverie/mix f:1");
   say(rig, "/reverie/blend/*", NULL, NULL);
   assert_int_equal(rig->heard.count, SLOT_PRESETS);
@@ -375,7 +376,7 @@ static void matching_is_bounded(void **state) {
 
 /* --- packets --- */
 
-/* Writes the message as liblo does. */
+/* Serialises the message with liblo. */
 static size_t pack(lo_message message, const char *address, uint8_t *bytes, size_t size) {
   size_t length = size;
   assert_non_null(lo_message_serialise(message, address, bytes, &length));
@@ -425,7 +426,7 @@ static double through_float(float number) {
   return read;
 }
 
-/* A float that is nearest to a number of few digits is that number; every float comes back as it was. */
+/* A float that is nearest to a number of few digits is read as that number; every float is written back unchanged. */
 static void floats_are_what_is_meant(void **state) {
   (void)state;
   static const double meant[] = {0.7, 0.1, -0.35, 1.2, 33.3, 0.001, 1e-7, 2, 0, 16777216, 0.123456};
@@ -440,7 +441,8 @@ static void floats_are_what_is_meant(void **state) {
   assert_true(isinf(through_float(INFINITY)) && isnan(through_float(NAN)));
 }
 
-/* Cut anywhere, or with any byte changed, it is read or left alone; what is cut has nothing in it. */
+/* A packet that is cut anywhere, or has any byte changed, is read or refused without harm; a cut packet has no
+ * effect. */
 static void damaged_packets_do_nothing(void **state) {
   struct rig *rig = *state;
   uint8_t bytes[512], other[512];
@@ -469,7 +471,7 @@ static void packets_hold_what_fits(void **state) {
   assert_int_equal(size, 0);
   assert_true(osc_add(&packet, &message));
   const uint8_t *bytes = osc_bytes(&packet, &size);
-  assert_int_equal(*bytes, '/'); /* one alone is no bundle */
+  assert_int_equal(*bytes, '/'); /* a single message is sent without a bundle */
   assert_int_equal(osc_read(bytes, size, write_down, &rig->heard), 1);
   int count = 1;
   while (osc_add(&packet, &message))

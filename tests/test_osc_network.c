@@ -1,5 +1,5 @@
-/* OSC over the network, with liblo as one of those who speak: values that they set, who is told of changes, what is
- * answered and logged. */
+/* Tests OSC over the network with liblo as the other side: values are set, subscribers are informed, answers are sent,
+ * errors are logged. */
 #include <lo/lo.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int open_peer(struct peer *peer, const struct rig *rig) {
   return datagram_port(&peer->address);
 }
 
-/* A port that nobody has at the moment. */
+/* Returns a port that is free now. */
 static int free_port(void) {
   struct peer peer;
   int port = open_peer(&peer, NULL);
@@ -65,7 +65,7 @@ static void peer_says(const struct peer *peer, const char *address, const char *
   datagram_send(peer->socket, &peer->program, bytes, size);
 }
 
-/* Waits for a message that begins so; NULL: none came. What came until then is in rig->heard. */
+/* Waits for a message that begins with this text; NULL: none came. All messages so far are in rig->heard. */
 static const char *peer_hears(struct rig *rig, const struct peer *peer, const char *begin, int wait_ms) {
   static uint8_t bytes[DATAGRAM_MAX];
   struct datagram_address from;
@@ -84,7 +84,7 @@ static const char *peer_hears(struct rig *rig, const struct peer *peer, const ch
   }
 }
 
-/* Until the window's thread sees it. */
+/* Waits until the window's thread sees this value. */
 static void await_strength(struct rig *rig, double strength) {
   for (int i = 0; i < WAIT_MS && fabs(turn(rig)->strength - strength) > 1e-6; i++)
     platform_sleep_ns(1000000);
@@ -126,21 +126,21 @@ static void subscribers_hear_of_changes(void **state) {
   assert_non_null(peer_hears(rig, &mixer, "/reverie/figures/notice", WAIT_MS));
   char number[8];
   snprintf(number, sizeof number, "i:%d", datagram_port(&watcher.address));
-  peer_says(&mixer, "/reverie/subscribe", number); /* for another port of the same machine */
+  peer_says(&mixer, "/reverie/subscribe", number); /* subscribes another port of the same machine */
   assert_non_null(peer_hears(rig, &watcher, "/reverie/strength f:0.5", WAIT_MS));
   assert_non_null(peer_hears(rig, &watcher, "/reverie/figures/notice", WAIT_MS));
 
-  rig->state.settings.values.mix = 0.25; /* by a key */
+  rig->state.settings.values.mix = 0.25; /* this change comes from a key */
   turn(rig);
   assert_non_null(peer_hears(rig, &mixer, "/reverie/mix f:0.25", WAIT_MS));
   assert_non_null(peer_hears(rig, &watcher, "/reverie/mix f:0.25", WAIT_MS));
 
-  /* The one who moves the fader is not told so; the other is, once it rests. */
+  /* A client that moves a fader does not get its own value back; other subscribers get it. */
   peer_says(&mixer, "/reverie/strength", "f:0.75");
   await_strength(rig, 0.75);
   assert_non_null(peer_hears(rig, &watcher, "/reverie/strength f:0.75", WAIT_MS));
   assert_null(peer_hears(rig, &mixer, "/reverie/strength", QUIET_MS));
-  peer_says(&mixer, "/reverie/strength", "f:9"); /* but of what became of it otherwise */
+  peer_says(&mixer, "/reverie/strength", "f:9"); /* it is informed if the value was limited */
   await_strength(rig, 1);
   assert_non_null(peer_hears(rig, &mixer, "/reverie/strength f:1", WAIT_MS));
 
@@ -174,7 +174,7 @@ static void those_of_the_command_line_hear(void **state) {
   datagram_close(peer.socket);
 }
 
-/* Who says nothing is told nothing after a while; who is named on the command line is. */
+/* A subscription of a client that sends nothing ends after a while; that of an address on the command line does not. */
 static void subscriptions_end(void **state) {
   struct rig *rig = *state;
   struct peer silent, named, other;
@@ -199,7 +199,7 @@ static void subscriptions_end(void **state) {
   datagram_close(other.socket);
 }
 
-/* A machine that says anything, from whichever port, is told on. */
+/* Any message of a machine, from any port, renews its subscription. */
 static void messages_renew_subscriptions(void **state) {
   struct rig *rig = *state;
   struct peer peer, other;
@@ -209,7 +209,7 @@ static void messages_renew_subscriptions(void **state) {
   start_at(rig, "", NULL, (int)(lease_ns / 1000000));
   open_peer(&peer, rig);
   open_peer(&other, rig);
-  do { /* where this machine lets the test wait for longer than the lease there is nothing to be seen */
+  do { /* if the machine is so slow that the subscription ends before the message, the test proves nothing */
     slept = false;
     peer_says(&peer, "/reverie/subscribe", NULL);
     for (begun_ns = said_ns = platform_now_ns(); platform_now_ns() - begun_ns < lease_ns * 4 / 3;) {
@@ -227,7 +227,7 @@ static void messages_renew_subscriptions(void **state) {
   datagram_close(other.socket);
 }
 
-/* One packet of small questions brings no flood; what it sets is set. */
+/* A small packet with many requests does not cause a flood of answers; the values in it are set. */
 static void answers_are_bounded(void **state) {
   enum { TIMES = 2500 };
   struct rig *rig = *state;
@@ -249,7 +249,8 @@ static void answers_are_bounded(void **state) {
   datagram_close(peer.socket);
 }
 
-/* One packet of patterns that take long to compare holds nothing up: what comes after it is done. */
+/* A packet of patterns that take long to compare with addresses does not delay what follows: the value at its end is
+ * set. */
 static void matching_is_bounded(void **state) {
   enum { TIMES = 200 };
   struct rig *rig = *state;
@@ -273,7 +274,8 @@ static void matching_is_bounded(void **state) {
   datagram_close(peer.socket);
 }
 
-/* Where every address of the machine is listened at, the program is at each of them. */
+/* A server that listens at all addresses of the machine refuses a subscription of its own port, at any of these
+ * addresses. */
 static void the_program_does_not_hear_itself(void **state) {
   struct rig *rig = *state;
   struct peer peer;
@@ -304,7 +306,7 @@ static void nonsense_is_answered_and_logged_once(void **state) {
   assert_non_null(peer_hears(rig, &peer, "/reverie/steps i:1", WAIT_MS));
   assert_non_null(find_heard(&rig->heard, "/reverie/error s:/reverie/strenght s:strenght: there is no parameter"));
   assert_true(osc_stop(&rig->osc, 60000));
-  /* One a second. */
+  /* at most one log line a second */
   assert_in_range(rig->log_count, 1, 2 + (platform_now_ns() - begun_ns) / 1000000000);
   assert_non_null(strstr(rig->logged[0], "strenght: there is no parameter"));
   datagram_close(peer.socket);

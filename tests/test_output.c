@@ -1,5 +1,5 @@
-/* What the program writes: never over its own input, nothing left out without a word, the colours it was given, and
- * names that a terminal cannot obey. */
+/* Tests what the program writes: it never overwrites its input, never leaves out something silently, keeps colours, and
+ * prints names without control characters. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "tests/rigs/clips.h"
 #include "tests/rigs/program.h"
 
-/* Five pictures from number 1001 on, and their checksums. */
+/* Makes five pictures numbered from 1001, and their checksums. */
 static void make_sequence(void) {
   shell("rm -rf s && mkdir s && " FFMPEG
         "-f lavfi -i testsrc2=s=64x64:r=25 -frames:v 5 -start_number 1001 s/f%%04d.png");
@@ -21,7 +21,7 @@ static void expect_untouched(void) {
   shell("md5sum --quiet -c s.md5");
 }
 
-/* Whatever the pictures that are read are called on the side that is written: with -y, too. */
+/* An output that would overwrite an input picture is refused under any spelling of its name, also with -y. */
 static void test_sequence_over_itself(void **state) {
   (void)state;
   static const char *const same[] = {
@@ -49,14 +49,14 @@ static void test_sequence_over_itself(void **state) {
   }
   program_expect(0, "2 frames", "render s/f%%04d.png s/f%%05d.png --frames 2 --size 64x64");
   expect_untouched();
-  /* what is read beside the input */
+  /* a file that is read besides the input, here the mask */
   program_expect(2, "the same file", "render s/f1001.png s/f1003.png --mask s/f1003.png -y --size 64x64");
   program_expect(2, "the same file", "render s/f1001.png s/f%%04d.png --mask s/f%%04d.png -y --size 64x64");
   program_expect(2, "the same file", "render s/f1001.png s/f1003.png --style s/f1004.png --style s/f1003.png:0.5 -y");
   expect_untouched();
 }
 
-/* A clip that is read by way of another name. */
+/* The output is the input clip under another name (a link). */
 static void test_clip_over_itself(void **state) {
   (void)state;
   static const char *const same[] = {
@@ -86,8 +86,8 @@ static void test_clip_over_itself(void **state) {
   shell("cmp b.ts kept.ts && cmp 'a b.ts' kept.ts");
 }
 
-/* Any picture of a sequence is kept, and so are the pieces that some containers write beside the file they are named
- * after. */
+/* Existing pictures of a sequence are not overwritten without -y, and neither are the pieces that some formats write
+ * beside the named file. */
 static void test_nothing_is_overwritten_unasked(void **state) {
   (void)state;
   static const struct {
@@ -120,7 +120,7 @@ static void test_nothing_is_overwritten_unasked(void **state) {
   shell("grep -q '\"rows\"' figures.json");
 }
 
-/* By itself FFmpeg's playlist names the last five pieces alone. */
+/* The playlist lists all pieces; FFmpeg's default is the last five. */
 static void test_playlist_names_all(void **state) {
   (void)state;
   shell("rm -rf o && mkdir o && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=2:d=20 -c:v libx264 -g 2 long.mp4");
@@ -128,7 +128,7 @@ static void test_playlist_names_all(void **state) {
   assert_int_equal(clip_count_frames("o/list.m3u8"), 40);
 }
 
-/* A picture keeps its number, and a clip's pictures begin with 1. */
+/* A picture keeps its number, and pictures of a clip are numbered from 1. */
 static void test_numbers_follow(void **state) {
   (void)state;
   make_sequence();
@@ -142,7 +142,7 @@ static void test_numbers_follow(void **state) {
         "c1003.png c1004.png c1005.png d1.png d2.png ' names || { cat names; false; }");
 }
 
-/* OSC, CSI as C1 in UTF-8 and as a byte of its own, DEL, a right-to-left override. */
+/* A file name with control characters: OSC; CSI as C1 in UTF-8 and as a single byte; DEL; a right-to-left override. */
 #define EVIL "N=$(printf 'n\\033]0;owned\\007\\302\\233\\233\\177\\342\\200\\256.mp4'); "
 #define SHOWN "n?]0;owned?????.mp4"
 
@@ -159,7 +159,7 @@ static void expect_clean(const char *what, const char *file) {
   free(text);
 }
 
-/* What the program says of such a name: `shown`, or NULL: whatever is clean. */
+/* What the program prints of such a name: `shown`; NULL: any text without control characters. */
 struct evil_case {
   int status;
   const char *arguments, *shown;
@@ -208,14 +208,15 @@ static void test_names_that_terminals_obey(void **state) {
     expect_clean_words(&cases[i]);
 }
 
-/* The built-in model says which prompts it does not know. */
+/* The built-in model prints which prompts it does not know, without control characters. */
 static void test_prompts_that_terminals_obey(void **state) {
   (void)state;
   expect_clean_words(
       &(struct evil_case){0, "render pattern:64x64 null: --size 64x64 --frames 1 --prompt \"$N\"", SHOWN});
 }
 
-/* Sixteen patches of plain colour, of which the middle is compared: at their borders chroma is shared. */
+/* Sixteen patches of plain colour. Only the middle of each is compared, because neighbours share chroma at the
+ * borders. */
 enum { PATCH = 32, SIDE = 4 * PATCH };
 static const uint8_t patches[16][3] = {{0, 0, 0},       {255, 255, 255}, {255, 0, 0},    {0, 255, 0},
                                        {0, 0, 255},     {255, 255, 0},   {0, 255, 255},  {255, 0, 255},
@@ -234,7 +235,7 @@ static void make_patches(void) {
         SIDE, SIDE);
 }
 
-/* Mean over the middles of the patches, of 255. */
+/* Returns the mean error over the middles of the patches, in levels of 255. */
 static double colour_error(const char *name) {
   size_t size;
   double sum = 0;
@@ -250,7 +251,7 @@ static double colour_error(const char *name) {
   return sum / (16 * PATCH * PATCH / 4 * 3);
 }
 
-/* Decoded by FFmpeg, which believes what file and codec say and takes for BT.601 what says nothing. */
+/* Colours as FFmpeg decodes them: it uses the matrix that the file and the codec name, and BT.601 if they name none. */
 static void test_colours(void **state) {
   (void)state;
   static const char *const outputs[] = {"c.jpg --frames 1",
@@ -279,7 +280,7 @@ static void test_colours(void **state) {
   }
 }
 
-/* Pictures in RGB keep what the engine made, whose RGB pixels are the input's at strength 0. */
+/* Pictures in RGB keep the engine's RGB values, which equal the input's at strength 0. */
 static void test_whole_colours(void **state) {
   (void)state;
   static const char *const names[] = {"whole.png", "whole.bmp", "whole.tif"};
@@ -292,7 +293,7 @@ static void test_whole_colours(void **state) {
   }
 }
 
-/* Lower is better for every codec; nothing given is good, not poor. */
+/* A lower number means better quality for every codec, and the default is good. */
 static void test_quality(void **state) {
   (void)state;
   static const char *const names[] = {"q.webp", "q.jpg"};
@@ -311,7 +312,7 @@ static void test_quality(void **state) {
   }
 }
 
-/* Two scenes that share no colour: each has as many as it needs, and every frame is there. */
+/* Two scenes without a common colour: each gets as many palette entries as it needs, and every frame is written. */
 static void test_palette_of_each_scene(void **state) {
   (void)state;
   shell(FFMPEG
@@ -328,7 +329,8 @@ static void test_palette_of_each_scene(void **state) {
   free(psnr);
 }
 
-/* Everything in one line; what is copied, and outputs that hold nothing but pictures, go without. */
+/* One line names all that is left out of the output; copied tracks are not in it, and outputs that hold only pictures
+ * print none. */
 static void test_what_is_left_out(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,4 @@
-/* Recordings and streams beside the window, with a fake sink in place of files and networks. */
+/* Tests recordings and streams of the live window, with a fake sink in place of files and networks. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
@@ -13,22 +13,24 @@
 #include "unet/base/platform.h"
 
 enum { WRITES_MAX = 4000, MANY = 100, PATIENCE_MS = 60000 };
-/* When pictures were shown that are not to stand at the end, however long the test takes until then. */
+/* Start of the times at which pictures are shown, an hour ahead, so that the last picture does not last until the end
+ * of the test. */
 static const int64_t ahead_ns = INT64_C(3600000000000);
 
 struct written {
   uint64_t serial;
   int64_t pts;
   int width;
-  int64_t placed; /* its position among the sound, and when that is in the output */
+  /* arguments of sink_place_sound when the frame was written: a position in the sound, and its time in the output */
+  int64_t placed;
   double placed_at;
 };
 
-/* What sinks of one name are to do, and what was done. */
+/* Instructions for all sinks of one name, and what they did. */
 struct fake {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  bool shut;            /* writes wait */
+  bool shut;            /* true: calls that write a frame wait */
   int refusals;         /* number of openings, from the first on, that fail */
   atomic_long fails_at; /* number of the write that fails; -1: none does */
   atomic_int openings, attempts, finished, closed;
@@ -99,7 +101,7 @@ int sink_finish(struct sink *sink, bool whole, struct error *err) {
   return 0;
 }
 
-/* The encoder of these holds one back. */
+/* Returns the number of pictures that can be read. The fake encoder keeps one frame back when a write has failed. */
 long sink_pictures(const struct sink *sink) {
   const struct fake_sink *to = (const struct fake_sink *)sink;
   return to->here - (to->fake->fails_at >= 0 && to->here > to->fake->fails_at ? 2 : 0);
@@ -149,7 +151,7 @@ static void await_writes(struct fake *fake, long count) {
   assert_true(there);
 }
 
-/* Until that picture is written. Returns how many are with it. */
+/* Waits until that picture is written. Returns how many pictures are written then. */
 static long await_serial(struct fake *fake, uint64_t serial) {
   uint64_t last = 0;
   long count = 0;
@@ -209,7 +211,8 @@ static void test_kinds(void **state) {
   assert_int_equal(output_kind_of("/dev/video9", NULL), OUTPUT_STREAM);
 }
 
-/* Of a page the extension counts; what FFmpeg has no protocol for is no file either. */
+/* A web address with a file's extension is a stream only if FFmpeg has its protocol; an unknown protocol is not taken
+ * for a file. */
 static void test_urls(void **state) {
   (void)state;
   static const struct {
@@ -228,7 +231,7 @@ static void test_urls(void **state) {
   }
 }
 
-/* Those shown, each at the time it was shown, however irregular that is. */
+/* The recording has the pictures that were shown, each at the time when it was shown, at any pace. */
 static void test_records_what_is_shown(void **state) {
   (void)state;
   static const int64_t times_ms[] = {5000, 5040, 5050, 5900, 9000};
@@ -256,7 +259,8 @@ static void test_records_what_is_shown(void **state) {
   assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
 }
 
-/* A microphone is heard as it was when a picture was captured, and goes on where pictures stand, with the same one. */
+/* A microphone's sound is that of the moment when the picture was captured; while the same picture stays, sound goes on
+ * with the same delay. */
 static void test_a_microphone_goes_on(void **state) {
   (void)state;
   static const int64_t ms = 1000000;
@@ -268,9 +272,9 @@ static void test_a_microphone_goes_on(void **state) {
   show_captured(outputs, 1, begun_ns, 16, begun_ns - 50 * ms);
   await_writes(&fakes[0], 1);
   assert_true(fakes[0].options.tap_by_clock);
-  show_captured(outputs, 2, begun_ns + 40 * ms, 16, begun_ns - 50 * ms); /* made anew of the same frame */
+  show_captured(outputs, 2, begun_ns + 40 * ms, 16, begun_ns - 50 * ms); /* another picture of the same frame */
   long more = await_serial(&fakes[0], 2);
-  await_writes(&fakes[0], more + 3); /* and more, in their time */
+  await_writes(&fakes[0], more + 3); /* while the picture stays, sound is written as time passes */
   assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
   const struct written *written = fakes[0].written;
   assert_true(written[0].placed == begun_ns - 50 * ms);
@@ -284,7 +288,7 @@ static void test_a_microphone_goes_on(void **state) {
   assert_true(written[more + 2].pts > 350000);
 }
 
-/* One slow picture among others, and one that stands, leave the sound where it is. */
+/* One picture with a longer latency, and one that stays, do not move the sound. */
 static void test_latency_is_smoothed(void **state) {
   (void)state;
   static const int64_t ms = 1000000;
@@ -304,7 +308,7 @@ static void test_latency_is_smoothed(void **state) {
   }
 }
 
-/* A picture that stood for a while when the recording ended was there until then. */
+/* A picture that was shown for some time when the recording ended lasts that long in it. */
 static void test_keeps_the_time_a_picture_stood(void **state) {
   (void)state;
   struct outputs *outputs = opened(0);
@@ -316,7 +320,8 @@ static void test_keeps_the_time_a_picture_stood(void **state) {
   assert_true(fakes[0].written[1].pts >= 5 * (int64_t)fakes[0].options.time_base_den);
 }
 
-/* A disk that stands still: the window goes on, what does not fit is counted, and no more is held than was said. */
+/* When a disk blocks, the window goes on, pictures that cannot be queued are counted, and no more pictures are held
+ * than announced. */
 static void test_slow_recording_drops_and_counts(void **state) {
   (void)state;
   struct outputs *outputs = opened(0);
@@ -327,7 +332,7 @@ static void test_slow_recording_drops_and_counts(void **state) {
   assert_int_equal(outputs_add(outputs, "second.mkv", NULL, NULL), 0);
   for (int i = 0; i < MANY; i++) {
     show(outputs, (uint64_t)i, begun_ns + (int64_t)i * 20000000);
-    await_writes(&fakes[1], i + 1); /* the other one has all of them */
+    await_writes(&fakes[1], i + 1); /* the other recording has all pictures */
   }
   outputs_get_figures(outputs, &figures);
   assert_int_equal(figures.recordings, 2);
@@ -352,7 +357,7 @@ static void keep(struct picture *picture) {
   (void)picture;
 }
 
-/* However slow they are, a pool of the pictures that they may hold, and one that is shown, never runs out. */
+/* A pool of as many pictures as outputs may hold, plus the one shown, always suffices, however slow the outputs are. */
 static void test_holds_are_bounded(void **state) {
   (void)state;
   static const struct picture_owner owner = {.bytes = sizeof(struct picture), .make = make_picture, .destroy = keep};
@@ -369,7 +374,7 @@ static void test_holds_are_bounded(void **state) {
     frame.serial = (uint64_t)i;
     outputs_show(outputs, &(struct covered){.picture = frame}, (int64_t)i * 20000000);
     frame_release(&frame);
-    await_writes(&fakes[1], i / 10); /* and while it is sent */
+    await_writes(&fakes[1], i / 10); /* the stream writes one picture in ten */
   }
   set_shut(&fakes[0], false);
   assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
@@ -392,7 +397,8 @@ static void test_full_disk_ends_the_recording(void **state) {
   assert_non_null(strstr(line, "recording ends after 2 pictures"));
   show(outputs, 4, 4 * 20000000);
   assert_false(outputs_has(outputs, number));
-  assert_int_equal(fakes[0].attempts, 1); /* opened again it would be empty */
+  /* a recording that has failed is not opened again, because that would empty the file */
+  assert_int_equal(fakes[0].attempts, 1);
   assert_int_equal(fakes[0].finished, 1);
   struct outputs_figures figures;
   outputs_get_figures(outputs, &figures);
@@ -414,7 +420,7 @@ static void test_stream_has_a_constant_rate(void **state) {
   struct outputs *outputs = opened(100);
   assert_int_equal(outputs_add(outputs, "udp://first", NULL, NULL), 0);
   show(outputs, 7, platform_now_ns());
-  await_writes(&fakes[0], 5); /* of one picture */
+  await_writes(&fakes[0], 5); /* the same picture, repeated */
   show(outputs, 8, platform_now_ns());
   await_serial(&fakes[0], 8);
   assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
@@ -449,7 +455,7 @@ static void test_stream_is_tried_again(void **state) {
   assert_int_equal(fakes[0].closed, fakes[0].openings);
 }
 
-/* What is not there when the show ends keeps nobody waiting. */
+/* Closing does not wait for a stream that was never connected. */
 static void test_close_while_nobody_is_there(void **state) {
   (void)state;
   char line[200];
@@ -464,7 +470,7 @@ static void test_close_while_nobody_is_there(void **state) {
   int said = 0;
   while (fakes[0].attempts < 2)
     said += outputs_follow(outputs, line, sizeof line, &level) && strstr(line, "nobody");
-  assert_int_equal(said, 0); /* once, not each time */
+  assert_int_equal(said, 0); /* the failure is logged once, not for each try */
   struct outputs_figures figures;
   outputs_get_figures(outputs, &figures);
   assert_int_equal(figures.failing, 1);
@@ -499,7 +505,7 @@ static void expect_pixel(const struct frame *frame, int x, int y, int red, int g
   assert_in_range(pixel[2] + 2, blue, blue + 4);
 }
 
-/* What lies over the picture in the window lies over it here: held, then the source, then black. */
+/* Covers in the window also cover recorded pictures: a frozen picture, then the source, then black. */
 static void test_covers(void **state) {
   (void)state;
   struct cover_pixels cover_pixels = {{0}};
@@ -511,7 +517,7 @@ static void test_covers(void **state) {
   hidden_replace(&blue);
   struct covered shown = {.picture = red, .held = green, .source = blue};
   assert_int_equal(cover_pixels_apply(&cover_pixels, &shown, &out, NULL), 0);
-  assert_ptr_equal(out.picture, red.picture); /* not copied */
+  assert_ptr_equal(out.picture, red.picture); /* without a cover the picture is not copied */
   frame_release(&out);
   shown.cover = (struct cover_levels){.held = 0.25f};
   assert_int_equal(cover_pixels_apply(&cover_pixels, &shown, &out, NULL), 0);
@@ -527,7 +533,7 @@ static void test_covers(void **state) {
   expect_pixel(&out, 8, 4, 0, 0, 200);
   expect_pixel(&out, 2, 4, 0, 0, 0);
   frame_release(&out);
-  expect_pixel(&red, 0, 0, 200, 0, 0); /* pictures are only read */
+  expect_pixel(&red, 0, 0, 200, 0, 0); /* the original picture is not changed */
   cover_pixels_free(&cover_pixels);
   frame_release(&red);
   frame_release(&green);
@@ -545,7 +551,7 @@ static void test_there_is_a_most(void **state) {
   assert_int_equal(outputs_close(&outputs, NULL, NULL), 0);
 }
 
-/* The first picture says the sink's size; the sink fits later ones in. */
+/* The first picture's size is the sink's size; the sink scales later ones. */
 static void test_size_is_that_of_the_first(void **state) {
   (void)state;
   struct outputs *outputs = opened(0);

@@ -1,4 +1,4 @@
-/* Where keys go: to commands, to the list, into a line. */
+/* Tests where key presses go: to commands, to the list of parameters, or to the text input line. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static int end(void **unused) {
   return 0;
 }
 
-/* As the window does where keys come faster than it draws. */
+/* Presses a key, as when keys come faster than the window is drawn. */
 static void press(int key) {
   const char text[] = {(char)key, 0};
   if (key < 128 && panel_text(&panel, &state, text))
@@ -55,7 +55,7 @@ static void a_prompt_is_typed(void **unused) {
   press(KEY_ENTER);
   assert_string_equal(panel_label(&panel, name), "prompt[1]");
   assert_string_equal(panel.line.text, "neon");
-  type("sqf 2/h"); /* in the place of what was there */
+  type("sqf 2/h"); /* replaces the selected text */
   press(KEY_TAB);
   press(KEY_F11);
   press(KEY_CONTROL + '2');
@@ -70,7 +70,7 @@ static void a_prompt_is_typed(void **unused) {
   assert_int_equal(state.snapshots_asked, 1);
 }
 
-/* Text that is there is selected until a key says otherwise. */
+/* An existing text is selected until a key moves the cursor. */
 static void keys_keep_the_text(void **unused) {
   (void)unused;
   press(KEY_ENTER);
@@ -127,7 +127,7 @@ static void of_a_blend_the_last_one(void **unused) {
   assert_string_equal(panel.line.text, "oil painting");
 }
 
-/* What an input method has on its way is not text yet. */
+/* Text that an input method has not completed is not part of the line. */
 static void composed(void **unused) {
   (void)unused;
   assert_false(panel_compose(&panel, "x"));
@@ -156,11 +156,11 @@ static void the_list(void **unused) {
   press(KEY_ENTER);
   assert_float_equal(state.settings.values.strength, 0.8, 1e-9);
   press('7');
-  press('/'); /* but while a number is typed nothing is a command */
+  press('/'); /* while a number is typed, keys are no commands */
   press('F');
   assert_false(panel.types || state.settings.values.freeze);
   press(KEY_ESCAPE);
-  press('b'); /* letters are commands still */
+  press('b'); /* letters are still commands */
   assert_true(state.settings.values.split);
   press('/');
   press(KEY_ESCAPE);
@@ -169,7 +169,7 @@ static void the_list(void **unused) {
   assert_false(panel.lists);
 }
 
-/* The first of the rows that a filter leaves is chosen, unless the one chosen before is among them. */
+/* A filter selects the first of the remaining rows, unless the row that was selected is among them. */
 static void a_filter_chooses_the_first(void **unused) {
   (void)unused;
   press(KEY_TAB);
@@ -193,12 +193,12 @@ static void a_filter_chooses_the_first(void **unused) {
   type("no such name");
   press(KEY_ENTER);
   press('2');
-  press(','); /* of no row, and no commands */
+  press(','); /* no row begins with these keys, and they are no commands in the list */
   assert_int_equal(state.settings.values.shown_prompt, 1);
   assert_false(panel.types);
 }
 
-/* A text of the list is typed as a prompt is; nothing is nothing. */
+/* The text of a row is edited like a prompt; an empty text clears it. */
 static void a_text_of_the_list(void **unused) {
   (void)unused;
   press(KEY_TAB);
@@ -225,7 +225,7 @@ static void a_text_of_the_list(void **unused) {
   assert_null(parameters_text(&state.settings.values, PARAMETER_LORA, 1));
 }
 
-/* What is refused stays to be mended. */
+/* A line that was refused stays, so that it can be corrected. */
 static void refused(void **unused) {
   (void)unused;
   press(KEY_TAB);
@@ -245,7 +245,7 @@ static void refused(void **unused) {
   assert_int_equal(state.settings.values.size.width, 512);
 }
 
-/* What is shown of the list and the line: in the operator's window always, over the picture when they are in use. */
+/* The list and the line are drawn in the operator's window at any time, over the picture only while in use. */
 static void shown_as_text(void **unused) {
   (void)unused;
   char text[HUD_TEXT_MAX];
@@ -258,7 +258,7 @@ static void shown_as_text(void **unused) {
   hud_line_text(text, &content);
   assert_non_null(strstr(text, "Enter types the prompt"));
   hud_list_text(text, &content);
-  assert_non_null(strstr(text, "   -1prompt[2]")); /* no bar */
+  assert_non_null(strstr(text, "   -1prompt[2]")); /* this row has no bar */
   assert_non_null(strstr(text, "oil painting"));
   assert_null(strchr(text, '>'));
   press(KEY_TAB);

@@ -1,4 +1,4 @@
-/* The list of parameters: its rows, what bars show and mean, and what keys and the mouse make of both. */
+/* Tests the list of parameters: its rows, what their bars show, and what keys and the mouse do with them. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -57,7 +57,8 @@ static void expect(const char *name, const char *wanted) {
                       wanted);
 }
 
-/* What can be set while frames run, and of what there are several, what is in use and one more. */
+/* The list has every parameter that can be changed while frames run; of parameters with several instances, those in use
+ * and one more. */
 static void rows(void **unused) {
   (void)unused;
   static const char *const shown[] = {"prompt[1]",  "prompt[9]", "negative",   "strength",      "blend[2]", "lora[1]",
@@ -77,7 +78,7 @@ static void rows(void **unused) {
   parameter_list_update(&list, values, 10);
   assert_true(find("lora[2]") >= 0 && find("lora[1].weight") >= 0 && find("control[2]") >= 0);
   assert_true(find("control[1].low") >= 0 && find("control[1].weight") == -1 && find("control[1].gain") == -1);
-  assert_int_equal(list.chosen, find("strength")); /* although it lies elsewhere now */
+  assert_int_equal(list.chosen, find("strength")); /* the same row is selected, although the filter has moved it */
   snprintf(list.filter, sizeof list.filter, "lora");
   parameter_list_update(&list, values, 10);
   assert_int_equal(list.count, 4); /* lora[1], its weight, lora[2], lora-lenient */
@@ -100,14 +101,15 @@ static void bars(void **unused) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_float_equal(parameter_list_number(list.row[find(cases[i].name)], cases[i].share), cases[i].number, 1e-9);
   state.settings.values.strength = 0.75;
-  state.settings.values.guidance = 60; /* beyond what its bar spans */
+  state.settings.values.guidance = 60; /* beyond the range that the bar shows */
   assert_float_equal(parameter_list_share(values, list.row[find("strength")]), 0.75, 1e-9);
   assert_float_equal(parameter_list_share(values, list.row[find("guidance")]), 1, 0);
   assert_float_equal(parameter_list_share(values, list.row[find("size")]), 0.5, 1e-9);
   assert_true(parameter_list_share(values, list.row[find("prompt[1]")]) < 0);
 }
 
-/* Of every row with a bar: any place gives a number that the table takes, whose bar is filled up to there. */
+/* For each row with a bar, every position of the mouse gives an allowed number, and the bar is then filled up to
+ * there. */
 static void bars_of_all(void **unused) {
   (void)unused;
   for (int i = 0; i < list.count; i++)
@@ -207,7 +209,7 @@ static void keys_change(void **unused) {
   expect("guidance-mode", "self");
   press(KEY_RIGHT);
   press(KEY_RIGHT);
-  expect("guidance-mode", "none"); /* round */
+  expect("guidance-mode", "none"); /* after the last choice comes the first */
   press(KEY_LEFT);
   expect("guidance-mode", "one-time");
   choose("pause");
@@ -245,7 +247,7 @@ static void numbers_typed(void **unused) {
   press(KEY_ENTER);
   expect("strength", "0.70");
   assert_non_null(strstr(state.notice, "strength 4: a number from 0 to 1 is needed"));
-  assert_int_equal(press(KEY_ENTER), LIST_EDIT); /* nothing typed */
+  assert_int_equal(press(KEY_ENTER), LIST_EDIT); /* nothing was typed */
   press('1');
   assert_int_equal(press(KEY_ESCAPE), LIST_DONE);
   assert_string_equal(list.typed, "");
@@ -262,7 +264,7 @@ static void numbers_typed(void **unused) {
   assert_int_equal(press(KEY_CONTROL + '1'), LIST_NOT_MINE);
 }
 
-/* The comma of many keyboards; what is no part of a number does nothing until it is set or given up. */
+/* The decimal comma of many keyboards is accepted; a wrong number does nothing until it is set or cancelled. */
 static void decimal_commas(void **unused) {
   (void)unused;
   static const int others[] = {'f', 'B',     '/',      '?',       'q',     '+',
@@ -286,7 +288,7 @@ static void decimal_commas(void **unused) {
   press('9');
   press(KEY_ESCAPE);
   assert_int_equal(press('b'), LIST_NOT_MINE);
-  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,75", 0), 0); /* as in an opened line */
+  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,75", 0), 0); /* the same as in an edited line */
   expect("strength", "0.75");
   assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,7,5", 0), -1);
   assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,7.5", 0), -1);
@@ -312,7 +314,7 @@ static void mouse(void **unused) {
   parameter_list_release(&list);
   parameter_list_drag(&list, &state, &box, 250, 0);
   expect("strength", "1.00");
-  assert_int_equal(click(row, 150), LIST_DONE); /* on its name */
+  assert_int_equal(click(row, 150), LIST_DONE); /* a click on the row's name */
   parameter_list_drag(&list, &state, &box, 250, 0);
   expect("strength", "1.00");
   assert_int_equal(click(row, 50), LIST_NOT_MINE);

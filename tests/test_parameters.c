@@ -1,4 +1,4 @@
-/* The table of parameters: each row says everything about its parameter, and values go in and out unharmed. */
+/* Tests the table of parameters: each row is complete, and values are printed and parsed without loss. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static int count_choices(const char *choices) {
   return count;
 }
 
-/* Every row has name, help, range and default of its type, and is found by the name of each of its instances. */
+/* Every row has a name, help, range and a default of its type, and is found by the name of each instance. */
 static void rows_are_whole(void **state) {
   (void)state;
   const struct parameters values = defaults();
@@ -61,12 +61,14 @@ static void rows_are_whole(void **state) {
       assert_string_not_equal(parameter_row(other)->name, row->name);
       size_t end = parameter_row(other)->offset + parameter_row(other)->size * (size_t)parameter_instances(other);
       assert_true(end <= row->offset || row->offset + row->size * (size_t)parameter_instances(id) <=
-                                            parameter_row(other)->offset); /* no two share a field */
+                                            /* two parameters never share a field of the struct */
+                                            parameter_row(other)->offset);
     }
   }
 }
 
-/* Each parameter has a name for people, which none of its group shares, and which bars and lists have room for. */
+/* Each parameter has a label for people, different from all others and at most 22 bytes long, as bars and lists
+ * require. */
 static void labels_tell_parameters_apart(void **state) {
   (void)state;
   char label[PARAMETER_NAME_MAX];
@@ -83,7 +85,8 @@ static void labels_tell_parameters_apart(void **state) {
   assert_string_equal(parameter_label(PARAMETER_STRENGTH, 0, label), "Strength");
 }
 
-/* Lists have every parameter once, group after group; those with a place in their group come first. */
+/* The order of lists: each parameter once, group by group; in a group, parameters with an order of their own come
+ * first. */
 static void groups_follow_each_other(void **state) {
   (void)state;
   enum parameter ids[PARAMETERS];
@@ -105,7 +108,7 @@ static void groups_follow_each_other(void **state) {
     assert_true(parameter_group_label((enum parameter_group)i) && *parameter_group_label((enum parameter_group)i));
 }
 
-/* What a performer turns most comes first; no two parameters have one rank, and there are enough for six bars. */
+/* The list by rank begins with the strength, no two parameters have the same rank, and more than six have one. */
 static void ranks_begin_with_the_strength(void **state) {
   (void)state;
   enum parameter ids[PARAMETERS];
@@ -116,7 +119,8 @@ static void ranks_begin_with_the_strength(void **state) {
     assert_true(parameter_row(ids[i - 1])->rank < parameter_row(ids[i])->rank);
 }
 
-/* Knobs and sliders reach a part of the range that is of use, and whole ones keep to whole numbers. */
+/* The span that knobs and sliders cover is within the parameter's range and not too wide; for whole numbers its ends
+ * are whole. */
 static void spans_are_a_useful_part_of_ranges(void **state) {
   (void)state;
   double low, high;
@@ -139,7 +143,8 @@ static void spans_are_a_useful_part_of_ranges(void **state) {
   assert_true(low == 0 && high == 1);
 }
 
-/* Both ends and something between of every number, and a text in every text: printed, it is parsed to the same. */
+/* Both ends and a value in between of every number, and a string for every text, are printed and parsed to the same
+ * value. */
 static void printed_is_parsed(void **state) {
   (void)state;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -258,8 +263,8 @@ static void names_with_an_index(void **state) {
   assert_false(parameter_matches("lora[].weight", "lora[2].weights", &index));
 }
 
-/* Each parameter by itself makes two sets of values different, to those who ask for its need and to no others. */
-/* A copy has it, and has it no more after a copy of values without. */
+/* A difference in any one parameter is found by the comparison for its kind of effect, and by no other comparison. */
+/* Checks that copying values copies this one, and that copying other values removes it. */
 static void assert_copied(const struct parameters *with, const struct parameters *without, enum parameter id,
                           int index) {
   struct settings from = {.values = *with, .walked_ns = 5}, to = {.values = *without};
@@ -290,7 +295,7 @@ static void equality_sees_every_parameter(void **state) {
     assert_false(parameters_equal(&a, &b, 1u << row->need));
     assert_true(parameters_equal(&a, &b, ~(1u << row->need)));
     assert_copied(&b, &a, id, index);
-    parameters_apply(&a, &b); /* only what is marked */
+    parameters_apply(&a, &b); /* copies only marked values */
     assert_true(parameters_equal(&a, &b, ~0u));
     assert_true(parameters_marked(&a, id, index));
     parameters_clear_marks(&a);
@@ -314,7 +319,7 @@ static void sizes_are_two_sides(void **state) {
   assert_false(parameters_equal(&values, &other, 1u << NEED_PREPARATION));
 }
 
-/* What nobody has set is the model's. */
+/* Values that the user has not set are the model's defaults. */
 static void unset_values_are_the_models(void **state) {
   (void)state;
   struct parameters values = defaults(), suited = defaults();
@@ -347,7 +352,7 @@ static void unset_values_are_the_models(void **state) {
   assert_int_equal(values.steps, 7);
 }
 
-/* What a network without guidance rows does not follow is told by the table. */
+/* The table says which parameters have no effect on a network without guidance rows. */
 static void guidance_needs_its_rows(void **state) {
   (void)state;
   static struct moment a, b;
@@ -358,7 +363,7 @@ static void guidance_needs_its_rows(void **state) {
   assert_true(moment_equal(&a, &b));
   assert_int_equal(parameters_set_number(&change, PARAMETER_GUIDANCE, 0, 2, NULL), 0);
   settings_apply(&b.settings, &change, 0);
-  assert_false(moment_equal(&a, &b)); /* another picture, where there are rows */
+  assert_false(moment_equal(&a, &b)); /* with guidance rows the picture is another one */
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (id != PARAMETER_GUIDANCE_MODE && id != PARAMETER_DELTA)
       assert_true((parameter_row(id)->need == NEED_ROWS) == (strstr(parameter_row(id)->name, "guidance") != NULL));
@@ -366,14 +371,14 @@ static void guidance_needs_its_rows(void **state) {
   assert_true(parameter_row(PARAMETER_GUIDANCE_MODE)->need == NEED_PREPARATION);
 }
 
-/* A scale of 1 wants no rows; without a row of its own the handle is the same whatever the scale. */
+/* A scale of 1 needs no guidance rows; in a mode without a row of its own the handle does not depend on the scale. */
 static void guidance_modes_choose_the_handle(void **state) {
   (void)state;
   static const struct {
     enum guidance_mode mode;
     double scale;
     enum guidance_mode handle;
-    float told; /* to the engine */
+    float told; /* guidance scale that the engine gets */
   } cases[] = {
       {GUIDANCE_NONE, 5, GUIDANCE_NONE, 1},         {GUIDANCE_FULL, 1, GUIDANCE_NONE, 1},
       {GUIDANCE_FULL, 5, GUIDANCE_FULL, 5},         {GUIDANCE_SELF, 1, GUIDANCE_SELF, 1},
@@ -410,7 +415,7 @@ static void steps_stop_at_the_ends(void **state) {
   assert_int_equal(values.steps, STEPS_MAX);
 }
 
-/* Each that a map has is one of a control's, in whose range all of its own is. */
+/* Each value of a map is a parameter of the control, whose range includes the map's range. */
 static void test_parameters_of_maps(void **state) {
   (void)state;
   for (int kind = 0; kind < MAP_KINDS; kind++) {

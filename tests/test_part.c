@@ -1,4 +1,5 @@
-/* A file has its name when it is whole: until then it is OUT.part, with a manifest that says where it can be cut. */
+/* Tests that a file gets its name only when it is complete: until then it is OUT.part, with a manifest that says where
+ * it can be cut. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <fcntl.h>
@@ -66,7 +67,8 @@ static int read_record(struct job_record *record, const char *name) {
   return job_record_read(record, clip(path), &err);
 }
 
-/* Killed: the part plays, the manifest has each frame that came, and the file of that name is not there. */
+/* Killed: the partial file can be played, the manifest has each frame that was written, and there is no file with the
+ * final name. */
 static void test_killed(void **state) {
   (void)state;
   enum { FRAMES = 120 };
@@ -97,7 +99,7 @@ static void test_killed(void **state) {
   }
 }
 
-/* Interrupted: what the encoder held is there, too, so nothing is lost. */
+/* Interrupted: frames that the encoder held are written as well, so nothing is lost. */
 static void test_interrupted(void **state) {
   (void)state;
   struct error err;
@@ -110,8 +112,8 @@ static void test_interrupted(void **state) {
   job_record_free(&record);
 }
 
-/* Reads the packets of a file into segments, and checks that each begins with a key frame and has all that is shown in
- * its time. */
+/* Reads a file's packets, segment by segment, and checks that each segment begins with a key frame and has all pictures
+ * of its time span. */
 static void check_segments(const char *name, const struct job_record *record) {
   AVFormatContext *file = NULL;
   AVPacket *packet = av_packet_alloc();
@@ -139,7 +141,7 @@ static void test_segments(void **state) {
   enum { FRAMES = 130 };
   static const struct {
     const char *name, *codec;
-    size_t least; /* segments */
+    size_t least; /* least number of segments */
   } cases[] = {{"a.mkv", "libx264", 3}, {"b.mkv", "libx265", 1},   {"c.mkv", "ffv1", 3},  {"d.webm", "libvpx-vp9", 2},
                {"e.mov", "mpeg4", 3},   {"f.mov", "prores_ks", 8}, {"g.nut", "mjpeg", 8}, {"h.mp4", "libx264", 3}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -162,7 +164,7 @@ static void test_segments(void **state) {
   }
 }
 
-/* A file has no segments where packets are not read as they were written. */
+/* Where packets are not read back as they were written, the manifest has no segments. */
 static void test_without_segments(void **state) {
   (void)state;
   static const char *const names[] = {"none.avi", "none.gif", "none.mpg"};
@@ -182,7 +184,7 @@ static void test_without_segments(void **state) {
   }
 }
 
-/* Names that others may have prepared are neither followed nor written to; another is taken. */
+/* If a file or link with the temporary name exists, it is neither followed nor written to; another name is used. */
 static void test_taken_names(void **state) {
   (void)state;
   struct error err;
@@ -197,7 +199,7 @@ static void test_taken_names(void **state) {
         "test ! -e taken.mkv.part5 && test ! -e taken.mkv.part6 && test ! -e taken.mkv.part6.json");
 }
 
-/* A part that another process writes is not one that was left. */
+/* A partial file that another process is writing is not treated as abandoned. */
 static void test_busy(void **state) {
   (void)state;
   struct error err;
@@ -210,7 +212,8 @@ static void test_busy(void **state) {
   close(busy);
 }
 
-/* What is replaced stays to the end and gives its mode; what comes meanwhile is never replaced; links are followed. */
+/* An existing output stays until the new one is complete, which gets its permissions; a file that appears meanwhile is
+ * never replaced; links are followed. */
 static void test_last_renaming(void **state) {
   (void)state;
   struct sink *sink;
@@ -246,7 +249,8 @@ static void test_last_renaming(void **state) {
   assert_int_equal(clip_count_frames("there/not-yet.mkv"), 5);
 }
 
-/* A disk that fills up leaves the part, with as many pictures as are told. One that is full at once leaves nothing. */
+/* A full disk leaves the partial file with as many pictures as the message says; a disk without any space leaves
+ * nothing. */
 static void test_full_disk(void **state) {
   (void)state;
   enum { ROOM = 40000, FRAMES_MAX = 2000 };

@@ -1,5 +1,5 @@
-/* The built program with a password in every address that it takes: nothing that it says, sends or writes holds it. The
- * servers are on 127.0.0.1. */
+/* Tests the built program with a password in every address that it accepts: nothing that it prints, sends or writes
+ * contains it. The servers are on 127.0.0.1. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "tests/rigs/clips.h"
 #include "tests/rigs/program.h"
 
-/* User, password, query, fragment and the keys of streams all have it in them. */
+/* The secret is in the user name, password, query, fragment and stream key of addresses. */
 #define SECRET "s3cr3t"
 #define LOGIN "joe-" SECRET ":p" SECRET "w@"
 #define OFFSCREEN "unset DISPLAY WAYLAND_DISPLAY; export SDL_VIDEODRIVER=offscreen; "
@@ -24,7 +24,7 @@ enum { PATIENCE_MS = 300000, LOOK_AGAIN_MS = 30 };
 static pid_t server;
 static int port;
 
-/* A web server that hands out the clips' folder and heeds no password. */
+/* Runs a web server that serves the clips' folder and ignores passwords. */
 static void serve(void) {
   char line[256] = "";
   int ends[2];
@@ -59,7 +59,7 @@ static int end(void **unused) {
   return kill(server, SIGKILL);
 }
 
-/* What the program answers to one question; false: it does not, yet. */
+/* Gets the program's answer to one IPC request; false: it does not answer yet. */
 static bool ask(const char *question, char *answer, size_t size) {
   struct sockaddr_un place = {.sun_family = AF_UNIX};
   snprintf(place.sun_path, sizeof place.sun_path, "%s", clip("ipc"));
@@ -95,7 +95,8 @@ static void expect_no_secret_in_file(const char *name) {
   shell("%s", command);
 }
 
-/* What is there, and what is waited for; outputs that nobody takes; files that are written of it. */
+/* `live` with secrets in all addresses: sources that are open or not reachable, outputs without a receiver, and the
+ * recorded files. */
 static void live_shows_none(void **unused) {
   (void)unused;
   char figures[65536];

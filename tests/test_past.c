@@ -1,18 +1,18 @@
-/* Which runs have no past (engine_request.restart).
+/* Tests which runs do not continue earlier ones (engine_request.restart).
  *
  *   test_past GOLDENS DEVICE       skipped where there is no such device */
 #include "tests/rigs/fixture.h"
 #include "tests/rigs/rig.h"
 #include "unet/base/platform.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 static void pause_between_runs(int64_t ns) {
   for (int64_t until = platform_now_ns() + ns; platform_now_ns() < until;)
     platform_sleep_ns(20000000);
 }
 
-/* Makes the picture of the golden's frame, and returns true if its run had no past. */
+/* Makes the picture of the golden's frame, and returns true if its run did not continue an earlier one. */
 static bool begins_anew(struct rig *rig, struct engine_request request) {
   struct engine_result result;
   request.controls = &rig->controls;
@@ -32,7 +32,7 @@ static void open_paced(struct rig *rig, bool paced) {
   must(rig_engine(rig, &params, &shape), &rig->err);
 }
 
-/* The first run of a handle, one after a run of another handle, and one that asks for it. */
+/* A handle's first run, a run after one of another handle, and a run that asks for it are restarts. */
 static void a_change_of_handle_ends_the_past(void **state) {
   (void)state;
   struct rig rig;
@@ -49,14 +49,14 @@ static void a_change_of_handle_ends_the_past(void **state) {
   assert_false(begins_anew(&rig, first));
   assert_true(begins_anew(&rig, (struct engine_request){.prepared = rig.prepared, .restart = true}));
   assert_false(begins_anew(&rig, first));
-  /* A handle that takes the place of a released one is another handle. */
+  /* A new handle at the address of a released one counts as another handle. */
   engine_release(rig.engine, &other);
   must(rig_reshape(&rig, 0, 0, 2), &rig.err);
   assert_true(begins_anew(&rig, (struct engine_request){.prepared = rig.prepared}));
   rig_close(&rig);
 }
 
-/* A profile's runs are not frames. */
+/* The run after a profile is a restart, because the profile's runs are no frames. */
 static void a_profile_ends_the_past(void **state) {
   (void)state;
   struct rig rig;
@@ -72,7 +72,8 @@ static void a_profile_ends_the_past(void **state) {
   rig_close(&rig);
 }
 
-/* Only engines that are paced by the clock, and not while a run is in flight, however long it takes. */
+/* A long pause makes the next run a restart, but only in engines paced by the clock, and not while a run is in
+ * flight. */
 static void a_pause_ends_the_past(void **state) {
   (void)state;
   for (int paced = 0; paced < 2; paced++) {

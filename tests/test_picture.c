@@ -1,4 +1,5 @@
-/* Pictures and their pools: counts, owners, fences, pools that close before their pictures come back. */
+/* Tests pictures and their pools: reference counts, owners, fences, pools that are closed before their pictures are
+ * released. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
@@ -8,7 +9,7 @@
 
 #include "unet/base/picture.h"
 
-/* Every format, odd sizes, and rows that run backwards. */
+/* Every format, odd sizes, and rows in reverse order (a negative pitch). */
 static void test_copies(void **state) {
   (void)state;
   struct host_pictures pictures = {0}, others = {0};
@@ -41,8 +42,8 @@ static void test_copies(void **state) {
   host_pictures_free(&others);
 }
 
-/* What was released is taken again before more is made; another size is another pool, and what is held of the one
- * before lasts. */
+/* Released memory is used again before more is allocated. Another size needs another pool; held pictures of the old
+ * pool stay valid. */
 static void test_memory_circles(void **state) {
   (void)state;
   struct host_pictures pictures = {0};
@@ -74,13 +75,13 @@ static void test_frames_share_a_picture(void **state) {
   assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, 4, 4, &one, NULL), 0);
   one.pts = 1;
   struct frame two = frame_hold(&one);
-  two.pts = 2; /* a time of its own, and the same pixels */
+  two.pts = 2; /* the frame has its own time and shares the pixels */
   assert_true(two.plane[0] == one.plane[0] && one.pts == 1);
   frame_release(&one);
   frame_plane(&two, 0)[0] = 9;
   assert_int_equal(two.picture->holds, 1);
   frame_release(&two);
-  struct frame same = frame_hold(&plain); /* nobody's memory */
+  struct frame same = frame_hold(&plain); /* this memory belongs to no picture */
   assert_true(!same.picture && frame_wait(&same, MEMORY_HOST, NULL) == 0 && frame_ready(&same, MEMORY_HOST));
   frame_release(&same);
   frame_release(&same);
@@ -106,7 +107,8 @@ static void free_pinned(const struct gpu *gpu, void *memory) {
   free(memory);
 }
 
-/* Page-locked memory goes back to who gave it, also beyond the pictures' pool; without any left there is the usual. */
+/* Page-locked memory is returned to the GPU that allocated it, also after the pictures' pool was closed; if none is
+ * left, ordinary memory is used. */
 static void test_pinned_memory(void **state) {
   (void)state;
   static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
@@ -129,7 +131,7 @@ static void test_pinned_memory(void **state) {
   assert_int_equal(pinning.freed, 1);
 }
 
-/* --- an owner --- */
+/* --- pictures of an owner --- */
 
 struct owned {
   struct picture base;
@@ -138,7 +140,7 @@ struct owned {
 
 static struct {
   atomic_int made, recycled, destroyed, waits;
-  int fail_make; /* this one fails, from 1; 0: none */
+  int fail_make; /* number of the call that fails, from 1; 0: none */
   bool ready, broken;
   pthread_t recycler;
 } owner_log;
@@ -188,7 +190,7 @@ static int forget(void **state) {
   return 0;
 }
 
-/* A pool of so many gives no more than that, and all of them were there from the start. */
+/* A bounded pool gives no more pictures than its bound, all of which were allocated at the start. */
 static void test_bounded_pool(void **state) {
   (void)state;
   enum { MOST = 3 };
@@ -240,7 +242,7 @@ static void test_memory_that_is_not_there(void **state) {
   assert_int_equal(owner_log.destroyed, 2);
 }
 
-/* Whoever reads waits for the owner's fence, and learns that there will be nothing. */
+/* A reader waits for the owner's fence, and gets an error if the picture will never be complete. */
 static void test_fence(void **state) {
   (void)state;
   struct picture_pool *pool;
@@ -266,7 +268,7 @@ static void test_fence(void **state) {
   picture_pool_close(&pool);
 }
 
-/* A GPU reads what lies in its own memory alone; no two pictures have one number. */
+/* A GPU reads device planes only from its own memory; each picture has a number of its own. */
 static void test_device_pictures(void **state) {
   (void)state;
   const struct gpu_id none = {.ordinal = 0}, first = {.uuid = {1, 2}}, second = {.uuid = {1, 3}};
@@ -295,7 +297,7 @@ static void *let_go(void *opaque) {
   return NULL;
 }
 
-/* The last one to let go gives it back, on whatever thread. */
+/* Whichever thread releases a picture last returns it to the pool. */
 static void test_release_on_another_thread(void **state) {
   (void)state;
   struct picture_pool *pool;
@@ -325,11 +327,11 @@ static void *share(void *opaque) {
     frame_release(&mine);
   }
   struct frame last = *given;
-  frame_release(&last); /* the hold that came with it */
+  frame_release(&last); /* ends the hold that came with the frame */
   return NULL;
 }
 
-/* Many threads hold and release one picture, and all let go of it while its pool is closed. */
+/* Many threads hold and release one picture while its pool is closed. */
 static void test_many_threads(void **state) {
   (void)state;
   for (int round = 0; round < EACH; round++) {

@@ -1,4 +1,4 @@
-/* Pictures: sequences with gaps and with damaged pictures, numbers, pictures that move. */
+/* Tests picture files: sequences with gaps and damaged pictures, numbers, animated pictures. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 64 };
 
-/* The folder gets pictures of one colour each, red by 40 times their number, from 1 to `count`. */
+/* Writes pictures of one colour each to the folder, numbered from 1 to `count`, with red 40 times the number. */
 static void make_pictures(const char *folder, const char *pattern, int count) {
   shell("rm -rf %s && mkdir %s && " FFMPEG
         "-f lavfi -i \"color=s=64x36:r=25,format=gbrp,geq=r='40*(N+1)':g=10:b=10\" -frames:v %d -pix_fmt rgb24 "
@@ -27,7 +27,7 @@ static void expect_names(const char *folder, const char *names) {
   free(there);
 }
 
-/* The pixel in the middle of a picture, or of a clip's first frame. */
+/* Checks the pixel in the middle of a picture, or of a clip's first frame. */
 static void expect_color(const char *name, int red, int green, int blue, int tolerance) {
   size_t size;
   uint8_t *pixel =
@@ -40,7 +40,7 @@ static void expect_color(const char *name, int red, int green, int blue, int tol
 
 #define PLAIN " --size 64x64 --strength 0"
 
-/* Each picture that is there comes out under its own number, and at its number's time in a video. */
+/* In a sequence with gaps each picture is written under its own number; in a video it has the time of its number. */
 static void test_gap(void **state) {
   (void)state;
   double times[MOST];
@@ -54,7 +54,7 @@ static void test_gap(void **state) {
   static const double expected[] = {0, 0.04, 0.12, 0.16, 0.2};
   for (int i = 0; i < 5; i++)
     assert_float_equal(times[i], expected[i], 1e-3);
-  /* of a part, what is missing in it is told */
+  /* with a part of a sequence, the missing pictures of that part are reported */
   program_expect(0, "2 frames", "render gap/f%%04d.png hash:- --frames 2" PLAIN);
   program_expect(3, "missing: f0003.png\n", "render gap/f%%04d.png hash:- --frames 3" PLAIN);
   program_expect(0, "2 frames", "render gap/f%%04d.png hash:- --duration 0.08" PLAIN);
@@ -65,7 +65,8 @@ static void test_gap(void **state) {
   expect_names("o", "a4.png b5.png b6.png ");
 }
 
-/* Ranges in one line, numbers without padding, and files that are empty, no pictures, or links to nothing. */
+/* Ranges of missing pictures in one message, numbers without leading zeros, and files that are empty, no pictures, or
+ * broken links. */
 static void test_many_gaps(void **state) {
   (void)state;
   make_pictures("holes", "p%d.png", 6);
@@ -78,7 +79,7 @@ static void test_many_gaps(void **state) {
                  "render holes/p%%d.png o/%%03d.png" PLAIN);
   expect_names("o", "001.png 002.png 011.png 012.png 020.png 112.png ");
   expect_color("o/020.png", 200, 10, 10, 2);
-  /* A glob finds what is there, and its names have numbers, too. */
+  /* A glob finds existing files only, and the numbers in their names count. */
   shell("rm -rf o && mkdir o && rm holes/p113.png holes/p9.png holes/p8.png holes/p13.png");
   program_expect(3, "holes/*.png: missing: p10.png\n",
                  "render 'holes/*.png' o/%%d.png --input-options pattern_type=glob" PLAIN);
@@ -89,13 +90,13 @@ static void test_many_gaps(void **state) {
   expect_names("o", "1.png 2.png ");
 }
 
-/* A picture that is cut off, or of which a bit is wrong, is named and left out, and those behind it keep their numbers:
- * also where FFmpeg's decoder would fill the rest with grey and not say so. */
+/* A picture that is cut off, or in which one bit is wrong, is reported and left out, and later ones keep their numbers.
+ * This also holds for formats whose decoder would silently fill the rest with grey. */
 static void test_damaged(void **state) {
   (void)state;
   static const struct {
     const char *extension, *encoder;
-    bool bit; /* one wrong bit can be told */
+    bool bit; /* true: the format has a checksum that detects a single wrong bit */
   } kinds[] = {{"png", "png", true},       {"jpg", "mjpeg -q:v 1", false}, {"tiff", "tiff", false},
                {"webp", "libwebp", false}, {"bmp", "bmp", false},          {"exr", "exr", false}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -115,12 +116,13 @@ static void test_damaged(void **state) {
   }
   shell("rm -rf o && mkdir o && : >cut/c1.exr");
   program_expect(3, "damaged: c1.exr, c3.exr\n",
-                 "render cut/c%%d.exr o/%%d.png --strength 0"); /* its size by the next */
+                 /* a missing picture's size is taken from the next one */
+                 "render cut/c%%d.exr o/%%d.png --strength 0");
   expect_names("o", "2.png 4.png 5.png ");
   expect_same("size", "echo 512x512", "ffprobe -v error -show_entries stream=width,height -of csv=p=0:s=x o/2.png");
 }
 
-/* What one part of a sequence has written does not stand in the way of the next one. */
+/* Files that one part of a sequence has written do not prevent the next part. */
 static void test_parts_of_a_sequence(void **state) {
   (void)state;
   make_pictures("whole", "f%03d.jpg", 6);
@@ -135,8 +137,8 @@ static void test_parts_of_a_sequence(void **state) {
                  "render whole/f%%03d.jpg o/f%%03d.png --input-options start_number=3" PLAIN);
 }
 
-/* Each frame is a picture of its own where the name has a number, and else they are one that moves and goes on moving.
- */
+/* An animated picture becomes one picture for each frame if the output's name has a number, otherwise an animation that
+ * repeats forever. */
 static void test_pictures_that_move(void **state) {
   (void)state;
   make_pictures("whole", "f%d.png", 3);
@@ -145,7 +147,7 @@ static void test_pictures_that_move(void **state) {
   expect_names("o", "1.webp 2.webp 3.webp ");
   program_expect(0, "3 frames", "render whole/f%%d.png moving.webp" PLAIN);
   program_expect(0, "3 frames", "render whole/f%%d.png moving.apng" PLAIN);
-  /* how often they are shown: 0 is for ever */
+  /* the number of repetitions in the file: 0 means forever */
   expect_same("WebP's rounds", "echo 00 00",
               "grep -abo ANIM moving.webp | head -1 | cut -d: -f1 | { read at; "
               "dd if=moving.webp bs=1 skip=$((at + 12)) count=2 2>/dev/null | od -An -tx1 | xargs; }");
@@ -154,7 +156,7 @@ static void test_pictures_that_move(void **state) {
               "dd if=moving.apng bs=1 skip=$((at + 8)) count=4 2>/dev/null | od -An -tx1 | xargs; }");
 }
 
-/* How far two pictures of this size are from each other, a byte on average. */
+/* Returns the mean absolute difference of two pictures of this size, in 8-bit levels. */
 static double distance(const char *one, const char *filter, const char *other, int width, int height) {
   size_t sizes[2], bytes = (size_t)(width * height * 3);
   uint8_t *a =
@@ -170,7 +172,8 @@ static double distance(const char *one, const char *filter, const char *other, i
   return sum / (double)bytes;
 }
 
-/* Another turn or mirror is 60 to 80 away, and coarser chroma up to 10. */
+/* Checks that a picture was turned by this filter. Another turn or mirror would differ by 60 to 80 levels, chroma
+ * subsampling by up to 10. */
 static void expect_turned(const char *upright, const char *filter, const char *turned, int width, int height) {
   double away = distance(upright, filter, turned, width, height);
   if (away > 20)
@@ -179,7 +182,7 @@ static void expect_turned(const char *upright, const char *filter, const char *t
 
 #define ORIENTED "python3 -B \"$REVERIE_TESTS/rigs/oriented.py\" "
 
-/* Where the pixel lies in the file that is seen at x and y, as EXIF has it; side: the last row and column. */
+/* Finds the pixel of the file that a viewer shows at x, y for this EXIF orientation; side: the last row and column. */
 static void find_stored(int orientation, int x, int y, int side, int *stored_x, int *stored_y) {
   bool swaps = orientation >= 5,
        from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8,
@@ -192,7 +195,7 @@ static void find_stored(int orientation, int x, int y, int side, int *stored_x, 
     *stored_y = side - *stored_y;
 }
 
-/* Square pictures of one after the other orientation, in RGB. */
+/* Compares square RGB pictures in all EXIF orientations. */
 static void expect_all_turned(const uint8_t *upright, const uint8_t *turned, int size, const char *kind) {
   for (int orientation = 1; orientation <= 8; orientation++) {
     long sum = 0;
@@ -208,7 +211,7 @@ static void expect_all_turned(const uint8_t *upright, const uint8_t *turned, int
   }
 }
 
-/* All that EXIF can say, in each kind of file that has it; the pictures of a sequence each say it for themselves. */
+/* All EXIF orientations, in each kind of file that can have one; in a sequence each picture has its own. */
 static void test_orientation_of_pictures(void **state) {
   (void)state;
   static const char *const kinds[][2] = {
@@ -228,7 +231,7 @@ static void test_orientation_of_pictures(void **state) {
     free(upright);
     free(turned);
   }
-  /* The output has the shape of the picture as it is seen. */
+  /* The output has the shape that viewers show, after turning. */
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x80 -frames:v 1 -f image2 wide.jpg && " ORIENTED "wide.jpg wide%%d.jpg");
   program_expect(0, "1 frame, 320x512", "render wide6.jpg high.png --strength 0");
   expect_turned("wide.jpg", "scale=512:320,transpose=1", "high.png", 320, 512);
@@ -236,7 +239,7 @@ static void test_orientation_of_pictures(void **state) {
   program_expect(0, "1 frame, 512x320", "render wide3.jpg hash:- -y");
 }
 
-/* H.264 and HEVC say it in a message before a picture; a matrix of MP4 may have been computed. */
+/* H.264 and HEVC have the orientation in a message before a picture; MP4 has a matrix, which may be inexact. */
 static void test_orientation_of_video(void **state) {
   (void)state;
   static const struct {
@@ -265,7 +268,7 @@ static void test_orientation_of_video(void **state) {
   expect_turned("wide.mp4", "scale=512:320,transpose=2", "high.png", 320, 512);
 }
 
-/* The colour 200 60 40, as zscale writes it in wider primaries: of 10 and 8 bits, and of a picture with alpha. */
+/* The colour 200 60 40 as zscale converts it to wider primaries: with 10 and 8 bits, and in a picture with alpha. */
 static void test_wide_colours(void **state) {
   (void)state;
   static const char *const clips[] = {
@@ -282,8 +285,7 @@ static void test_wide_colours(void **state) {
   }
 }
 
-/* A line says so wherever pictures are looked at and their encoder has no transparency, and no line where nothing is
- * lost. */
+/* If a picture has transparency and the output format has none, a line says so; otherwise there is no such line. */
 static void test_transparency(void **state) {
   (void)state;
   static const char *const outputs[] = {"seen.jpg", "seen.gif", "seen.mp4"};
@@ -299,7 +301,7 @@ static void test_transparency(void **state) {
   assert_non_null(strstr(outcome.said, "alpha.webm: left out: transparency\n"));
   program_run(&outcome, "render alpha.png hash:- -y" PLAIN);
   assert_null(strstr(outcome.said, "left out"));
-  /* one format may have transparency or not, in one picture of a sequence or in its palette */
+  /* formats that may or may not have transparency: a single picture of a sequence, and a palette */
   shell(FFMPEG "-i plain.png -pix_fmt rgba p1.png && cp p1.png p2.png && cp alpha.png p3.png && cp alpha.png p4.png");
   program_expect(0, "1 frame", "render p1.png seen.png -y" PLAIN);
   program_run(&outcome, "render p%%d.png hash:- -y" PLAIN);
@@ -312,7 +314,8 @@ static void test_transparency(void **state) {
   program_expect(0, "1 frame", "render indexed.png seen.png -y" PLAIN);
 }
 
-/* What is faster than GIF keeps 50 pictures a second, evenly, and a line says what is left out. */
+/* An animation faster than GIF allows gets 50 pictures a second at equal distances, and a line says which ones are left
+ * out. */
 static void test_gif_of_many_frames(void **state) {
   (void)state;
   static const struct { int rate, frames, kept; } cases[] = {{240, 120, 25}, {60, 30, 25}, {50, 25, 25}, {30, 15, 15}};
@@ -344,7 +347,7 @@ static void test_what_is_not_read(void **state) {
   program_expect(0, "1 frame", "render pattern:64x64 ./c:d.mkv --frames 1" PLAIN);
 }
 
-/* Each picture is read by its content, whatever its name ends in, also where the next one is of another kind. */
+/* Each picture is recognised by its content, whatever its name ends in, also in a sequence of several kinds. */
 static void test_mixed_kinds(void **state) {
   (void)state;
   make_pictures("mixed", "f%04d.png", 6);
@@ -362,7 +365,7 @@ static void test_mixed_kinds(void **state) {
   program_expect(3, "damaged: f0004.png\n", "render mixed/f%%04d.png hash:- -y" PLAIN);
 }
 
-/* A number in a name is filled in, or refused where all pictures go into one file. */
+/* A number in the output's name is filled in, or refused if all pictures go into one file. */
 static void test_numbered_names(void **state) {
   (void)state;
   static const char *const refused[] = {"gif", "avif", "apng", "ico"};

@@ -1,5 +1,5 @@
-/* Source, engine and sink tied together: every frame once and in order, whichever of the three is slow, and an orderly
- * end whichever of them fails. The engine is a fake one. */
+/* Tests source, engine and sink together: every frame comes once and in order, whichever of the three is slow, and the
+ * pipeline ends cleanly whichever of them fails. The engine is a fake. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -18,13 +18,13 @@ static int64_t pts_of(uint64_t serial) {
   return (int64_t)(serial * serial + 1000);
 }
 
-/* A sink that checks each frame against what the fake engine makes of it. */
+/* A sink that compares each frame with what the fake engine should make of it. */
 struct checking_sink {
   struct sink sink;
-  struct engine *engine; /* controls change by time, and prompts are set in it; NULL: they do not */
-  double refuse_time;    /* time from which on no controls are given; 0: they always are */
+  struct engine *engine; /* engine whose prompts are set, if controls change with time; NULL: they do not change */
+  double refuse_time;    /* time in seconds from which on getting controls fails; 0: it never does */
   bool text_to_image;
-  struct source *interrupt; /* to be interrupted after a few frames */
+  struct source *interrupt; /* source that is interrupted after a few frames; NULL: none */
   int nap;
   long fail_at, written, opened, finished, closed;
   bool refuse, wrong, whole;
@@ -32,7 +32,8 @@ struct checking_sink {
   struct frame held[SINK_HOLDS];
 };
 
-/* By a frame's time: the strength, and every third frame another prompt, encoded when it is asked for. */
+/* Sets controls that depend on a frame's time: the strength, and every third frame another prompt, which is encoded
+ * when it is used. */
 static void changing_controls(double seconds, struct controls *controls) {
   double count = round(seconds * 1000 - (double)pts_of(0));
   *controls = (struct controls)CONTROLS_DEFAULTS;
@@ -53,7 +54,7 @@ static int give_controls(void *opaque, struct engine *engine, double seconds, st
   return controls->prompt == 1 ? 0 : engine_set_prompt(to->engine, controls->prompt, "another", err);
 }
 
-/* What controls see is the frame itself. */
+/* Gives the frame itself as the frame for controls. */
 static int give_itself(void *opaque, struct engine *engine, struct engine_request *request, double seconds,
                        struct error *err) {
   (void)opaque, (void)engine, (void)err;
@@ -74,7 +75,7 @@ static int checking_write(struct sink *sink, const struct frame *frame, struct e
   fake_engine_color(&controls, to->text_to_image ? 128 : grey_of((uint64_t)to->written), rgb);
   to->wrong |= frame->serial != (uint64_t)to->written || frame->pts != pts_of((uint64_t)to->written);
   to->wrong |= memcmp(frame->plane[0], rgb, 3) != 0;
-  to->wrong |= frame->plane[0] != fake_engine_log()->submits[to->written].output; /* nothing was copied */
+  to->wrong |= frame->plane[0] != fake_engine_log()->submits[to->written].output; /* pixels were not copied */
   if (to->holds) {
     frame_release(&to->held[to->written % SINK_HOLDS]);
     to->held[to->written % SINK_HOLDS] = frame_hold(frame);
@@ -109,8 +110,8 @@ static int open_checking(void *opaque, struct sink **sink, struct error *err) {
 }
 
 struct scene {
-  int batched;   /* steps in a stream batch; 0: none */
-  bool changing; /* controls change by time */
+  int batched;   /* number of steps of a stream batch; 0: none */
+  bool changing; /* true: controls change with time */
   struct grey_source source;
   struct checking_sink sink;
   struct fake_engine_script engine;
@@ -150,7 +151,8 @@ static int play(struct scene *scene) {
     frame_release(&scene->sink.held[i]);
   for (int i = 0; i < fake_engine_log()->submitted; i++) {
     const uint8_t *input = fake_engine_log()->submits[i].input;
-    if (input || !scene->batched) /* else the batch is drained, also of frames that an interrupt has dropped */
+    /* otherwise the stream batch is drained, also of frames that an interrupt has dropped */
+    if (input || !scene->batched)
       assert_ptr_equal(input, scene->sink.text_to_image ? NULL : scene->source.given_at[i]);
   }
   assert_false(fake_engine_log()->starved);
@@ -184,7 +186,7 @@ static void test_every_frame_once(void **state) {
   }
 }
 
-/* A slow sink that holds what it may leaves the engine enough to go on with. */
+/* A slow sink that holds as many pictures as it may does not stop the engine. */
 static void test_holding_sink(void **state) {
   (void)state;
   for (int depth = 1; depth <= 2; depth++) {
@@ -206,7 +208,7 @@ static void test_few_frames(void **state) {
   }
 }
 
-/* Of a stream batch the tail is drained: every frame comes, in order and with its own time. */
+/* The end of a stream batch is drained: every frame comes, in order and with its own time. */
 static void test_stream_batch(void **state) {
   (void)state;
   for (int depth = 1; depth <= 2; depth++)
@@ -220,7 +222,7 @@ static void test_stream_batch(void **state) {
       assert_int_equal(fake_engine_log()->submitted, frames + 3);
       assert_true(scene.result.whole);
     }
-  struct scene scene = new_scene(30); /* what was begun is written after an interrupt as well */
+  struct scene scene = new_scene(30); /* frames that were begun are written after an interrupt as well */
   scene.batched = 4;
   scene.sink.interrupt = &scene.source.source;
   play(&scene);
@@ -239,7 +241,7 @@ static void test_limit(void **state) {
   }
 }
 
-/* Each stage of each frame is in the trace, in its order; what there is no room for is left out. */
+/* The trace has each stage of each frame, in order; spans beyond its capacity are left out. */
 static void test_trace(void **state) {
   (void)state;
   enum { FRAMES = 9 };
@@ -270,7 +272,7 @@ static void test_trace(void **state) {
   }
 }
 
-/* Each frame is made with the controls of its own time, also with two in the engine. */
+/* Each frame is made with the controls of its own time, also with two frames in flight. */
 static void test_controls_by_time(void **state) {
   (void)state;
   for (int depth = 1; depth <= 2; depth++) {
@@ -344,8 +346,8 @@ static void test_sink_fails(void **state) {
   assert_string_equal(scene.err.message, "no such folder");
 }
 
-/* What the engine took before is still made and written. What waited for it is dropped, and the frame that was to wait
- * next. */
+/* After an interrupt, frames that the engine has are made and written; frames that wait in the queue, and the next one,
+ * are dropped. */
 static void test_interruption(void **state) {
   (void)state;
   struct scene scene = new_scene(200);

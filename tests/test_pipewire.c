@@ -1,5 +1,5 @@
-/* Video through PipeWire: an output of the program as a node, and the same node as a source. test_pipewire.py runs this
- * in a session of PipeWire's of its own. */
+/* Tests video through PipeWire: an output of the program as a PipeWire node, and the same node as a source.
+ * test_pipewire.py runs this in a PipeWire session of its own. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <pthread.h>
@@ -11,17 +11,16 @@
 
 enum { WIDTH = 96, HEIGHT = 64, READ = 5, STEP_MS = 10 };
 
-/* What writes frames into a node until it is told to end. */
+/* A thread that writes frames into a node until `end` is set. */
 struct writer {
   pthread_t thread;
   const char *spec;
-  int width, height; /* of its frames; the node has WIDTH x HEIGHT */
+  int width, height; /* size of the frames; the node's size is WIDTH x HEIGHT */
   atomic_bool begun, ends;
   atomic_int failures;
 };
 
-/* Writes frames that show their number: its remainder by 200 as the luma of the upper half, its quotient as that of the
- * lower half, each plus 20. */
+/* Writes frames that contain their number n: luma n % 200 + 20 in the upper half, n / 200 + 20 in the lower half. */
 static void *write_frames(void *opaque) {
   struct writer *writer = opaque;
   static uint8_t pixels[2 * WIDTH * HEIGHT * 3 / 2];
@@ -64,9 +63,9 @@ static void end(struct writer *writer) {
   assert_int_equal(writer->failures, 0);
 }
 
-/* Opens a source whose node is there. The session manager may need long to connect it on a busy machine. */
+/* Opens a source whose node exists. On a busy machine the session manager may take long to connect it. */
 static struct source *opened(const char *spec) {
-  enum { TRIES = 12 }; /* of five seconds each */
+  enum { TRIES = 12 }; /* number of tries, of five seconds each */
   struct source *source;
   struct error err;
   const struct source_options options = {.live = true};
@@ -118,14 +117,14 @@ static void test_frames_come_as_they_were_written(void **state) {
     frame_release(&frame);
   }
   end(&writer);
-  int got; /* frames that were on their way, then the end */
+  int got; /* frames in flight come first, then the end */
   while ((got = source_read(source, &frame, &err)) == 1)
     frame_release(&frame);
   assert_int_equal(got, 0);
   source_close(&source);
 }
 
-/* Frames of another shape lie between black bars. */
+/* Frames of another shape are placed between black bars. */
 static void test_frames_of_another_size(void **state) {
   (void)state;
   struct writer writer = {.spec = "pipewire:", .width = 64, .height = 64};
@@ -150,7 +149,8 @@ static void test_a_node_that_is_not_there(void **state) {
   struct error err;
   const struct source_options options = {.live = true};
   begin(&writer);
-  assert_int_equal(source_open(&source, "pipewire:nobody", &options, &err), -1); /* and not the other one */
+  /* the node that exists must not be used in its place */
+  assert_int_equal(source_open(&source, "pipewire:nobody", &options, &err), -1);
   assert_int_equal(err.status, STATUS_INPUT);
   assert_non_null(strstr(err.message, "pipewire:nobody"));
   end(&writer);

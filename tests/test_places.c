@@ -1,5 +1,5 @@
-/* A picture is the same to the bit at whichever place of a run its frame is, whatever the other frames of the run are,
- * and in an engine that computes as another one does (engine_get_choices).
+/* Tests that a frame's picture has the same bits at each position in a batch, whatever the other frames are, and in an
+ * engine that uses the kernels of another engine (engine_get_choices).
  *
  *   test_places GOLDENS DEVICE     skipped where there is no such device */
 #include <stdlib.h>
@@ -14,7 +14,8 @@ enum { SIDE_MORE = 24 };
 struct place_case {
   const char *model;
   enum guidance_mode guidance;
-  int steps, more; /* pixels by which the picture is larger than the golden's, so that its rows fill no whole tiles */
+  /* more: pixels by which the picture is larger than the golden's, so that its rows do not fill whole tiles */
+  int steps, more;
 };
 
 static const struct place_case cases[] = {{"turbo", GUIDANCE_NONE, 1, 0},
@@ -28,7 +29,8 @@ static int count_cases(void) {
   return !strcmp(args[2], "cpu:plain") ? 1 : sizeof cases / sizeof cases[0];
 }
 
-/* Opens an engine whose runs have BATCH_MAX pictures. choices: those of another engine; NULL: it chooses. */
+/* Opens an engine for batches of BATCH_MAX pictures. choices: the kernels of another engine; NULL: it chooses
+ * itself. */
 static void open_engine(struct rig *rig, const struct place_case *c, const char *choices) {
   rig_open(rig, args, c->model, false);
   engine_close(&rig->engine);
@@ -47,7 +49,7 @@ static void open_engine(struct rig *rig, const struct place_case *c, const char 
   rig->controls.guidance = c->guidance ? 2 : 1;
 }
 
-/* Frames with other pixels each; number 0 is the golden's. */
+/* Makes frames with different pixels; number 0 is the golden's. */
 static void make_frames(const struct rig *rig, struct frame frames[BATCH_MAX]) {
   const struct frame *input = &rig->golden.frame;
   size_t bytes = (size_t)input->pitch[0] * (size_t)input->height;
@@ -121,7 +123,7 @@ static void test_places(void **state) {
   }
 }
 
-/* Each engine would choose for itself: nothing of the first is kept in a file. */
+/* Without the first engine's choices the second would choose for itself, because no file stores them. */
 static void test_given_choices(void **state) {
   (void)state;
   for (int i = 0; i < count_cases(); i++) {
@@ -150,7 +152,7 @@ static void test_given_choices(void **state) {
   }
 }
 
-/* Choices of another device, or of other versions, are left out with a warning. */
+/* Choices that belong to another device or version are ignored with a warning. */
 static void test_choices_of_another(void **state) {
   (void)state;
   struct rig rig;

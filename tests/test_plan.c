@@ -1,4 +1,5 @@
-/* Plans: shapes, the sticking error, lifetimes, and an arena in which nothing alive together overlaps. */
+/* Tests plans: shapes, errors that persist until plan_finish, lifetimes of tensors, and an arena in which tensors that
+ * exist at the same time do not overlap. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void the_first_error_sticks_and_names_its_place(void **state) {
   resources_free(&resources);
 }
 
-/* The checks that the table makes for every op: one plan a mistake. */
+/* Each check that the table makes for every op, with one plan for each mistake. */
 static void operands_are_checked_by_their_roles(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -94,8 +95,7 @@ static void operands_are_checked_by_their_roles(void **state) {
   resources_free(&resources);
 }
 
-/* A state is declared once for its name, may stand where noise does and be written by any op, and lies nowhere in the
- * arena. */
+/* A state is declared once by its name, can be used like noise and written by any op, and is not in the arena. */
 static void states_have_a_space_of_their_own(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -125,7 +125,8 @@ static void states_have_a_space_of_their_own(void **state) {
   resources_free(&resources);
 }
 
-/* What an op reads and writes is what its list says, in its order, without what was left out. */
+/* The tensors that an op reads and writes are listed in the order of its operand list, without optional ones that are
+ * missing. */
 static void operands_come_from_the_list(void **state) {
   (void)state;
   struct op op = {.type = OP_CONV};
@@ -152,7 +153,8 @@ static bool alive_together(const struct temporary *a, const struct temporary *b)
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* Random graphs and types: any two temporaries alive together lie apart, within the arena, aligned. */
+/* In random graphs with random types, temporaries that exist at the same time do not overlap and are aligned, within
+ * the arena. */
 static void the_arena_keeps_the_living_apart(void **state) {
   (void)state;
   unsigned seed = 7;
@@ -205,7 +207,7 @@ static void a_chain_reuses_its_memory(void **state) {
   struct error err = {0};
   assert_int_equal(plan_finish(&plan, &err), 0);
   size_t offset[32], one = 16 * 16 * 8 * 4;
-  /* the input and the unread result live throughout; between them two tensors take turns */
+  /* The input and the unread result exist all the time; between them two tensors alternate. */
   struct element element[32];
   for (int i = 0; i < plan.temporary_count; i++)
     element[i] = element_of(DTYPE_F32);

@@ -1,11 +1,9 @@
-/* Parts of a plan that do not run once each time: loops, injections, regions, and what runs beside others. */
+/* Tests parts of a plan that do not run exactly once: loops, injections, regions, and ops in parallel with others. */
 #include "tests/rigs/plan_rig.h"
 
 #include <string.h>
 
-/* A time row, two norms and a step, as a loop of so many iterations; a norm before and one behind. x, temporary 0, is
- * an input.
- */
+/* Appends a loop of a time row, two norms and a step, with a norm before and after it. x, temporary 0, is an input. */
 static struct tensor append_loop(struct plan *plan, struct tensor table, int iterations, struct tensor *before) {
   struct tensor x = plan_input(plan, 1, 4, 4, 8, ELEMENT_PRECISE);
   *before = plan_norm(plan, "before", (struct op_norm){.x = x});
@@ -32,7 +30,8 @@ static void a_loop_keeps_what_its_next_iteration_reads(void **state) {
   assert_int_equal(plan.temporaries[0].first, 0);
   assert_int_equal(plan.temporaries[0].last, 5);
   assert_int_equal(plan.temporaries[before.index].first, 0);
-  assert_int_equal(plan.temporaries[before.index].last, 4); /* the step, not the norm that reads it */
+  /* its last use is the loop's step, not the norm that reads it, because the loop repeats */
+  assert_int_equal(plan.temporaries[before.index].last, 4);
   assert_int_equal(plan.temporaries[early.index].first, 2);
   assert_int_equal(plan.temporaries[early.index].last, 3);
   const int runs[6] = {1, CALLS_MAX, CALLS_MAX, CALLS_MAX, CALLS_MAX, 1};
@@ -73,14 +72,14 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   resources_free(&resources);
 }
 
-/* One plan a mistake. */
+/* One plan for each mistake. */
 static void injections_are_checked(void **state) {
   (void)state;
   struct resources resources = {0};
   const struct {
     int control, step, index, count, rows, x_n, x_c;
     bool weight, bias, self, late;
-    const char *what; /* NULL: nothing is wrong */
+    const char *what; /* message; NULL: no mistake */
   } cases[] = {
       {0, 0, 0, 1, .x_n = 2, .x_c = 16, .weight = true, .bias = true},
       {3, CALLS_MAX - 2, 12, 13, 1, 1, 8},
@@ -126,7 +125,7 @@ static void injections_are_checked(void **state) {
   resources_free(&resources);
 }
 
-/* A tensor of whole numbers is refused by ops that compute in floating point, and no resource holds them. */
+/* A tensor of integers is refused by ops that compute in floating point, and no resource has integers. */
 static void whole_numbers_are_for_ops_that_take_them(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -145,7 +144,7 @@ static void whole_numbers_are_for_ops_that_take_them(void **state) {
   resources_free(&resources);
 }
 
-/* A norm of x that a step adds to it. */
+/* Appends a region: a norm of x, and a step that adds it to x. */
 static struct tensor append_region(struct plan *plan, struct region_when when, struct tensor x) {
   plan_region_begin(plan, when);
   struct tensor inner = plan_norm(plan, "inner", (struct op_norm){.x = x});
@@ -185,7 +184,7 @@ static void a_region_changes_what_was_there(void **state) {
   resources_free(&resources);
 }
 
-/* One plan a mistake. */
+/* Regions whose condition depends on a value that the plan lacks: one plan for each mistake. */
 static void regions_that_go_by_nothing_are_refused(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -219,7 +218,7 @@ static void regions_that_go_by_nothing_are_refused(void **state) {
   resources_free(&resources);
 }
 
-/* One plan a mistake. */
+/* Regions with impossible limits or contents: one plan for each mistake. */
 static void regions_that_make_no_sense_are_refused(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -259,17 +258,17 @@ static void regions_that_make_no_sense_are_refused(void **state) {
       made = plan_norm(&plan, "norm", (struct op_norm){.x = x});
       plan_step(&plan, "step", (struct op_step){.x = x, .model = made});
       plan_loop_end(&plan);
-    } else if (mistake == 6) { /* behind it */
+    } else if (mistake == 6) { /* the tensor is read after the region */
       made = append_region(&plan, first, x);
       plan_norm(&plan, "later", (struct op_norm){.x = made});
-    } else if (mistake == 7) { /* in another one that goes by the same value */
+    } else if (mistake == 7) { /* the tensor is read in another region that depends on the same value */
       plan_region_begin(&plan, first);
       made = plan_norm(&plan, "norm", (struct op_norm){.x = x});
       plan_region_end(&plan);
       plan_region_begin(&plan, first);
       plan_step(&plan, "add", (struct op_step){.x = x, .model = made});
       plan_region_end(&plan);
-    } else if (mistake == 8) { /* in place, but of its own */
+    } else if (mistake == 8) { /* the step writes in place, but to a tensor that the region made */
       plan_region_begin(&plan, first);
       made = plan_affine(&plan, "make", (struct op_affine){.x = x, .scale = 1, .precise = true});
       plan_step(&plan, "add", (struct op_step){.x = made, .model = x});
@@ -285,8 +284,8 @@ static void regions_that_make_no_sense_are_refused(void **state) {
   resources_free(&resources);
 }
 
-/* Ops that may run beside others share nothing with them that one of them writes. One plan a mistake; the first is
- * none. */
+/* Ops that may run in parallel with others share no tensor with them that one of them writes. One plan for each
+ * mistake; the first plan has none. */
 static void what_runs_beside_others_is_apart(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -314,7 +313,9 @@ static void what_runs_beside_others_is_apart(void **state) {
     plan_region_end(&plan);
     int parallel_with = plan.op_count + (mistake == 4   ? -1
                                          : mistake == 5 ? 3
-                                                        : 0); /* in a region; behind the first op */
+                                                        /* parallel from the region's first op on, or from the op after
+                                                         * the first */
+                                                        : 0);
     struct tensor early =
         plan_norm(&plan, "early", (struct op_norm){.x = before, .y = mistake == 2 ? kept : (struct tensor){0}});
     if (mistake == 3)

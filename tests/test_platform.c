@@ -1,4 +1,4 @@
-/* What the system is asked for: files by UTF-8 names, memory that grows in place, the clock. */
+/* Tests functions of the operating system: files with UTF-8 names, memory that grows in place, the clock. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "unet/base/memory_room.h"
 #include "unet/base/platform.h"
 
-/* Four of these names can be had at a time. */
+/* Returns a path in the folder, in one of four buffers that are used in turn. */
 static const char *in_folder(const char *name) {
   static char path[4][1024];
   static int next;
@@ -49,11 +49,11 @@ static void test_reads_at_any_place(void **state) {
   assert_int_equal(platform_open(&file, path), 0);
   assert_int_equal(platform_read(&file, 7, bytes, 2), 2);
   assert_memory_equal(bytes, "78\0", 3);
-  assert_int_equal(platform_read(&file, 7, bytes, 8), 3); /* the file ends */
+  assert_int_equal(platform_read(&file, 7, bytes, 8), 3); /* the file ends there */
   assert_int_equal(platform_read(&file, 10, bytes, 1), 0);
   assert_int_equal(platform_read(&file, (uint64_t)5 << 30, bytes, 1), 0);
   platform_close(&file);
-  platform_close(&file); /* takes one that is not open */
+  platform_close(&file); /* closing a file twice is allowed */
 }
 
 static void test_tells_what_is_no_file(void **state) {
@@ -72,7 +72,7 @@ static void test_tells_what_is_no_file(void **state) {
   assert_int_equal(mkfifo(pipe, 0600), 0);
   assert_false(platform_can_read_file(missing) || platform_can_read_file(scratch) || platform_can_read_file(pipe));
   assert_true(platform_can_read_file("/proc/self/exe"));
-  assert_int_equal(platform_open(&file, pipe), 0); /* nobody writes into it */
+  assert_int_equal(platform_open(&file, pipe), 0); /* opening does not wait for a writer */
   assert_false(file.regular);
   platform_close(&file);
 }
@@ -98,7 +98,7 @@ static void test_replaces_in_one_step(void **state) {
   assert_string_equal(real, whole);
   free(real);
   free(whole);
-  write_text(link, "beside"); /* the link goes, what it named stays */
+  write_text(link, "beside"); /* the link is removed, not its target */
   assert_text(path, "new");
   assert_int_equal(platform_remove(path), 0);
   assert_int_equal(platform_remove(path), -1);
@@ -108,9 +108,9 @@ static void test_makes_and_locks_folders(void **state) {
   (void)state;
   const char *path = in_folder("cache");
   assert_int_equal(platform_make_folder(path), 0);
-  assert_int_equal(platform_make_folder(path), 0); /* it is there */
+  assert_int_equal(platform_make_folder(path), 0); /* the folder exists already */
   assert_int_equal(platform_make_folder(in_folder("missing/cache")), -1);
-  for (int i = 0; i < 2; i++) { /* what is unlocked can be locked */
+  for (int i = 0; i < 2; i++) { /* after unlocking it can be locked again */
     intptr_t lock = platform_lock(path);
     assert_true(lock >= 0);
     platform_unlock(lock);
@@ -144,7 +144,7 @@ static void test_memory_grows_in_place(void **state) {
   for (size_t i = (first + 65535) / 65536 * 65536; i < second; i += 4096)
     assert_int_equal(memory[i], 0);
   memory[second - 1] = 1;
-  assert_int_equal(platform_commit(memory, first), 0); /* less than there is: nothing changes */
+  assert_int_equal(platform_commit(memory, first), 0); /* less than now: nothing changes */
   assert_int_equal(memory[second - 1], 1);
   platform_release(memory, most);
   platform_release(NULL, most);
@@ -166,7 +166,7 @@ static void test_clock_goes_on(void **state) {
   assert_true(platform_now_ns() - before >= 2000000);
 }
 
-/* Files that the system keeps in memory are no reason to refuse a model: they would give way. */
+/* The system's cache of files does not count as used memory, because it would be freed. */
 static void test_memory_of_kept_files(void **state) {
   (void)state;
   char line[128];
@@ -181,10 +181,11 @@ static void test_memory_of_kept_files(void **state) {
     skip();
   platform_memory(&total, &available);
   double apart = (double)available - 1024 * (double)kib;
-  assert_true(apart <= 0.05 * (double)total); /* others allocate meanwhile, and a control group may have less */
+  /* other programs allocate meanwhile, and a control group may have a lower limit */
+  assert_true(apart <= 0.05 * (double)total);
 }
 
-/* --- memory of a system that is not there --- */
+/* --- memory limits of a made-up system --- */
 
 struct text_file {
   const char *name, *text;
@@ -219,7 +220,7 @@ static void test_memory_without_groups(void **state) {
   EXPECT_ROOM(0, 0, {"proc/meminfo", "MemAvailable"});
 }
 
-/* A group has what its limit leaves and what it would give up; the groups above have a say, too. */
+/* In a control group, free memory is what its limit leaves plus what it could free; groups above it limit it, too. */
 static void test_memory_of_groups_version_2(void **state) {
   (void)state;
   const struct text_file memory = MEMINFO, self = {"proc/self/cgroup", "0::/user.slice/show\n"};
@@ -257,15 +258,15 @@ static void test_finds_display_devices(void **state) {
   (void)state;
   enum { NVIDIA = 0x10de, AMD = 0x1002 };
   char *root = fixture_make();
-  assert_false(platform_has_display(root, NVIDIA)); /* no PCI at all */
+  assert_false(platform_has_display(root, NVIDIA)); /* no PCI bus */
   fixture_text(root, "sys/bus/pci/devices/0000:00:02.0/vendor", "0x1002\n");
   fixture_text(root, "sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
   fixture_text(root, "sys/bus/pci/devices/0000:01:00.1/vendor", "0x10de\n");
-  fixture_text(root, "sys/bus/pci/devices/0000:01:00.1/class", "0x040300\n"); /* sound */
+  fixture_text(root, "sys/bus/pci/devices/0000:01:00.1/class", "0x040300\n"); /* the GPU's sound device */
   fixture_text(root, "sys/bus/pci/devices/0000:02:00.0/vendor", "0x10de\n");
   assert_true(platform_has_display(root, AMD));
   assert_false(platform_has_display(root, NVIDIA));
-  fixture_text(root, "sys/bus/pci/devices/0000:02:00.0/class", "0x030200\n"); /* a card that only computes */
+  fixture_text(root, "sys/bus/pci/devices/0000:02:00.0/class", "0x030200\n"); /* a GPU without a display */
   assert_true(platform_has_display(root, NVIDIA));
   fixture_remove(root);
 }

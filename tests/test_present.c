@@ -1,5 +1,5 @@
-/* What the window draws, pixel by pixel: pictures in their own size and scaled, frames of every pixel format beside
- * them. */
+/* Tests what the window draws, pixel by pixel: pictures at their own size and scaled, and source frames of every pixel
+ * format next to them. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void exact_in_its_own_size(void **state) {
   frame_release(&picture);
 }
 
-/* A square picture stands in the middle between black bars; the pointer is located on it. */
+/* A square picture is drawn in the middle between black bars; positions of the pointer are converted to the picture. */
 static void bars_beside_another_shape(void **state) {
   (void)state;
   struct frame picture = {0};
@@ -197,7 +197,8 @@ static void no_bars_where_rounding_made_the_shape(void **state) {
   }
 }
 
-/* What is not drawn in is black, whatever was there: the operator's window has more than the picture. */
+/* Outside of its rectangle the window is black, whatever was there: the operator's window contains more than the
+ * picture. */
 static void in_a_part_of_the_drawable(void **state) {
   (void)state;
   static const uint8_t black[3] = {0};
@@ -215,7 +216,7 @@ static void in_a_part_of_the_drawable(void **state) {
   frame_release(&picture);
 }
 
-/* Catmull-Rom's weight of a sample at a distance. */
+/* Returns the weight of Catmull-Rom interpolation for a sample at this distance. */
 static double cubic(double d) {
   d = fabs(d);
   return d < 1 ? 1 + d * d * (-2.5 + 1.5 * d) : d < 2 ? 2 + d * (-4 + d * (2.5 - 0.5 * d)) : 0;
@@ -252,13 +253,13 @@ static void enlarged(void **state) {
   expect_enlarged(&picture, linear, 2.5);
   view.bicubic = true;
   draw(&view);
-  /* Its nine reads go through the bilinear unit, which has 8 bits of position. */
+  /* The shader uses nine bilinear reads, whose positions have 8 bits of fraction, so a tolerance is needed. */
   expect_enlarged(&picture, cubic, 5);
   frame_release(&picture);
 }
 
 struct weights {
-  double red, blue; /* of luma */
+  double red, blue; /* coefficients of luma */
 };
 
 static void to_rgb(double y, double cb, double cr, enum color_matrix matrix, bool full, double rgb[3]) {
@@ -279,7 +280,7 @@ static void put16(uint8_t *at, int value10) {
   at[1] = (uint8_t)(value10 >> 2);
 }
 
-/* Luma of every pixel at random, one colour for all. */
+/* Fills luma with random values, and chroma with one colour. */
 static void fill_yuv(struct frame *picture, enum pixel_format format, int cb, int cr) {
   fill_random(picture, format, WIDTH, HEIGHT);
   uint8_t *luma = frame_plane(picture, 0);
@@ -317,7 +318,8 @@ static void yuv_formats(void **state) {
   for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
     for (int matrix = MATRIX_BT601; matrix <= MATRIX_BT2020; matrix++)
       for (int range = RANGE_LIMITED; range <= RANGE_FULL; range++) {
-        /* In the full range 10 bits end at 1023, not at 4 * 255: luma is off by up to 0.75 of a code, chroma by 0.4. */
+        /* In the full range 10-bit codes end at 1023 instead of 4 * 255: luma is off by up to 0.75 of an 8-bit code,
+         * chroma by 0.4. */
         double tolerance = formats[f] == PIXEL_P010 && range == RANGE_FULL ? 2.5 : 1.5;
         fill_yuv(&picture, formats[f], 90, 170);
         picture.matrix = (enum color_matrix)matrix;
@@ -334,7 +336,7 @@ static void yuv_formats(void **state) {
   frame_release(&picture);
 }
 
-/* Codes of the standards' colour bars: an anchor that shares no formula with the code. */
+/* Codes of the standards' colour bars, which were not computed with the formulas under test. */
 static void known_colors(void **state) {
   (void)state;
   static const struct {
@@ -380,7 +382,8 @@ static void rgb_formats(void **state) {
   frame_release(&picture);
 }
 
-/* A frame twice as wide as its picture, whose red counts columns: by the number of its pixels or by their width. */
+/* Draws a frame twice as wide as its picture, whose red counts columns; it is wide by its number of pixels, or by their
+ * shape. */
 static void expect_fits(int pixel_width) {
   static const enum fit ways[] = {FIT_CROP, FIT_LETTERBOX, FIT_STRETCH};
   struct frame input = {0};
@@ -413,7 +416,7 @@ static void fits(void **state) {
   expect_fits(2);
 }
 
-/* Left of the line the input, right of it the picture. */
+/* The input is drawn left of the line, the picture right of it. */
 static void split(void **state) {
   (void)state;
   struct frame picture = {0}, input = {0};
@@ -442,7 +445,7 @@ static void split(void **state) {
   frame_release(&input);
 }
 
-/* Sizes and formats may change at any frame. */
+/* Sizes and formats can change at any frame. */
 static void changing_inputs(void **state) {
   (void)state;
   struct frame picture = {0};
@@ -464,7 +467,7 @@ static void expect_grey(const struct cover_levels *cover, double grey) {
   expect_near(WIDTH - 3, HEIGHT - 3, (double[]){grey, grey, grey}, 1);
 }
 
-/* The newest picture, the one held, the source and black, mixed one over the other. */
+/* Draws the newest picture, the frozen one, the source and black, mixed over each other. */
 static void what_lies_over_the_picture(void **state) {
   (void)state;
   struct frame picture = {0}, source = {0};
@@ -498,7 +501,7 @@ static uint64_t show_input(const struct frame *input, float part) {
   return present_count(present).bytes - before;
 }
 
-/* What is right of the split need not come. */
+/* The part of the input right of the split line is not uploaded. */
 static void only_what_is_seen(void **state) {
   (void)state;
   static canvas whole;

@@ -1,4 +1,4 @@
-/* What the window draws of pictures that it reads where they lie: the same, and nothing is copied for it. */
+/* Tests drawing of pictures that OpenGL reads in a GPU's memory: the result is the same, and nothing is copied. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <epoxy/gl.h>
@@ -17,7 +17,7 @@ static bool suits(void *opaque, const struct gpu_id *gpu) {
   return gpu->uuid[0] == 7;
 }
 
-/* The memory's own pixels, as those of an import would be. */
+/* Opens an import whose pixels are those of the memory itself. */
 static int open_memory(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
   (void)opaque;
   (void)err;
@@ -62,7 +62,7 @@ static void free_fence(void *opaque, void *fence) {
 static const struct import_impl memory_impl = {suits,      open_memory, close_memory, renew,
                                                make_fence, has_passed,  free_fence};
 
-/* The picture in memory of another kind, and black in the host's. */
+/* Moves the pixels to device memory, and makes the host's memory black. */
 static void move_away(struct frame *picture) {
   size_t bytes = 0;
   uint8_t *pixels = frame_plane(picture, 0);
@@ -118,7 +118,7 @@ static void reads_pictures_where_they_lie(void **state) {
   frame_release(&same);
 }
 
-/* Likewise the frames beside them, whole or in part, of which nothing is copied. */
+/* Source frames next to the picture, whole or in part, are also read in device memory and not copied. */
 static void reads_frames_where_they_lie(void **state) {
   (void)state;
   static canvas whole;
@@ -141,7 +141,8 @@ static void reads_frames_where_they_lie(void **state) {
       memcpy(whole, shown, sizeof whole);
       move_away(&moved);
       for (int again = 0; again < 2; again++) {
-        struct frame dark = {0}; /* for which textures are made anew at first, and then not */
+        /* a frame for which textures are allocated in the first round, and not in the second */
+        struct frame dark = {0};
         fill_dark(&dark, (enum pixel_format)format, again ? 162 : 160, HEIGHT - 1);
         present_input(present, &dark, 1);
         frame_release(&dark);

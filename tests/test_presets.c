@@ -1,5 +1,5 @@
-/* Presets as JSON: what they set and refuse, and that a frame is the same to the bit before it is saved and after it is
- * loaded. args: the folder of goldens, the device. */
+/* Tests presets as JSON: which values they set and refuse, and that a frame has the same bits before a preset is saved
+ * and after it is loaded. args: the folder of goldens, the device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum { PATIENCE_MS = 60000 };
 static char **arguments;
 static char folder[] = "/tmp/reverie-presets-XXXXXX";
 
-static struct parameters values, other, changes, start; /* too large for stacks */
+static struct parameters values, other, changes, start; /* static, because they are too large for the stack */
 
 static void set_text(struct parameters *to, enum parameter id, int index, const char *text) {
   assert_int_equal(parameters_set_text(to, id, index, text, NULL), 0);
@@ -29,7 +29,7 @@ static void set_number(struct parameters *to, enum parameter id, int index, doub
   assert_int_equal(parameters_set_number(to, id, index, number, NULL), 0);
 }
 
-/* Numbers without a short decimal form, texts that JSON must escape, gaps in lists. */
+/* Sets numbers without a short decimal form, texts that JSON must escape, and gaps in lists. */
 static void fill(struct parameters *to) {
   parameters_init(to);
   set_text(to, PARAMETER_PROMPT, 1, "a \"quoted\" cat\n\\ \xc3\xa9");
@@ -74,7 +74,7 @@ static void load(struct parameters *into, const char *text, int number) {
   presets_free(&presets);
 }
 
-/* A show that began with other values than those of the table, everywhere in lists. */
+/* Values that the program was started with, which differ from the defaults in all lists. */
 static void begin_otherwise(void) {
   parameters_init(&start);
   set_text(&start, PARAMETER_PROMPT, 1, "first");
@@ -93,7 +93,7 @@ static void begin_otherwise(void) {
   set_number(&start, PARAMETER_CONTROL_LOW, 2, 17);
 }
 
-/* All that a picture depends on, over values of any other kind, whatever the show began with. */
+/* All values that a picture depends on are restored, over any other values, whatever the program was started with. */
 static void test_everything_comes_back(void **state) {
   (void)state;
   begin_otherwise();
@@ -137,7 +137,8 @@ static void test_partial(void **state) {
   assert_int_equal(values.seed, 12);
 }
 
-/* What a list does not reach is what it was when the show began: for every parameter there is several of. */
+/* A preset whose list for a parameter is shorter than the number of the parameter's instances: the others get the
+ * values that the program was started with. For each parameter that has several instances. */
 static void test_ends_of_lists(void **state) {
   (void)state;
   char text[200], choice[60];
@@ -183,7 +184,7 @@ static void expect_prompts(const char *given, const char *more, const char *cons
     assert_string_equal(parameters_text(&values, PARAMETER_PROMPT, i + 1), expected[i]);
 }
 
-/* A style that was asked for is not among the usual ones a second time, however it was asked for. */
+/* A prompt that the user asked for is not repeated among the usual prompts, however it was given. */
 static void test_usual_prompts(void **state) {
   (void)state;
 #define REST "pencil sketch", "ink drawing", "cartoon", "mosaic", "vintage film", "pop art"
@@ -197,7 +198,7 @@ static void test_usual_prompts(void **state) {
   expect_prompts("watercolors", "foil",
                  (const char *const[]){"watercolors", "foil", "neon", "oil painting", "watercolor", "pencil sketch",
                                        "ink drawing", "cartoon", "mosaic"});
-  expect_prompts("neon ink drawing", NULL, /* which leaves too few */
+  expect_prompts("neon ink drawing", NULL, /* the prompt contains two of the usual ones, so the list is filled up */
                  (const char *const[]){"neon ink drawing", "oil painting", "watercolor", "pencil sketch", "cartoon",
                                        "mosaic", "vintage film", "pop art", "neon"});
 }
@@ -257,7 +258,7 @@ static void test_refusals(void **state) {
   refused(PRESET("\"size\": 512"), "a word in quotes");
 }
 
-/* What somebody else has written into the file stays there. */
+/* Fields of the file that the program does not know are kept. */
 static void test_keeps_what_it_does_not_know(void **state) {
   (void)state;
   struct presets *presets = read_presets("{\"author\": \"me\", \"presets\": [{\"name\": \"a\", \"color\": 3, "
@@ -296,7 +297,7 @@ static void await_line(struct presets_file *file, const char *words) {
   fail_msg("never said '%s', but '%s'", words, line);
 }
 
-/* A preset that is saved while a picture is shown has it beside the file, small, and says where. */
+/* Saving a preset while a picture is shown also saves a small copy of it beside the file, and a line says where. */
 static void test_thumbnail(void **state) {
   (void)state;
   enum { WIDTH = 480, HEIGHT = 240 };
@@ -305,7 +306,7 @@ static void test_thumbnail(void **state) {
   char path[sizeof folder + 16], line[sizeof folder + 400];
   uint8_t *pixels = malloc(WIDTH * HEIGHT * 4);
   assert_non_null(pixels);
-  for (int i = 0; i < WIDTH * HEIGHT; i++) /* white and black columns in turn: grey from afar */
+  for (int i = 0; i < WIDTH * HEIGHT; i++) /* white and black columns in turn, which become grey when reduced */
     memset(pixels + 4 * i, i % 2 ? 255 : 0, 4);
   const struct frame picture = {
       .format = PIXEL_RGBA, .width = WIDTH, .height = HEIGHT, .plane = {pixels}, .pitch = {WIDTH * 4}};
@@ -378,14 +379,14 @@ static void test_file(void **state) {
   write_file(path, PRESET("\"strength\": 0.5"));
   assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
   presets_file_save(file, &values, NULL);
-  presets_file_close(&file); /* waits for it */
+  presets_file_close(&file); /* waits until the file is written */
   assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
   assert_int_equal(presets_file_count(file), 2);
   presets_file_close(&file);
   remove(path);
 }
 
-/* A picture as live saves it. */
+/* Reads a preset from a picture that live saved. */
 static void test_picture(void **state) {
   (void)state;
   static const uint8_t pixels[2 * 8] = {1, 2, 3, 255, 4, 5, 6, 255, 7, 8, 9, 255};
@@ -423,7 +424,7 @@ static void test_picture(void **state) {
   fclose(out);
   assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);
   assert_non_null(strstr(err.message, "without a preset"));
-  out = fopen(path, "r+b"); /* cut short */
+  out = fopen(path, "r+b"); /* the picture is cut off */
   assert_int_equal(ftruncate(fileno(out), 20), 0);
   fclose(out);
   assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);

@@ -1,5 +1,5 @@
-/* Profiles: what follows from a plan's shapes, how measurements become an estimate, and what the CPU device measures.
- */
+/* Tests profiles: values computed from a plan's shapes, estimates from measurements, and measurements of the CPU
+ * device. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static struct tensor weight(struct rig *rig, const char *name, int out, int k, i
   return resources_weight(&rig->resources, name, out, k, k, in, &part, 1, &rig->err);
 }
 
-/* Pixels, a 3x3 convolution, a linear layer three times over in a loop, pixels. */
+/* A plan: pixels in, a 3x3 convolution, a linear layer in a loop of three iterations, pixels out. */
 static void rig_open(struct rig *rig, const char *device) {
   *rig = (struct rig){.params = {.mix = 1, .geometry = {{0, 0, W, H, 0, 0, W, H}}},
                       .frame = {.format = PIXEL_RGBA, .width = W, .height = H, .pitch = {4 * W}}};
@@ -80,7 +80,7 @@ static void the_middle_forgets_outliers(void **state) {
   assert_true(profile_middle(NULL, 0, &spread) == 0 && spread == 0);
 }
 
-/* Returns the element types that a device has which computes in this type. */
+/* Returns the element types of a device that computes in this type. */
 static const struct element *elements_of(const struct plan *plan, enum dtype type, struct element *temporaries) {
   assert_true(plan->temporary_count <= TEMPORARIES);
   for (int i = 0; i < plan->temporary_count; i++)
@@ -88,7 +88,7 @@ static const struct element *elements_of(const struct plan *plan, enum dtype typ
   return temporaries;
 }
 
-/* The floor is what takes longest at the roof: arithmetic, weights, or activations. */
+/* The shortest possible time of an op is the largest of the times for arithmetic, weights and activations. */
 static void rows_follow_from_the_plan(void **state) {
   (void)state;
   struct rig rig;
@@ -110,8 +110,8 @@ static void rows_follow_from_the_plan(void **state) {
   assert_true(near(conv->flops, 2.0 * W * H * C * 27));
   assert_true(near(conv->weight_bytes, 2.0 * C * 27));
   assert_true(near(conv->activation_bytes, 2.0 * W * H * (3 + C)));
-  assert_true(near(conv->floor_us, conv->weight_bytes / 1e9 * 1e6)); /* slow memory */
-  /* Of five noise samples one is read; latents are FP32 everywhere. */
+  assert_true(near(conv->floor_us, conv->weight_bytes / 1e9 * 1e6)); /* memory is slow here, so the weights decide */
+  /* Of five noise samples one is read; latents are FP32 in every precision. */
   assert_true(near(find(&profile, "start")->weight_bytes, 2.0 * W * H * C));
   assert_true(near(find(&profile, "step")->activation_bytes, (2.0 + 4 + 4) * W * H * C));
   profile.roof = (struct profile_roof){.flops = 1e9, .memory = 1e12, .cache = 1e12, .element = 4};
@@ -155,7 +155,7 @@ static void the_cpu_measures_each_op(void **state) {
   assert_string_equal(profile.rows[0].way, "plain");
   assert_string_equal(find(&profile, "in")->shape, "24x16 rgba to 24x16");
   profile_free(&profile);
-  /* A larger frame in another format, of which the middle third is read. */
+  /* A frame of another format and larger size, of which the middle third is used. */
   static uint8_t samples[6 * W * H];
   rig.frame = (struct frame){.format = PIXEL_P010,
                              .width = 2 * W,
@@ -171,7 +171,7 @@ static void the_cpu_measures_each_op(void **state) {
   rig_close(&rig);
 }
 
-/* Afterwards frames are made as before. */
+/* After a profile frames are made as before. */
 static void a_profile_leaves_the_program_as_it_was(void **state) {
   (void)state;
   struct rig rig;
@@ -185,7 +185,7 @@ static void a_profile_leaves_the_program_as_it_was(void **state) {
     static uint8_t first[W * 4];
     assert_int_equal(device_submit(rig.device, rig.program, &rig.params, &rig.frame, &rig.err), 0);
     assert_int_equal(device_profile(rig.device, rig.program, &rig.params, &rig.frame, &request, &profile, &rig.err),
-                     -1); /* a run is in flight */
+                     -1); /* refused while a run is in flight */
     assert_int_equal(device_collect(rig.device, rig.program, &picture, &rig.err), 0);
     if (i == 0)
       memcpy(first, picture.plane[0], sizeof first);

@@ -1,4 +1,4 @@
-/* How prompts are read and what comes of them, beside tests/goldens/prompts.py, which writes data/prompts.json and
+/* Tests how prompts are read and encoded, compared with tests/goldens/prompts.py, which writes data/prompts.json and
  * data/goldens/NAME/prompts.safetensors.
  *
  *   test_prompts GOLDENS DEVICE       skipped where there is no such device */
@@ -14,7 +14,7 @@
 
 enum { LENGTH = 77 };
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 static cJSON *goldens;
 
 static const cJSON *item(const cJSON *array, int index) {
@@ -23,7 +23,7 @@ static const cJSON *item(const cJSON *array, int index) {
   return found;
 }
 
-/* --- text to spans, spans to chunks --- */
+/* --- a text to weighted spans, spans to chunks --- */
 
 static bool same_spans(const struct spans *spans, const cJSON *golden) {
   if (cJSON_GetArraySize(golden) != spans->count)
@@ -76,7 +76,7 @@ static struct tokenizer *open_clip(bool fill_as_openclip) {
   return tokenizer;
 }
 
-/* What lies beside the goldens' folder. */
+/* Reads a file of the folder that has the goldens' folder. */
 static cJSON *read_beside(const char *name) {
   char *path = fixture_path(args[1], name), *text = fixture_read(path, NULL);
   assert_non_null(text);
@@ -114,7 +114,7 @@ static void test_goldens(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* The spans of a text as "words=weight" with | between them; BREAK as /. */
+/* Prints a text's spans as "words=weight", separated by |; BREAK is printed as /. */
 static void print_spans(const struct spans *spans, char *out, size_t size) {
   size_t used = 0;
   for (int i = 0; i < spans->count && used < size; i++) {
@@ -125,7 +125,7 @@ static void print_spans(const struct spans *spans, char *out, size_t size) {
   }
 }
 
-/* What is read otherwise than in AUTOMATIC1111 is said. */
+/* A note tells what is read differently from AUTOMATIC1111. */
 static void test_notes(void **state) {
   (void)state;
   static const struct {
@@ -168,7 +168,7 @@ static void test_notes(void **state) {
   }
 }
 
-/* Files of networks are taken out of a text; what else it names stays. */
+/* Names of LoRA files in a prompt are removed from it; other names in brackets stay. */
 static void test_named(void **state) {
   (void)state;
   static const struct {
@@ -216,7 +216,7 @@ static void test_named(void **state) {
   }
 }
 
-/* Numbers without end, and brackets. */
+/* Extremely long numbers and many brackets. */
 static void test_absurd(void **state) {
   (void)state;
   enum { SIZE = 20000 };
@@ -246,7 +246,7 @@ static void test_absurd(void **state) {
   struct spans spans;
   assert_int_equal(spans_read(&spans, text), 0);
   assert_int_equal(spans.notes, NOTE_RANGE);
-  assert_true(spans.list[0].weight == SYNTAX_WEIGHT_MAX); /* infinity's */
+  assert_true(spans.list[0].weight == SYNTAX_WEIGHT_MAX); /* the weight "infinity" is limited */
   spans_free(&spans);
   tokenizer_close(&tokenizer);
   free(text);
@@ -265,7 +265,7 @@ static bool same_words(struct tokenizer *tokenizer, enum text_fix fix, const cha
   return same;
 }
 
-/* As the slow tokenizer of transformers 4 has it, with ftfy and without. */
+/* Corrections of text as in the slow tokenizer of transformers 4, with the library ftfy and without. */
 static void test_fixes(void **state) {
   (void)state;
   static const char *const names[] = {"ftfy", "basic"};
@@ -312,14 +312,14 @@ static void open_rig(struct prompts_rig *r, const char *name, enum engine_prompt
   shape.steps = text_to_image ? 2 : 1;
   shape.chunks = chunks;
   must(rig_engine(&r->rig, &params, &shape), &r->rig.err);
-  r->warnings.count = 0; /* of the model */
+  r->warnings.count = 0; /* warnings about the model are not counted */
 }
 
 static void set(struct prompts_rig *r, int slot, const char *text) {
   must(engine_set_prompt(r->rig.engine, slot, text, &r->rig.err), &r->rig.err);
 }
 
-/* With a handle of its own for so many chunks. */
+/* Makes the picture with a handle for this number of chunks. */
 static uint8_t *picture_of(struct prompts_rig *r, int chunks) {
   struct prepared_info info;
   prepared_get_info(r->rig.prepared, &info);
@@ -345,7 +345,7 @@ static void check_picture(const char *name, const struct golden *pictures, const
   struct frame frame = r.rig.golden.frame;
   frame.plane[0] = pixels;
   double db = picture_psnr(&frame, &expected), least = 60;
-  if (!strcmp(args[2], "cuda")) /* as near as networks rounded to FP16 are to themselves, but for luck */
+  if (!strcmp(args[2], "cuda")) /* the error that diffusers' networks have in FP16, and 3 dB for chance */
     least = fmin(40, json_number(run, "fp16", NAN) - 3);
   print_message("  %s, %s: %.1f dB\n", name, json_string(run, "name", ""), db);
   if (!(db >= least))
@@ -382,7 +382,7 @@ static double picture_distance(const struct prompts_rig *r, uint8_t *a, uint8_t 
 
 #define LONG "an oil painting, a cat at night, an oil painting of a cat"
 
-/* A handle that goes through the chunks of shorter prompts more than once shows them as they are. */
+/* A handle with more chunks than the prompts need repeats them, and gives the same picture. */
 static void test_handles_for_more(void **state) {
   (void)state;
   struct prompts_rig r;
@@ -390,17 +390,21 @@ static void test_handles_for_more(void **state) {
   r.rig.controls.guidance = 30;
   set(&r, 1, "a cat at night");
   set(&r, 2, LONG);
-  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 2); /* of the second, which may come */
+  /* for the second prompt, which may be used later */
+  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 2);
   assert_true(picture_distance(&r, picture_of(&r, 1), picture_of(&r, 2)) > 60);
   assert_true(picture_distance(&r, picture_of(&r, 1), picture_of(&r, 3)) > 60);
   r.rig.controls.prompt = 2;
   assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 4)) > 60);
-  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 1)) < 50); /* its first chunk alone */
-  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 3)) < 99); /* as it can */
+  /* this handle shows only the first chunk */
+  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 1)) < 50);
+  /* this handle repeats chunks unequally, so the picture is only similar */
+  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 3)) < 99);
   set(&r, 3, LONG " BREAK " LONG);
   assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 4);
   set(&r, 3, LONG " BREAK a cat");
-  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 2); /* 3 are no multiple of it */
+  /* the prompts have 2 and 3 chunks, and 3 is no multiple of 2 */
+  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 2);
   r.rig.controls.blend[1] = r.rig.controls.blend[2] = 0.5f;
   assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 3);
   assert_int_equal(r.warnings.count, 0);
@@ -414,7 +418,7 @@ static void test_handles_for_more(void **state) {
   rig_close(&r.rig);
 }
 
-/* Keys and values of long prompts take memory from when they come. */
+/* Memory for keys and values of long prompts is allocated when the first one is set. */
 static void test_memory(void **state) {
   (void)state;
   struct prompts_rig r;
@@ -425,12 +429,12 @@ static void test_memory(void **state) {
   free(picture_of(&r, 2));
   engine_get_info(r.rig.engine, &after);
   assert_true(after.prompt_bytes > before.prompt_bytes);
-  if (strcmp(args[2], "cuda")) /* which has small things share what it allocates */
+  if (strcmp(args[2], "cuda")) /* on a GPU several small allocations share a block */
     assert_true(after.device_bytes >= before.device_bytes + after.prompt_bytes - before.prompt_bytes);
   rig_close(&r.rig);
 }
 
-/* A change of prompts whose keys are there costs nothing anew, also with chunks. */
+/* Changing to prompts whose keys and values exist allocates and captures nothing, also with several chunks. */
 static void test_chunks_are_kept(void **state) {
   (void)state;
   struct prompts_rig r;
@@ -478,7 +482,7 @@ static void test_syntaxes(void **state) {
   rig_close(&plain.rig);
 }
 
-/* Files that a prompt names change nothing of its picture: they are taken out before it is encoded. */
+/* Names of LoRA files in a prompt do not change the picture, because they are removed before it is encoded. */
 static void test_without_networks(void **state) {
   (void)state;
   static const struct {
@@ -502,7 +506,7 @@ static void test_without_networks(void **state) {
   rig_close(&r.rig);
 }
 
-/* What is left out, and what is read in a way of its own, is said in one line. */
+/* One line says what is left out of a prompt, and what is read in this program's own way. */
 static void test_warnings(void **state) {
   (void)state;
   static const struct {

@@ -1,5 +1,5 @@
-/* What an input may open in turn: what a playlist, a manifest or a session description names. Servers are on 127.0.0.1.
- */
+/* Tests which other files and servers an input may open: those named by a playlist, a manifest or a session
+ * description. Servers are on 127.0.0.1. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
@@ -73,7 +73,7 @@ static int stop_web(void **state) {
 /* --- opening --- */
 
 static const struct source_options plain;
-static atomic_bool enough; /* what the old way would wait for */
+static atomic_bool enough; /* makes source_open give up after a while, if it does not refuse the input */
 
 static void *lose_patience(void *opaque) {
   struct pollfd opened = {.fd = *(int *)opaque, .events = POLLIN};
@@ -96,7 +96,7 @@ static void expect_frames(const char *spec, long wanted, const struct source_opt
     fail_msg("%s: %ld frames, %s", spec, frames, err.message);
 }
 
-/* Refused with a line that says why, and without a word to the server. */
+/* Checks that an input is refused with a line that says why, before anything is sent to the server. */
 static void refuse(const char *spec) {
   struct source *source;
   struct frame frame = {0};
@@ -153,7 +153,7 @@ static void test_lists(void **state) {
     assert_string_equal(protocols_for(cases[i][0], list), cases[i][1]);
 }
 
-/* A playlist in a file: what lies in its folder or below, and nothing else. */
+/* A playlist in a file may name files in its folder or below, and nothing else. */
 static void test_playlist_in_file(void **state) {
   (void)state;
   char url[128], path[512];
@@ -174,7 +174,7 @@ static void test_playlist_in_file(void **state) {
     write_playlist("lists/a.m3u8", elsewhere[i]);
     refuse(clip("lists/a.m3u8"));
   }
-  /* Who types the protocols answers for them. */
+  /* If the user names the protocols on the command line, they are allowed. */
   write_playlist("lists/a.m3u8", url);
   const struct source_options trusting = {.input_options = "protocol_whitelist=file,http,tcp"};
   expect_frames(clip("lists/a.m3u8"), 25, &trusting);
@@ -186,13 +186,13 @@ static void test_concat(void **state) {
         ">joined/a.ffconcat && printf 'ffconcat version 1.0\\nfile ../clip.ts\\n' >joined/b.ffconcat");
   expect_frames(clip("joined/a.ffconcat"), 50, &plain);
   refuse(clip("joined/b.ffconcat"));
-  /* By way of another list, whose names nobody would look at. */
+  /* The forbidden file is named by a playlist that another list names. */
   write_playlist("joined/c.m3u8", "../clip.ts");
   shell("printf 'ffconcat version 1.0\\nfile c.m3u8\\n' >joined/c.ffconcat");
   refuse(clip("joined/c.ffconcat"));
 }
 
-/* What comes through a pipe has nothing beside it. */
+/* A playlist in a pipe may name no files. */
 static void test_pipe(void **state) {
   (void)state;
   char url[128];
@@ -221,7 +221,7 @@ static void test_manifest(void **state) {
   expect_frames(clip("web.mpd"), 25, &trusting);
 }
 
-/* A session description has ports opened on this machine. */
+/* A session description (SDP) opens ports on this machine. */
 static void test_session(void **state) {
   (void)state;
   shell("printf 'v=0\\no=- 0 0 IN IP4 127.0.0.1\\ns=x\\nc=IN IP4 127.0.0.1\\nt=0 0\\nm=video 5004 RTP/AVP 96\\n"
@@ -230,7 +230,7 @@ static void test_session(void **state) {
   refuse_through_pipe("talk.sdp");
 }
 
-/* A URL that was typed works, with what its playlist names on servers; not with files here. */
+/* A URL on the command line may name other URLs in its playlist, but no local files. */
 static void test_typed_url(void **state) {
   (void)state;
   char url[128], local[600];
@@ -264,7 +264,7 @@ static int asked_while_refused(const char *spec) {
   return atomic_load(&web.asked) - asked;
 }
 
-/* A list of lists that names itself, alone or by way of another, in a file or on a server. */
+/* A list that contains itself, directly or through another one, in a file or on a server. */
 static void test_lists_without_end(void **state) {
   (void)state;
   static const char *const names[] = {"itself.m3u8", "other.m3u8"};
@@ -276,7 +276,7 @@ static void test_lists_without_end(void **state) {
     snprintf(url, sizeof url, "http://127.0.0.1:%d/%s", web.port, names[i]);
     assert_in_range(asked_while_refused(url), 2, 2 * OPENINGS_SAME_MAX);
   }
-  /* One that says the same list for several kinds of sound is none of them. */
+  /* A list that names the same playlist for several bit rates is not endless and is accepted. */
   write_playlist("low.m3u8", "clip.ts");
   shell(
       "printf '#EXTM3U\n' >several.m3u8; for rate in 1 2 3 4; do printf '#EXT-X-STREAM-INF:BANDWIDTH=%%d\nlow.m3u8\n' "

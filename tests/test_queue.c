@@ -1,4 +1,5 @@
-/* The queue between two threads: order, loss, blocking at both ends, closing, and what becomes of the holds. */
+/* Tests the queue between two threads: order, loss, blocking at both ends, closing, and what happens to the frames'
+ * holds. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdatomic.h>
@@ -61,7 +62,7 @@ static void test_order_without_loss(void **state) {
   }
 }
 
-/* The very picture that was put in comes out, with the one hold it had. */
+/* The picture that was put in comes out, uncopied and with the same hold. */
 static void test_nothing_is_copied(void **state) {
   (void)state;
   struct queue queue;
@@ -158,7 +159,7 @@ static void test_close_frees_a_blocked_reader(void **state) {
   queue_free(&queue);
 }
 
-/* Whichever way a frame leaves the queue, its hold ends once. */
+/* A frame's hold ends exactly once, whether the frame is taken, refused or dropped. */
 static void test_holds_end(void **state) {
   (void)state;
   enum { WAYS = 4 };

@@ -1,4 +1,5 @@
-/* Divisions without a division are exact: at each divisor's multiples and beside them, up to the largest number. */
+/* Tests that divisions by multiplication and shift are exact: at each divisor's multiples and next to them, up to the
+ * largest number. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ static void check(int of, int by) {
     fail_msg("%d / %d: %d", of, by, q);
 }
 
-/* 0, 1 and the largest; then multiples of by and their neighbours, the last multiple among them. */
+/* Checks 0, 1 and the largest number, then multiples of `by` and their neighbours, up to the last multiple. */
 static void check_divisor(int by) {
   int last = INT_MAX / by, multiples[] = {1, 2, 3, last / 2, last - 1, last};
   check(0, by);

@@ -1,4 +1,5 @@
-/* The reader thread, with a fake source: pace, pauses, sources that end, break, are lost or change. */
+/* Tests the thread that reads frames, with a fake source: pace, pauses, and sources that end, fail, are lost or
+ * change. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -33,8 +34,8 @@ static void reading_finish(struct reading *reading, int expected, struct error *
   mailbox_free(&reading->mailbox);
 }
 
-/* A file comes at its own pace, to the last frame, whose end closes the mailbox. Frames say how late they are, whatever
- * that is: they are due exactly as far apart as their times are, but where times had to begin anew. */
+/* A file's frames come at its own pace up to the last one, and its end closes the mailbox. Frames say by how much they
+ * are late; their due times are as far apart as their time stamps, except where time stamps begin again. */
 static void file_is_paced(void **state) {
   (void)state;
   struct reading reading;
@@ -61,7 +62,7 @@ static void file_is_paced(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* A clip that starts again goes on at its pace, neither at once nor never. */
+/* A clip that starts again keeps its pace. */
 static void looped_file_keeps_its_pace(void **state) {
   (void)state;
   struct reading reading;
@@ -69,14 +70,14 @@ static void looped_file_keeps_its_pace(void **state) {
   reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 15, .jump_at = 5});
   const struct mail *mail = NULL;
   while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
-    assert_int_equal(mail->frame.stretch, 1 + mail->frame.serial / 5); /* each round is a stretch of its own */
+    assert_int_equal(mail->frame.stretch, 1 + mail->frame.serial / 5); /* each round has a stretch number of its own */
   assert_true(platform_now_ns() - before >= 14 * 10000000);
   assert_int_equal(mailbox_count(&reading.mailbox).put, 15);
   reading_finish(&reading, 0, NULL);
 }
 
-/* Whether some frame was begun at least, or less than, 3 ms after the one but one before it was due. Of ninety a
- * machine that is busy does not keep all from that. */
+/* Returns true if reading of some frame began at least (later) or less than 3 ms after the due time of the second frame
+ * before it. On a busy machine this fails for some of the 90 frames, but not for all. */
 static bool begins(const char *hardware, bool later) {
   enum { FRAME_MS = 40, FRAMES = 90 };
   const int64_t later_ns = 3000000, period_ns = FRAME_MS * (int64_t)1000000;
@@ -93,15 +94,16 @@ static bool begins(const char *hardware, bool later) {
   return seen;
 }
 
-/* As the timetable says, of which it is known when the third frame is read. */
+/* With hardware decoding, reading begins later, once the timetable knows the times, which is from the third frame
+ * on. */
 static void hardware_begins_later(void **state) {
   (void)state;
   assert_true(begins("nvdec", true));
   assert_true(begins(NULL, false));
 }
 
-/* One that takes longer than its period to read was begun a period before. Read when the one before was handed out it
- * would be 15 ms late at least; of twelve a busy machine does not keep all from being in time. */
+/* Reading a slow frame begins a period early. If it began when the frame before was delivered, the frame would be at
+ * least 15 ms late. On a busy machine some of the twelve are late, but not all. */
 static void slow_frame_is_in_time(void **state) {
   (void)state;
   enum { FRAME_MS = 30, EVERY = 5, FRAMES = 61 };
@@ -140,7 +142,7 @@ static void wait_for_frames(const struct reading *reading, long frames) {
   assert_true(status.frames >= frames);
 }
 
-/* A camera that goes away is opened again until it is back; meanwhile the status says so. */
+/* A camera that is lost is opened again until that succeeds; meanwhile the status says so. */
 static void lost_camera_comes_back(void **state, bool in_error) {
   (void)state;
   struct reading reading;
@@ -168,7 +170,7 @@ static void camera_that_fails(void **state) {
   lost_camera_comes_back(state, true);
 }
 
-/* Stopping does not wait for the pause before the next try. */
+/* Stopping does not wait until the next try. */
 static void stop_while_lost(void **state) {
   (void)state;
   struct reading reading;
@@ -182,7 +184,7 @@ static void stop_while_lost(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* Pauses, and sees that nothing more comes but the frame that was on its way. Returns the frames so far. */
+/* Pauses, and checks that no more frames come except the one in flight. Returns the number of frames so far. */
 static long pause_reading(const struct reading *reading) {
   struct reader_status before, after;
   reader_pause(reading->reader, true);
@@ -193,7 +195,7 @@ static long pause_reading(const struct reading *reading) {
   return after.frames;
 }
 
-/* Paused, a file stands still and goes on where it was; a camera's frames are thrown away. */
+/* While paused, a file stops and continues at the same place; a camera's frames are discarded. */
 static void paused_file_waits(void **state) {
   (void)state;
   struct reading reading;
@@ -256,7 +258,7 @@ static void reading_start_late(struct reading *reading, const char *spec, const 
   assert_int_equal(reader_start(&reading->reader, &none, spec, &reading->options, &reading->mailbox, NULL), 0);
 }
 
-/* What sends nothing yet is tried until it does, says so meanwhile, and can be left. */
+/* If a sender does not send yet, opening it is repeated; the status says so, and the reader can be stopped. */
 static void sender_comes_late(void **state) {
   (void)state;
   struct reading reading;
@@ -284,7 +286,8 @@ static void sender_comes_late(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* A stream that is joined in its middle has its size with its first picture, and is called by it from then on. */
+/* A stream that is joined in its middle has its size only with the first picture, and its description names the size
+ * from then on. */
 static void a_size_that_comes_later_is_told(void **state) {
   (void)state;
   struct reading reading;
@@ -325,7 +328,7 @@ static void switch_to_other(struct reading *reading, enum reader_when when) {
   assert_null(other);
 }
 
-/* Serials go on rising, and another source begins another stretch. */
+/* Checks that serials rise and that another source begins another stretch. Returns the next frame's first byte. */
 static int first_byte_of_next(struct reading *reading, int64_t *serial) {
   const struct mail *mail;
   int got = mailbox_take(&reading->mailbox, &mail, PATIENCE_MS);
@@ -343,7 +346,7 @@ static void switched_at_once(void **state) {
   struct reader_status status;
   int64_t serial = -1;
   int byte, frames = 0;
-  /* A camera, a file between two frames that lie far apart, and one that is paused. */
+  /* A camera, a file whose next frame is far away, and a paused file. */
   for (int kind = 0; kind < 3; kind++) {
     reading_start(&reading,
                   &(struct fake_source_script){
@@ -384,8 +387,8 @@ static void switched_at_the_end(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* The last picture of a file stays as long as the others before the next source's first one, whose second is not read
- * before that is shown: its sound would begin. */
+/* The last picture of a file stays for the usual time before the next source's first picture. The second picture of
+ * that source is read only when the first is shown, because its sound begins then. */
 static void the_next_keeps_the_pace(void **state) {
   (void)state;
   struct reading reading;
@@ -404,7 +407,7 @@ static void the_next_keeps_the_pace(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* What waits for an end can come at once. */
+/* A next source that waits for the end of the current one can be started at once (reader_leave). */
 static void left_before_the_end(void **state) {
   (void)state;
   struct reading reading;
@@ -415,14 +418,14 @@ static void left_before_the_end(void **state) {
   assert_true(status.sources == 1 && status.next);
   reader_leave(reading.reader);
   wait_for_status(&reading, &status, has_second);
-  reader_leave(reading.reader); /* nothing waits */
+  reader_leave(reading.reader); /* no source is waiting */
   usleep(5000);
   reader_get_status(reading.reader, &status);
   assert_int_equal(status.sources, 2);
   reading_finish(&reading, 0, NULL);
 }
 
-/* A list that goes on keeps the last picture of a file that ends, or breaks, until the next one comes. */
+/* With a list, the last picture of a file that ended or failed stays until the next source is given. */
 static void end_waits_for_the_next(void **state) {
   (void)state;
   struct reading reading;
@@ -442,7 +445,7 @@ static void end_waits_for_the_next(void **state) {
   }
 }
 
-/* The next one cannot be opened: what there is goes on. */
+/* If the next source cannot be opened, the current one goes on. */
 static void switched_to_a_missing_one(void **state) {
   (void)state;
   struct reading reading;
@@ -464,7 +467,7 @@ static void switched_to_a_missing_one(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
-/* One picture stays: it is no end. */
+/* A source of one picture shows it on and does not end. */
 static void still_picture_stays(void **state) {
   (void)state;
   struct reading reading;

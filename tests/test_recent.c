@@ -1,4 +1,4 @@
-/* Which prompts have the few places. */
+/* Tests which prompts get the places of a small cache. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +23,14 @@ static void test_oldest_gives_way(void **state) {
   int places[3], first[3];
   for (uint64_t key = 1; key <= 3; key++)
     assert_int_equal(recent_assign(&recent, &key, 1, &first[key - 1]), 1);
-  recent_assign(&recent, (uint64_t[]){1}, 1, places); /* so that 2 is the oldest */
+  recent_assign(&recent, (uint64_t[]){1}, 1, places); /* so 2 is the least recently used */
   assert_int_equal(recent_assign(&recent, (uint64_t[]){4}, 1, places), 1);
   assert_int_equal(places[0], first[1]);
   assert_int_equal(recent_assign(&recent, (uint64_t[]){1, 3, 4}, 3, places), 0);
   assert_true(places[0] == first[0] && places[1] == first[2]);
 }
 
-/* What is asked for beside it stays, though it was used longest ago. */
+/* A key that is requested together with a new one keeps its place, although it is the least recently used. */
 static void test_nothing_asked_for_gives_way(void **state) {
   (void)state;
   struct recent recent = {.count = 2};
@@ -50,13 +50,14 @@ static void test_forgetting(void **state) {
   recent_forget_all(&recent);
   assert_int_equal(recent_assign(&recent, (uint64_t[]){1, 2}, 2, places), 3);
   int held = places[1];
-  assert_int_equal(recent_assign(&recent, (uint64_t[]){4, 2}, 2, places), 1); /* a free place before any other */
+  /* a free place is used before any other */
+  assert_int_equal(recent_assign(&recent, (uint64_t[]){4, 2}, 2, places), 1);
   assert_int_equal(places[1], held);
   assert_int_equal(recent_assign(&recent, (uint64_t[]){1, 2, 4}, 3, places), 0);
 }
 
-/* Ways of asking for 3 of 5 keys, repeated or not, four times in a row: each key is where it was last said to come
- * in. */
+/* Requests for 3 of 5 keys, with repetitions, four times in a row: each key must be in the place that was last returned
+ * for it. */
 static void test_all_short_walks(void **state) {
   (void)state;
   for (int walk = 0; walk < 625 * 625; walk += 7) {

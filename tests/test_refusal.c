@@ -1,4 +1,5 @@
-/* Values that ask for a handle which the engine refuses: the first one that differs goes back to what is in use. */
+/* Tests values that need a handle which the engine refuses: the first value that differs goes back to that of the
+ * handle in use. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -40,12 +41,12 @@ static struct engine_shape shape_of(const struct parameters *values) {
                                .feedback = values->feedback > 0};
 }
 
-/* A change of one value. */
+/* A change of one value, and the property of the shape that it changes. */
 struct wish {
   enum parameter id;
   int index;
   double number;
-  enum shape_property property; /* what it changes of the shape */
+  enum shape_property property; /* the property of the handle's shape that it changes */
 };
 static const struct wish wishes[] = {
     {PARAMETER_SAMPLER, 0, SAMPLER_DDIM, SHAPE_SAMPLER},
@@ -69,8 +70,8 @@ static double number_of(const struct live_state *state, const struct wish *wish)
   return parameters_number(&state->settings.values, wish->id, wish->index);
 }
 
-/* The refused value becomes what it was; of two that were refused together the first one does, and the other stays.
- * Both of the bank's are put back at once. */
+/* The refused value goes back. If two were refused together, the first one goes back and the other stays. Both values
+ * of the bank go back together. */
 static void what_was_refused_goes_back(void **unused) {
   (void)unused;
   const struct live_state in_use = state_in_use();
@@ -101,7 +102,7 @@ static void a_size_goes_back(void **unused) {
   assert_true(state.settings.values.size.width == 512 && state.settings.values.size.height == 512);
 }
 
-/* A user who has asked for something else meanwhile keeps it; a prompt that is too long stays. */
+/* A value that the user has changed meanwhile stays; so does a prompt that is too long. */
 static void later_wishes_stay(void **unused) {
   (void)unused;
   struct live_state state = state_in_use();

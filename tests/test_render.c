@@ -1,5 +1,5 @@
-/* Rendering with the built-in model: prompts and seeds over time, interruption, memory, and the sample clip against
- * stored pictures. */
+/* Tests rendering with the built-in model: prompts and seeds that change over time, interrupts, memory, and the sample
+ * clip compared with stored pictures. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "tests/rigs/program.h"
 #include "tests/rigs/screen.h"
 
-/* The same every time; another seed, prompt or strength is another picture. */
+/* Pictures are the same each time; another seed, prompt or strength gives another picture. */
 static void test_same_bits(void **state) {
   (void)state;
   program_expect(0, "4 frames", "render pattern:96x64 hash:one.txt --size 64x64 --frames 4");
@@ -27,8 +27,8 @@ static void test_same_bits(void **state) {
   }
 }
 
-/* A walk from seed to seed goes by the frames' times: the same every time, and at whole seeds that seed. 4 frames of
- * 0.1 s of a picture that stands still. */
+/* A walk through seeds depends on the frames' times: it is the same each time, and equals a seed at whole positions.
+ * The clip has 4 frames of 0.1 s of a still picture. */
 static void test_seed_walk(void **state) {
   (void)state;
   static const char input[] =
@@ -45,8 +45,8 @@ static void test_seed_walk(void **state) {
         "seed6.sums)");
 }
 
-/* A script goes by the frames' times: what it begins with is as if it had been an option, and each frame is that of an
- * unchanging film with its values. What needs another size or step count is left out by name. */
+/* A script depends on the frames' times: its values at the beginning act like options, and each frame equals one of a
+ * render with constant values. Changes of size or step count are left out with a message. */
 static void test_script(void **state) {
   (void)state;
   struct outcome outcome;
@@ -73,7 +73,7 @@ static void test_script(void **state) {
   program_expect(2, "nosuch.jsonl: No such file", input, "none", "--script nosuch.jsonl");
 }
 
-/* Without a prompt the usual one is there all the time, also beside a script that names none, or one later. */
+/* Without a prompt the default prompt is used all the time, also with a script that sets none, or sets one later. */
 static void test_script_without_prompt(void **state) {
   (void)state;
   static const char input[] =
@@ -85,7 +85,7 @@ static void test_script_without_prompt(void **state) {
   shell("cmp usual.txt scripted.txt && ! cmp -s usual.txt photo.txt");
 }
 
-/* A blend of one prompt is that prompt; one of two is neither. */
+/* A blend of one prompt equals that prompt; a blend of two equals neither. */
 static void test_blends(void **state) {
   (void)state;
   static const char *const blends[] = {"-p neon", "-p mosaic -p neon --blend 2:0.3", "-p mosaic",
@@ -108,7 +108,7 @@ static void wait_for_size(const char *name, off_t size) {
   fail_msg("%s does not grow to %ld bytes", name, (long)size);
 }
 
-/* Interrupted in the middle: all frames that the program says are there can be played. */
+/* An interrupt in the middle: the file has as many frames as the message says. */
 static void test_interrupted(void **state) {
   (void)state;
   static const struct {
@@ -140,7 +140,8 @@ static void test_interrupted(void **state) {
   }
 }
 
-/* A pipe at any door is waited for with one line until a signal, or refused with what to do. */
+/* A named pipe without another end, as input or output, is waited for with one line until a signal, or refused with
+ * advice. */
 static void test_pipes_without_another_end(void **state) {
   (void)state;
   static const struct {
@@ -155,7 +156,7 @@ static void test_pipes_without_another_end(void **state) {
   shell("rm -f fifo && mkfifo fifo pipe.png");
   for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
     struct outcome outcome;
-    shell(": >err.txt"); /* the one before has said the same */
+    shell(": >err.txt"); /* clears the output, because the program before printed the same */
     pid_t pid = program_start("%s", waits[i].arguments);
     bool said = program_comes_to_say(pid, waits[i].said, 1, PATIENCE_MS);
     kill(pid, SIGTERM);
@@ -167,7 +168,7 @@ static void test_pipes_without_another_end(void **state) {
   program_expect(6, "start its reader first", "bench --size 64x64 --frames 1 --warmup 0 --json fifo -y");
 }
 
-/* What nohup and a shell's background job have ignored stays ignored. */
+/* A signal that was ignored when the program started (nohup, background jobs) stays ignored. */
 static void test_ignored_signal(void **state) {
   (void)state;
   program_expect(0, "24 frames",
@@ -177,7 +178,8 @@ static void test_ignored_signal(void **state) {
   assert_int_equal(clip_count_frames("kept.mkv"), 24);
 }
 
-/* What the program's threads do while they wait: it says so itself, and starts once more for that, where nobody has. */
+/* The policy for OpenMP's waiting threads: the program sets it and starts itself once more for that, unless the user
+ * has set it. */
 static void test_threads_told(void **state) {
   (void)state;
   struct outcome outcome;
@@ -192,7 +194,7 @@ static void test_threads_told(void **state) {
   assert_int_equal(outcome.status, 130);
 }
 
-/* Not even given the time to say goodbye. */
+/* Ends by SIGKILL: what was written can be played. */
 static void test_killed(void **state) {
   (void)state;
   static const char *const names[] = {"killed.mp4", "killed.mkv"}, *const parts[] = {"killed.mp4.part",
@@ -209,14 +211,14 @@ static void test_killed(void **state) {
   }
 }
 
-/* Memory after many frames is what it was after few. */
+/* Memory after many frames is the same as after few. */
 static void test_flat_memory(void **state) {
   (void)state;
   static const int frames[] = {60, 300};
   long peak[2];
   for (int i = 0; i < 2; i++) {
     struct outcome outcome;
-    /* The address sanitizer keeps freed memory for a while. */
+    /* The address sanitizer keeps freed memory for a while, so that is limited to 1 MB. */
     program_run(&outcome,
                 "export ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=1; "
                 "@ render lavfi:testsrc2=s=96x64:r=25 long.mp4 -y --size 64x64 --frames %d",
@@ -228,8 +230,8 @@ static void test_flat_memory(void **state) {
     fail_msg("%d frames take %ld KiB, %d frames %ld KiB", frames[0], peak[0], frames[1], peak[1]);
 }
 
-/* The sample clip: the times of all its frames, and losslessly those of which pictures are stored (make_expected.sh).
- */
+/* The sample clip: times of all frames, and a lossless comparison of those frames for which pictures are stored
+ * (make_expected.sh). */
 static void test_sample_clip(void **state) {
   enum { FRAMES = 190, APART = 63, STORED = 4 };
   double was[FRAMES];

@@ -1,4 +1,4 @@
-/* Rendering clips of all kinds: timestamps, sound, shapes, parts, containers, rates. */
+/* Tests rendering of clips of many kinds: time stamps, sound, shapes, parts, container formats, frame rates. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -9,12 +9,12 @@
 #include "tests/rigs/clips.h"
 #include "tests/rigs/program.h"
 
-/* Times, size and checksum of each packet of sound. */
+/* Prints time, size and checksum of each sound packet. */
 #define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"
 
 enum { MOST = 256 };
 
-/* Uneven times, B-frames, sound: each timestamp and each packet of sound as it was. */
+/* A clip with uneven times, B-frames and sound: each time stamp and sound packet stays as it was. */
 static void test_uneven_clip_with_sound(void **state) {
   (void)state;
   static const char *const containers[] = {"mp4", "mkv", "mov"};
@@ -42,30 +42,31 @@ static void test_uneven_clip_with_sound(void **state) {
               "-of csv=p=0 new.mp4");
 }
 
-/* Returns half the usual step of the clip's frames in seconds: Matroska keeps the rate of 25 frames a second that the
- * encoder was given; MP4 keeps none, and FFmpeg takes the mean of the times. */
+/* Returns half of the clip's usual frame duration in seconds: in Matroska by the rate of 25 that the encoder was given;
+ * MP4 stores no rate, so FFmpeg uses the mean of the times. */
 static double half_step(const char *clip) {
   return strstr(clip, ".mkv") ? 0.02 : 1427 / 30000.0 / 2;
 }
 
-/* Frames 17 to 78 ms apart, beside sound that begins with them or 0.3 s before: to the millisecond, from start on. */
+/* Frames 17 to 78 ms apart, with sound that begins with them or 0.3 s before: times stay exact to the millisecond, with
+ * any start. */
 static void expect_exact_times(const char *in, const char *out, double start) {
-  static const double packet = 1024 / 44100.0; /* seconds of AAC */
+  static const double packet = 1024 / 44100.0; /* duration of an AAC packet in seconds */
   double was[MOST], is[MOST], sound_was[MOST], sound_is[MOST];
   int frames = clip_times(in, CLIP_FRAMES, was, MOST), sounds = clip_times(in, CLIP_SOUND, sound_was, MOST), skip = 0,
       silent = 0;
   double from = fmin(was[0], sound_was[0]) + start - 1e-6;
   while (start > 0 && skip < frames && was[skip] < from)
     skip++;
-  /* A part begins with the frame before the start if that is the nearest and within half the usual step, which the
-   * transport stream does not tell. */
+  /* A part begins with the frame before the start if that is nearer and within half of the usual frame duration, which
+   * a transport stream does not tell. */
   if (start > 0 && skip > 0 && from - was[skip - 1] < half_step(in) && !strstr(in, ".ts"))
     from = was[--skip] - 1e-6;
   while (start > 0 && silent < sounds && sound_was[silent] < from)
     silent++;
   assert_int_equal(clip_times(out, CLIP_FRAMES, is, MOST), frames - skip);
   int sounds_out = clip_times(out, CLIP_SOUND, sound_is, MOST);
-  /* MP4 and MOV also have the packet during which the first picture begins, and two before it, for the decoder;
+  /* MP4 and MOV also keep the packet during which the first picture begins, and two packets before it, for the decoder;
    * Matroska has no times before 0. */
   while (silent > 0 && sound_was[silent - 1] + packet > from - 2 * packet && !strstr(out, ".mkv"))
     silent--;
@@ -102,7 +103,7 @@ static void test_exact_times(void **state) {
   }
 }
 
-/* An MP4's AAC begins before 0, which Matroska and transport streams cannot: there the pictures stay where they are,
+/* An MP4's AAC begins before 0, which Matroska and transport streams cannot store: there the pictures keep their times,
  * and so does the sound from 0 on. */
 static void test_sound_before_the_start(void **state) {
   (void)state;
@@ -134,10 +135,11 @@ static void test_sound_that_does_not_fit(void **state) {
   assert_int_equal(outcome.lines, 2);
   assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mp4 and is encoded again, as aac"));
   assert_int_equal(clip_count_frames("pcm.mp4"), 10);
-  program_run(&outcome, "render pcm.mkv pcm.ts --size 64x64"); /* its muxer takes it, as data without a name */
+  /* FFmpeg's muxer accepts it, but as data without a codec */
+  program_run(&outcome, "render pcm.mkv pcm.ts --size 64x64");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mpegts and is encoded again, as aac"));
-  /* Muxers that do not say beforehand what they refuse; it depends on their version what that is. */
+  /* Muxers that accept sound at first and refuse it later; which ones depends on FFmpeg's version. */
   static const char *const cases[][2] = {{"flac", "mp4"}, {"flac", "mov"},    {"libopus", "mov"}, {"aac", "mpg"},
                                          {"aac", "ogv"},  {"libopus", "ogv"}, {"ac3", "mp4"}};
 #define OTHER(codec) "-c:v copy -strict experimental -c:a " codec " " codec ".mkv "
@@ -153,8 +155,8 @@ static void test_sound_that_does_not_fit(void **state) {
   }
 }
 
-/* The AAC of transport streams has headers of its own, which files with an index do without; what is heard is the
- * same. DASH is a folder full of files, and its muxer opens them itself. */
+/* AAC in transport streams has headers (ADTS) that files with an index do not have; the decoded sound is the same. DASH
+ * writes many files into a folder, which its muxer opens itself. */
 static void test_sound_of_a_transport_stream(void **state) {
   (void)state;
   static const char *const outputs[] = {"heard.mp4", "heard.mov", "heard.mkv", "dash/heard.mpd"};
@@ -169,7 +171,7 @@ static void test_sound_of_a_transport_stream(void **state) {
   }
 }
 
-/* What is there of half a clip is rendered and can be played; that the rest is missing is said even by -q. */
+/* The existing half of a clip is rendered and can be played; a line says that the rest is missing, even with -q. */
 static void test_half_input(void **state) {
   (void)state;
   static const char *const names[] = {"half.mkv", "half.mp4"};
@@ -189,7 +191,7 @@ static void test_half_input(void **state) {
   assert_int_equal(clip_count_frames("enough.mkv"), 8);
 }
 
-/* A part of the clip has that part's sound, and both begin at 0. */
+/* A part of the clip has the sound of that part, and both begin at 0. */
 static void test_parts(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=20:d=3 -f lavfi -i sine=d=3 -c:v libx264 -g 30 -c:a aac part.mp4");
@@ -200,14 +202,14 @@ static void test_parts(void **state) {
   int count = clip_times("cut.mkv", CLIP_SOUND, sounds, MOST);
   assert_in_range(count, 2, MOST);
   assert_true(sounds[0] >= 0 && sounds[0] < 0.05 && sounds[count - 1] > 0.93 && sounds[count - 1] < 1.0);
-  /* The container begins with the sound, whose first packet lies before 0 in the input: all times are 0.023 later. */
+  /* The output begins with the sound, whose first packet lies before 0 in the input: all times are 0.023 s later. */
   program_expect(0, "7 frames", "render part.mp4 few.mkv --size 64x64 --frames 7");
   count = clip_times("few.mkv", CLIP_SOUND, sounds, MOST);
   assert_in_range(count, 1, MOST);
   assert_true(sounds[count - 1] > 0.33 && sounds[count - 1] < 0.375);
 }
 
-/* Columns and rows of the bright part of a clip's first frame, which is so large. */
+/* Counts columns and rows of the bright area in a clip's first frame, which has this size. */
 static void measure_bright(const char *name, int width, int height, int *columns, int *rows) {
   uint8_t *gray = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray -f rawvideo -", name);
   int left = width, right = -1, top = height, bottom = -1;
@@ -224,13 +226,13 @@ static void measure_bright(const char *name, int width, int height, int *columns
   *rows = bottom + 1 - top;
 }
 
-/* PAL's wide screen: 16:9 stored as 5:4. A disc 0.6 of the height across is round in every output, and without a size
- * the shape stays 16:9; strength 0 shows what is fitted. */
+/* PAL wide screen: 16:9 stored with 5:4 pixels. A disc of 0.6 of the height must be round in every output, and without
+ * --size the shape stays 16:9. With strength 0 the picture is the fitted input. */
 static void test_anamorphic(void **state) {
   (void)state;
   static const struct {
     const char *arguments;
-    int diameter; /* 0: asked to stretch */
+    int diameter; /* diameter of the disc in pixels; 0: not round, because the picture is stretched */
   } cases[] = {{"", 173},
                {"--size 256x256", 154},
                {"--size 192x256", 154},
@@ -243,7 +245,7 @@ static void test_anamorphic(void **state) {
   assert_int_equal(wide_input.width * wide_input.pixel_width * 9, wide_input.height * wide_input.pixel_height * 16);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int columns, rows;
-    struct outcome outcome; /* which without --size says that pictures become smaller */
+    struct outcome outcome; /* without --size a line says that pictures become smaller */
     program_run(&outcome, "render wide.mp4 round.mp4 -y --strength 0 %s", cases[i].arguments);
     assert_true(outcome.status == 0 && outcome.lines <= 2 && strstr(outcome.said, "2 frames"));
     struct clip_shape shape = clip_shape("round.mp4");
@@ -276,8 +278,8 @@ static void test_odd_containers(void **state) {
   assert_true(picture.width == 64 && picture.height == 64);
 }
 
-/* MPEG-1 knows no 10 frames a second, and the stream around it not every frame's time: MPEG-2 is taken, unless asked
- * otherwise. In Matroska each frame has its time, whatever rate the codec believes in. */
+/* MPEG-1 does not have 10 frames a second, and MPEG program streams do not store every frame's time: MPEG-2 is used
+ * unless the user asks for MPEG-1. In Matroska each frame has a time, whatever rate the codec has. */
 static void test_rates_of_codecs(void **state) {
   (void)state;
   program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mpg --size 64x64 --frames 10");
@@ -289,7 +291,8 @@ static void test_rates_of_codecs(void **state) {
                  "render lavfi:testsrc2=s=96x64:r=10 no.mpg --size 64x64 --frames 10 -c mpeg1video");
   program_expect(6, "mpeg1video does not take 10 frames a second",
                  "render lavfi:testsrc2=s=96x64:r=10 no.m1v --size 64x64 --frames 10");
-  program_expect(6, "matroska with --codec mpeg1video does not take 100 frames", /* time would run slower */
+  /* refused, because the clip would play slower */
+  program_expect(6, "matroska with --codec mpeg1video does not take 100 frames",
                  "render lavfi:testsrc2=s=96x64:r=100 no.mkv --size 64x64 --frames 10 -c mpeg1video");
   program_expect(6, "amv takes these pictures at no usual size and rate, or only with sound beside them",
                  "render lavfi:testsrc2=s=96x64:r=10 no.amv --size 64x64 --frames 10");

@@ -1,4 +1,4 @@
-/* Rendering with control maps and masks, and what is refused of them. */
+/* Tests rendering with control maps and masks, and which of them are refused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "tests/rigs/program.h"
 
 #define GREY(input) "ffmpeg -v error " input " -frames:v 1 -pix_fmt gray -f framemd5 - | grep -v '^#' | cut -d, -f6"
-/* Left of x the one grey, right of it the other. */
+/* A picture with one grey left of x and another one right of it. */
 #define HALVES(size, x, left, right)                                                                                   \
   "-f lavfi -i nullsrc=s=" size ",format=gray,geq=lum='if(lt(X\\," x ")\\," left "\\," right ")'"
 
@@ -19,7 +19,7 @@ static void expect_notice(const char *wanted, const char *arguments) {
     fail_msg("%s\nstatus %d, wanted '%s':\n%s", arguments, outcome.status, wanted, outcome.said);
 }
 
-/* Without a network, a map is there to be shown: whole, or beside the picture, which here is the input (strength 0). */
+/* Without a control network a map can be shown, alone or beside the picture, which here is the input (strength 0). */
 static void test_maps(void **state) {
   (void)state;
   shell(FFMPEG HALVES("64x64", "24", "40", "220") " -frames:v 1 halves.png");
@@ -51,14 +51,14 @@ static void test_maps(void **state) {
   program_expect(2, "there is no such map", "render halves.png out.png -y --control edges");
 }
 
-/* Each frame is of the grey of its number. */
+/* Makes a clip in which the grey of each frame is its number. */
 static void make_greys(const char *name, int fps, int frames) {
   shell(FFMPEG "-f lavfi -i color=black:s=32x32:r=%d,format=yuv420p,geq=lum='16+8*N':cb=128:cr=128 -frames:v %d "
                "-c:v ffv1 %s",
         fps, frames, name);
 }
 
-/* The number of frame i of `second`, as the greys of a clip's frames tell it, is second_of[i]. */
+/* Checks that frame i shows frame second_of[i] of the second clip, by its grey. */
 static void expect_greys(const char *name, int frames, const int *second_of) {
   size_t size;
   uint8_t *luma = shell_output(&size, "ffmpeg -v error -i %s -vf extractplanes=y,crop=1:1:30:30 -f rawvideo -", name);
@@ -69,7 +69,7 @@ static void expect_greys(const char *name, int frames, const int *second_of) {
   free(luma);
 }
 
-/* What a control sees of a second source, frame by frame: the map that is shown is the frame itself. */
+/* Which frame of a second source a control reads for each frame: the map shown is that frame itself. */
 static void test_control_source(void **state) {
   (void)state;
   static const int slower[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 3}, faster[] = {0, 2, 5, 7}, later[] = {1, 1, 1, 2},
@@ -122,7 +122,7 @@ static void test_control_source_refusals(void **state) {
                    cases[i].arguments);
 }
 
-/* A picture that comes some frames later has its own frame's map. */
+/* A picture that comes some frames later (stream batch) is made with its own frame's map. */
 static void test_maps_of_a_stream_batch(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.6 -c:v ffv1 six.mkv");
@@ -139,8 +139,8 @@ static void test_text_to_image_is_refused(void **state) {
   program_expect(2, "restyles an input picture", "render pattern null: --text-to-image --size 64x64");
 }
 
-/* Inpainting: a still mask, one that moves along with the input, and the input's own alpha. The input is 8 frames that
- * all differ; hashes of frames that are repainted as a whole are the same, since the model sees none of them. */
+/* Inpainting with a still mask, a mask clip in step with the input, and the input's own alpha. The input is 8 different
+ * frames; frames that are repainted completely have equal hashes, because the model sees none of their pixels. */
 #define INPAINT "--model \"$REVERIE_GOLDENS/inpaint\" --device cpu --size 80x64 --steps 2 -y"
 #define HASHES(name) "$(grep '^[0-9]' " name " | cut -d' ' -f3)"
 
@@ -164,7 +164,7 @@ static void test_inpainting(void **state) {
   shell("grep '^[4-7] ' none.txt > a && grep '^[4-7] ' moves.txt > b && cmp a b");
 }
 
-/* Where the input is transparent; 40 columns are. */
+/* Repaints where the input is transparent, which is in 40 columns. */
 static void test_inpainting_alpha(void **state) {
   (void)state;
   shell(FFMPEG

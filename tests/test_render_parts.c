@@ -1,4 +1,4 @@
-/* Parts of an input: cut between two frames, so that parts that adjoin lose nothing and share nothing. */
+/* Tests parts of an input, which are cut between two frames, so that adjoining parts together have each frame once. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -9,12 +9,12 @@
 #include "tests/rigs/clips.h"
 #include "tests/rigs/program.h"
 
-/* The hash of each picture of a file that hash: wrote. */
+/* Prints the hash of each picture in a file that the sink "hash:" wrote. */
 #define HASHES(file) "grep -v '^[#t]' " file " | cut -d' ' -f3"
 
 enum { MOST = 256 };
 
-/* Clips of 29.97 frames a second with B-frames, of uneven times, and of a clock that begins somewhere. */
+/* Clips of 29.97 frames a second with B-frames, of uneven times, and of times that do not begin at 0. */
 static const char *const clips_of_time[] = {"film.mp4", "jerky.mp4", "late.ts"};
 enum { CLIPS_OF_TIME = sizeof clips_of_time / sizeof *clips_of_time };
 
@@ -26,7 +26,7 @@ static void make_clips(void) {
         "-itsoffset 0.3 -i film.mp4 -i film.mp4 -map 0:v -map 1:a -c copy late.ts; }");
 }
 
-/* Renders the clip once, and then as the parts that the options name, and compares all pictures in order. */
+/* Renders the clip once as a whole and once in the parts that the options name, and compares all pictures in order. */
 static void expect_parts_equal(const char *in, const char *common, const char *const *parts, int count) {
   char command[256];
   program_expect(0, NULL, "@ render %s hash:whole.txt -y -q --size 64x64 %s", in, common);
@@ -54,7 +54,7 @@ static void test_ranges(void **state) {
   program_expect(2, "numbers of pictures or frames", "render film.mp4 hash:no.txt --size 64x64 --range 9-3");
 }
 
-/* Frame 7 lies at 0.233567 s. */
+/* Frame 7 is at 0.233567 s, between two milliseconds. */
 static void test_rounding(void **state) {
   (void)state;
   static const char *const parts[] = {"--duration 0.2336", "--start 0.2336 --duration 0.1001",
@@ -80,10 +80,10 @@ static void test_cut_with_sound(void **state) {
   assert_float_equal(times[0], 0, 1e-6);
   assert_float_equal(times[9], 9 * 1001 / 30000.0, 1e-6);
   int packets = clip_times("cut.mp4", CLIP_SOUND, sound, MOST);
-  assert_true(packets >= 14 && packets <= 17); /* 0.33 s of AAC */
+  assert_true(packets >= 14 && packets <= 17); /* 0.33 s of AAC packets */
 }
 
-/* Shards see the whole job's clock: a walk of the seed, a fade, and what stands beside them. */
+/* Shards use times of the whole job: a seed walk, a fade, and a second source. */
 static void test_shards(void **state) {
   (void)state;
   static const char *const quarters[] = {"--shard 1/4", "--shard 2/4", "--shard 3/4", "--shard 4/4"},
@@ -98,7 +98,8 @@ static void test_shards(void **state) {
   expect_parts_equal("late.ts", "--seed-walk 3 --start 0.31 --frames 14", quarters, 4);
   expect_parts_equal("film.mp4", "--seed-walk 3 --range 5-24", ranges, 3);
   expect_parts_equal("film.mp4", "--control map@source --control-source jerky.mp4 --show map --frames 12", quarters, 4);
-  expect_same("pictures differ", "echo 8", HASHES("whole.txt") " | sort -u | wc -l"); /* of jerky.mp4 there are fewer */
+  /* jerky.mp4 has fewer different pictures */
+  expect_same("pictures differ", "echo 8", HASHES("whole.txt") " | sort -u | wc -l");
 }
 
 static void make_pan(void) {
@@ -106,7 +107,8 @@ static void make_pan(void) {
         "-c:v libx264 -bf 2 pan.mp4");
 }
 
-/* A canvas that follows the camera: the motion of the frames before a part is followed, without the network. */
+/* A canvas that follows the camera: for frames before a part only the motion is measured, without running the
+ * network. */
 static void test_followed_motion(void **state) {
   (void)state;
   static const char *const halves[] = {"--shard 1/2", "--shard 2/2"};
@@ -125,7 +127,7 @@ static void test_followed_motion(void **state) {
   assert_non_null(strstr(outcome.said, "--control depth: a part is equal to the whole render only from the next"));
 }
 
-/* A shard's file has no sound, the times of the whole render, and its manifest beside it. */
+/* A shard's file has no sound, times of the whole render, and its manifest beside it. */
 static void test_names_of_shards(void **state) {
   (void)state;
   double times[2];
@@ -136,7 +138,7 @@ static void test_names_of_shards(void **state) {
   assert_int_equal(clip_count_frames("part.mp4.shard-2-of-3"), 3);
   assert_int_equal(clip_count_frames("part.mkv.shard-4-5"), 2);
   assert_int_equal(clip_times("part.mkv.shard-4-5", CLIP_FRAMES, times, 2), 2);
-  assert_float_equal(times[0], 4 * 1001 / 30000.0, 1e-3); /* Matroska rounds to milliseconds */
+  assert_float_equal(times[0], 4 * 1001 / 30000.0, 1e-3); /* times are rounded to milliseconds by Matroska */
   shell("grep -q '\"end\"' part.mkv.shard-4-5.json && test ! -e part.mkv.shard-4-5.part.json");
   program_expect(2, "is not written in segments", "render film.mp4 part.gif --size 64x64 --shard 1/2");
   expect_same("tracks", "echo video",
@@ -148,14 +150,14 @@ static void test_names_of_shards(void **state) {
   program_expect(2, "as in 1/4 to 4/4", "render film.mp4 part.mp4 --size 64x64 --shard 0/4");
 }
 
-/* Times, hashes and sound of a file, as text. */
+/* Prints times, hashes and sound of a file. */
 #define CONTENT(file)                                                                                                  \
   "ffprobe -v error -show_entries packet=stream_index,pts_time,dts_time " file " -of csv && " FFMPEG "-i " file        \
   " -map 0:v -f framemd5 - && " FFMPEG "-i " file " -map 0:a -c copy -f md5 -"
 
 #define KEY "5ec2e75ec2e75ec2e75ec2e75ec2e75e"
 
-/* Shards with a script and a walk of the seed, joined, are the one render. */
+/* Shards with a script and a seed walk are joined and equal one render. */
 static void test_joined(void **state) {
   (void)state;
   make_clips();
@@ -170,11 +172,12 @@ static void test_joined(void **state) {
     if (i == 3)
       program_expect(3, "missing: shard 4 of 4 (0.734 s to the end)", "join four.mkv");
   }
-  program_expect(0, NULL, "join four.mkv -q four.mkv.shard-*"); /* the shell's order, with the manifests */
+  /* files in the shell's order, including the manifests */
+  program_expect(0, NULL, "join four.mkv -q four.mkv.shard-*");
   expect_same("joined film", CONTENT("one.mkv"), CONTENT("four.mkv"));
   static const char jerky[] = "render jerky.mp4 %s -q --size 64x64 --seed-walk 3 --start 0.2 --duration 0.7 %s";
   program_expect(0, NULL, jerky, "one.mp4", "");
-  /* A key among the input's options stands in no manifest, so that join has to be told it again. */
+  /* A decryption key in the input's options is not written to manifests, so join must be given it again. */
   program_expect(0, NULL, jerky, "two.mp4", "--shard 1/2 --input-options decryption_key=" KEY);
   program_expect(0, NULL, jerky, "two.mp4", "--shard 2/2 --input-options decryption_key=" KEY);
   shell("test -e two.mp4.shard-1-of-2.json && ! grep -q " KEY " two.mp4.shard*");
@@ -182,7 +185,7 @@ static void test_joined(void **state) {
   program_expect(2, "rendered with another value", "join two.mp4 -q --input-options decryption_key=00");
   program_expect(0, NULL, "join two.mp4 -q --input-options decryption_key=" KEY);
   clip_expect_same_times("one.mp4", "two.mp4", (int)clip_count_frames("one.mp4"));
-  /* Times that the input rounds to milliseconds, behind a first one that is no multiple of a picture's duration. */
+  /* Times that the input rounds to milliseconds, with a first time that is no multiple of a frame's duration. */
   shell(FFMPEG "-itsoffset 0.021 -i film.mp4 -i film.mp4 -map 0:v -map 1:a -c copy rounded.mkv");
   program_expect(0, NULL, "render rounded.mkv one.mov -q --size 64x64");
   for (int i = 1; i <= 3; i++)
@@ -190,7 +193,8 @@ static void test_joined(void **state) {
   program_expect(0, NULL, "join three.mov -q");
   clip_expect_same_times("one.mov", "three.mov", 30);
   expect_same("sound", FFMPEG "-i one.mp4 -map 0:a -c copy -f md5 -", FFMPEG "-i two.mp4 -map 0:a -c copy -f md5 -");
-  /* A transport stream's clock begins with the first decoding time, which follows from the first pictures' times. */
+  /* A transport stream's clock begins with the first decoding time, which depends on the times of the first
+   * pictures. */
   program_expect(0, NULL, "render jerky.mp4 one.ts -q --size 64x64 --frames 8");
   for (int i = 1; i <= 2; i++)
     program_expect(0, NULL, "render jerky.mp4 two.ts -q --size 64x64 --frames 8 --shard %d/2", i);
@@ -201,7 +205,8 @@ static void test_joined(void **state) {
 #undef BEGIN
 }
 
-/* Shards do as the first one does, here with its number of threads, also where several begin at once. */
+/* All shards use the choices of the shard that began first (here its number of threads), also if several begin at
+ * once. */
 static void test_shared_choices(void **state) {
   (void)state;
   static const char render[] = "render film.mp4 kin.mkv -q --size 64x64 -c ffv1 --shard",
@@ -226,7 +231,7 @@ static void test_shared_choices(void **state) {
   }
 }
 
-/* What does not fit, and what is missing, is named in a line, and nothing is written. */
+/* Shards that do not fit together, and missing ones, are named in a line, and nothing is written. */
 static void test_not_joined(void **state) {
   (void)state;
   make_clips();
@@ -256,7 +261,7 @@ static void test_not_joined(void **state) {
   program_expect(0, NULL, "join -q set.mkv --input moved.mp4");
   shell("mv moved.mp4 film.mp4 && printf x >>set.mkv.shard-0-9");
   program_expect(3, "copy or render it again", "join -y set.mkv");
-  /* a manifest that somebody edited, in all shards alike, and one that stands for a damaged file */
+  /* a manifest edited in the same way in all shards, and one whose file is damaged */
   shell(
       "truncate -s -1 set.mkv.shard-0-9 && mkdir edited && cp set.mkv.shard* edited && cd edited && ! grep -q quality "
       "set.mkv.shard-0-9.json");
@@ -293,7 +298,8 @@ static void test_sequences(void **state) {
   program_expect(3, "ends before that number", "render in/%%04d.png out/%%04d.png --size 64x64 --range 200-");
 }
 
-/* What is there is left; what is missing or cut off is made as in one run; what differs ends the render. */
+/* Existing pictures are kept; missing or incomplete ones are made as in one run; if settings differ, the render
+ * ends. */
 static void test_skipped_pictures(void **state) {
   (void)state;
   shell("mkdir six all some && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.24 -start_number 11 six/%%04d.png");
@@ -318,7 +324,7 @@ static void test_skipped_pictures(void **state) {
   assert_int_equal(clip_shape("some/0011.png").width, 96);
 }
 
-/* FFmpeg fills what is missing in these formats, and reports no error. */
+/* For these formats FFmpeg fills in what is missing, without an error. */
 static void test_cut_pictures(void **state) {
   (void)state;
   static const char *const kinds[] = {"jpg", "exr", "exr -c exr --encoder-options compression=zip16"};
@@ -336,7 +342,7 @@ static void test_cut_pictures(void **state) {
   }
 }
 
-/* The motion of pictures that are there is followed, and a clip's pictures have the numbers of one run. */
+/* The motion of existing pictures is measured, and pictures of a clip have the numbers of one run. */
 static void test_skipped_motion(void **state) {
   (void)state;
   static const char render[] = "render pan.mp4 moved/%03d.png --size 128x128 --canvas follow";
@@ -351,7 +357,7 @@ static void test_skipped_motion(void **state) {
   shell("diff -r moved kept");
 }
 
-/* A file that is there is left. */
+/* An existing output file is kept. */
 static void test_skipped_files(void **state) {
   (void)state;
   make_clips();
@@ -377,8 +383,7 @@ static void test_skipped_files(void **state) {
   program_expect(2, "keeps nothing that could be skipped", "render film.mp4 null: --size 64x64 --skip-existing");
 }
 
-/* Several inputs are each as if rendered alone: what the engine knows of one, its prompts and its size, is not the
- * next one's. */
+/* Each of several inputs is rendered as if alone: prompts and size of one do not apply to the next. */
 static void test_several_inputs(void **state) {
   (void)state;
   static const char *const inputs[] = {"pan.mp4", "film.mp4", "late.ts"}, *const sizes[] = {"pan.mp4", "wide.mp4"};
@@ -407,7 +412,7 @@ static void test_several_inputs(void **state) {
   shell("cmp several/1-3.png several/3-3.png && ! cmp -s several/2-3.png several/3-3.png");
 }
 
-/* One input that fails does not keep the others, what is told of it is its own line, and its status is the whole's. */
+/* An input that fails does not stop the others, has a line of its own, and decides the exit status. */
 static void test_one_input_fails(void **state) {
   (void)state;
   struct outcome outcome;
@@ -432,7 +437,7 @@ static void test_one_input_fails(void **state) {
   assert_non_null(strstr(outcome.said, "input 2 of 2, shots/a.b.mp4: outs/a.b.mkv: exists already"));
 }
 
-/* What cannot be meant is refused before anything is rendered. */
+/* Combinations that make no sense are refused before anything is rendered. */
 static void test_inputs_refused(void **state) {
   (void)state;
   make_clips();
@@ -442,7 +447,7 @@ static void test_inputs_refused(void **state) {
   program_expect(2, "film.mp4: is one of the inputs", "render late.ts film.mp4 jerky.mp4 {name}.mp4 -y");
   program_expect(3, "none-*.mp4: nothing matches this", "render 'none-*.mp4' {name}.mkv");
   program_expect(2, "--script -: can be read once only", "render film.mp4 late.ts {name}.mkv --script -");
-  /* of sequences the glob stands for folders */
+  /* for sequences the glob names folders */
   shell("cp six/* shots/sea && cp six/* shots/sky");
   program_expect(2, "shots/sea/%04d.png and shots/sky/%04d.png would both", "render 'shots/s*/%%04d.png' x-%%d.png");
   program_expect(2, "would both be written to sea-.mkv", "render shots/sea/%%04d.png shots/sea/%%d.png {name}-.mkv");

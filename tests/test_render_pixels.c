@@ -1,5 +1,4 @@
-/* Rendering into pixels of all kinds: what the encoder gets and does, and what it refuses before anything is
- * rendered. */
+/* Tests rendering to many pixel formats: what the encoder gets and makes, and what is refused before rendering. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@
 #include "tests/rigs/program.h"
 
 #define CLIP_3 "lavfi:testsrc2=s=96x64:r=10:d=0.3"
-/* x265 with B frames gives the first packets of so short a clip no times. */
+/* With B-frames x265 gives the first packets of such a short clip no times, so they are turned off. */
 #define X265 "--encoder-options x265-params=bframes=0"
 #define STREAM(entries, file) "ffprobe -v error -select_streams v -show_entries stream=" entries " -of csv=p=0 " file
 
@@ -55,7 +54,7 @@ static void test_encoder_options(void **state) {
   expect_same("key frames", "echo 3", "ffprobe -v error -show_entries packet=flags -of csv=p=0 short.mp4 | grep -c K");
   program_expect(0, NULL, "render " CLIP_3 " high.mkv --size 64x64 --encoder-options profile=baseline:level=3.1");
   expect_same("profile", "echo Constrained Baseline,31", STREAM("profile,level", "high.mkv"));
-  /* DNxHD's usual profile has television's sizes alone; DNxHR's has all from 256x120 on */
+  /* DNxHD's default profile has only television sizes; DNxHR has all from 256x120 on. */
   program_expect(6, "encoder dnxhd cannot be opened", "render " CLIP_3 " no.mov --size 256x128 -c dnxhd");
   program_expect(0, NULL,
                  "render " CLIP_3 " dnx.mov --size 256x128 -c dnxhd --encoder-options profile=dnxhr_hqx "
@@ -65,7 +64,7 @@ static void test_encoder_options(void **state) {
   expect_same("profile", "echo Proxy", STREAM("profile", "pro.mov"));
 }
 
-/* A bit rate takes the place of the usual quality, and x265's own options do not make it talk. */
+/* A bit rate replaces the default quality, and options for x265 do not turn its messages on. */
 static void test_encoder_options_with_ours(void **state) {
   (void)state;
   program_expect(0, NULL, "render " CLIP_3 " crf.mkv --size 64x64");
@@ -96,7 +95,7 @@ static void test_encoder_options_refused(void **state) {
   shell("test ! -e no.mp4 -a ! -e no.webm");
 }
 
-/* Returns how many different values the luma of 10 bits has in the first frame's first row. */
+/* Returns how many different 10-bit luma values the first row of the first frame has. */
 static int count_levels(const char *name, int width) {
   uint8_t *luma = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray10le -f rawvideo -", name),
           seen[1024] = {0};
@@ -110,7 +109,8 @@ static int count_levels(const char *name, int width) {
   return levels;
 }
 
-/* A sky: 64 levels of 10 bits, which are 16 of 8. Strength 0 shows what went through the engine. */
+/* A gradient of 64 levels of 10 bits, which are 16 levels of 8 bits. With strength 0 the output shows the precision of
+ * the whole path. */
 static void test_ten_bits(void **state) {
   (void)state;
   static const struct {
@@ -133,8 +133,7 @@ static void test_ten_bits(void **state) {
   }
 }
 
-/* Returns the mean of the alpha of the left and the right half of a clip's first frame. decoder: arguments that choose
- * one. */
+/* Gets the mean alpha of the left and of the right half of a clip's first frame. decoder: arguments that choose one. */
 static void mean_alpha(const char *decoder, const char *name, int width, int height, double *left, double *right) {
   uint8_t *alpha =
       shell_output(NULL, "ffmpeg -v error %s -i %s -frames:v 1 -vf format=rgba,alphaextract,format=gray -f rawvideo -",
@@ -147,7 +146,7 @@ static void mean_alpha(const char *decoder, const char *name, int width, int hei
   *right = 2 * sum[1] / (width * height);
 }
 
-/* The left half of 96x64 is opaque, the right half at a quarter; a crop to a square keeps that. */
+/* The left half of 96x64 is opaque, the right half has a quarter of the opacity; cropping to a square keeps that. */
 static void test_alpha(void **state) {
   (void)state;
   static const struct {
@@ -177,7 +176,7 @@ static void test_alpha(void **state) {
   assert_true(outcome.status == 0 && strstr(outcome.said, "left out: transparency"));
 }
 
-/* Columns and rows of the bright part of the middle row and column of a clip's first frame. */
+/* Counts columns and rows of the bright area along the middle row and column of a clip's first frame. */
 static void measure_disc(const char *name, int width, int height, int *columns, int *rows) {
   uint8_t *gray = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray -f rawvideo -", name);
   *columns = *rows = 0;
@@ -188,8 +187,8 @@ static void measure_disc(const char *name, int width, int height, int *columns, 
   free(gray);
 }
 
-/* A disc 60 pixels across in 192x108: it stays round in every shape of OUT, whatever shape the model's picture has.
- * Strength 0 shows what is fitted. */
+/* A disc of 60 pixels in 192x108 must be round in every shape of output, whatever shape the model's picture has. With
+ * strength 0 the picture is the fitted input. */
 static void test_output_size(void **state) {
   (void)state;
   static const struct {
@@ -216,7 +215,7 @@ static void test_output_size(void **state) {
   }
 }
 
-/* The size is said before anything is rendered where the user has chosen none, and it becomes smaller. */
+/* Before rendering a line says the output's size if the user has not chosen it and it is smaller than the input. */
 static void test_output_size_said(void **state) {
   (void)state;
   struct outcome outcome;
@@ -234,7 +233,7 @@ static void test_output_size_said(void **state) {
   shell("test ! -e no.mp4");
 }
 
-/* What the file says of its colours is what the pixels are. */
+/* The colour tags of the file match its pixels. */
 static void test_colour_tags(void **state) {
   (void)state;
   static const struct {
@@ -258,7 +257,7 @@ static void test_colour_tags(void **state) {
   shell("grep -qa sRGB tags.png");
 }
 
-/* EXR's light is linear: 0.502 of it is sRGB's code 188. */
+/* EXR stores linear light: 0.502 of it is the code 188 of sRGB. */
 static void test_exr(void **state) {
   (void)state;
   float light;
@@ -275,7 +274,8 @@ static void test_exr(void **state) {
     fail_msg("the light is %g", (double)light);
 }
 
-/* IN's frame on the left, the picture on the right, each as it is alone; also with another size, rate and pixels. */
+/* --beside: the input's frame at the left, the picture at the right, each as it would be alone; also with another size,
+ * rate and pixel format. */
 static void test_beside(void **state) {
   (void)state;
 #define RGB "-f rawvideo -pix_fmt rgb24 - | md5sum"

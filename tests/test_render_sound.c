@@ -1,4 +1,4 @@
-/* Rendering clips whose sound is hard to place: clocks that begin anew, edit lists, tracks to choose from. */
+/* Tests rendering of clips whose sound is hard to synchronise: clocks that start again, edit lists, several tracks. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@ static void expect_rising(const char *name, const double *times, int count) {
       fail_msg("%s: packet %d at %f, after one at %f", name, i, times[i], times[i - 1]);
 }
 
-/* Pictures one step apart throughout, and sound that rises. `out` has `parts` equal parts of 15 pictures. */
+/* Checks that pictures are one frame duration apart throughout, and that times of sound rise. `out` has `parts` equal
+ * parts of 15 pictures. */
 static void expect_joined(const char *in, const char *out, int parts) {
   enum { PICTURES = 15 };
   const double step = 1 / 25.0;
@@ -31,7 +32,8 @@ static void expect_joined(const char *in, const char *out, int parts) {
   expect_rising(in, sounds, sound_count);
 }
 
-/* Each packet of sound, by its bytes, is as far from its part's pictures in every part: to the packet's length. */
+/* Checks that each sound packet, identified by its bytes, has the same distance from its part's pictures in every part,
+ * up to a packet's length. */
 static void expect_equal_parts(const char *in, const char *out, int parts, double length) {
   char *listed = (char *)shell_output(NULL,
                                       "ffmpeg -v error -i %s -map 0:a:0 -c copy -f framemd5 - | grep -v '^#' | "
@@ -54,7 +56,7 @@ static void expect_equal_parts(const char *in, const char *out, int parts, doubl
   free(listed);
 }
 
-/* Recordings one behind the other, stamped anew each time: the pictures go on, and the sound with them. */
+/* Recordings one after the other whose times start again: pictures go on without a jump, and the sound with them. */
 static void test_joins(void **state) {
   (void)state;
   static const struct {
@@ -86,8 +88,8 @@ static void test_joins(void **state) {
   }
 }
 
-/* A list of files whose sound is longer than its pictures: what overlaps is no loss, and the pictures keep their gaps.
- */
+/* A list of files whose sound is longer than their pictures: overlapping sound is not reported as lost, and the
+ * pictures keep their distances. */
 static void test_list(void **state) {
   (void)state;
   double frames[MOST], sounds[MOST];
@@ -99,7 +101,7 @@ static void test_list(void **state) {
   expect_rising("list.mkv", sounds, count);
 }
 
-/* A list of parts of files: nothing before an inpoint or behind an outpoint, and the sound beside the pictures. */
+/* A list of parts of files: nothing before an inpoint or after an outpoint, with the sound in step. */
 static void test_list_of_parts(void **state) {
   (void)state;
   static const char *const inputs[] = {"mp4", "avi"};
@@ -118,17 +120,17 @@ static void test_list_of_parts(void **state) {
     expect_rising("parts.mkv", sounds, count);
     assert_in_range(count, 29, 42);
     assert_true(fabs(sounds[0] - frames[0]) < 0.03);
-    /* The list begins with its first part, whatever its reader finds before the inpoint. */
+    /* The output begins with the first part, even if FFmpeg's reader delivers frames before the inpoint. */
     shell("echo 'outpoint 1.6' >>parts.ffconcat");
     program_expect(0, "15 frames", "render parts.ffconcat parts.mkv -y --size 64x64 --start 0.2");
     assert_true(clip_times("parts.mkv", CLIP_FRAMES, frames, MOST) == 15 && frames[0] < 0.01);
     assert_true(clip_times("parts.mkv", CLIP_SOUND, sounds, MOST) > 0 && sounds[0] < 0.03);
   }
-  /* How long a file without an outpoint lasts is a guess, which cuts nothing off. */
+  /* Without an outpoint a file's length is only estimated, and nothing is cut off. */
   shell(FFMPEG "-i parts.mp4 -an -c:v mpeg1video raw.m1v && printf 'ffconcat version 1.0\nfile raw.m1v\ninpoint "
                "0.4\noutpoint 0.8\nfile raw.m1v\n' >raw.ffconcat");
   program_expect(0, "50 frames", "render raw.ffconcat raw.mkv --size 64x64");
-  /* FFmpeg's reader cannot seek in either; the only key frame is the first. */
+  /* FFmpeg's reader cannot seek in these two files, because only their first frame is a key frame. */
   shell(FFMPEG "-i parts.mp4 -c:v libx264 -g 250 -c:a copy long.mp4 -c:v libx264 -g 250 -an long.h264 && "
                "printf 'ffconcat version 1.0\nfile long.mp4\nfile long.mp4\n' >long.ffconcat");
   program_expect(0, "70 frames", "render long.ffconcat long.mkv --size 64x64 --start 0.4");
@@ -137,7 +139,7 @@ static void test_list_of_parts(void **state) {
   program_expect(0, "30 frames", "render long.h264 long.mp4 -y --size 64x64 --start 0.4");
 }
 
-/* Sound alone that steps back has no place, which is told; the pictures are all there. */
+/* Sound whose times go back while those of the pictures do not is left out with a message; all pictures are there. */
 static void test_sound_that_steps_back(void **state) {
   (void)state;
   struct outcome outcome;
@@ -152,8 +154,7 @@ static void test_sound_that_steps_back(void **state) {
   expect_rising("back.mkv", sounds, clip_times("back.mkv", CLIP_SOUND, sounds, MOST));
 }
 
-/* A recording whose second part has sound of another codec: the pictures are all there, and the line blames the sound.
- */
+/* A recording whose second part has another sound codec: all pictures are there, and the message is about the sound. */
 static void test_other_codec(void **state) {
   (void)state;
   shell(FFMPEG "-i part.ts -c:v copy -c:a mp2 other.ts && cat part.ts other.ts >codecs.ts");
@@ -167,7 +168,7 @@ static void test_other_codec(void **state) {
   }
 }
 
-/* An edit list of two parts: what it leaves out is neither seen nor heard. */
+/* An edit list of two parts: sections that it leaves out are neither shown nor heard. */
 static void test_edit_list(void **state) {
   (void)state;
   static const char *const outputs[] = {"edited.mp4", "edited.mkv"};
@@ -186,7 +187,7 @@ static void test_edit_list(void **state) {
   }
 }
 
-/* One track of three, none, and one that is not there. The tags stay in each case. */
+/* One sound track of three, none, and a missing one are selected. The file's tags stay in each case. */
 static void test_tracks(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 -f lavfi -i sine=d=0.2 -map 0 -map 1 -map 1 -map 1 -c:v ffv1 "
@@ -205,7 +206,7 @@ static void test_tracks(void **state) {
   shell("test ! -e no.mkv");
 }
 
-/* Sound of the programme that the pictures are in, and of no other. */
+/* In a transport stream with several programmes, sound is taken from the programme of the pictures. */
 static void test_programmes(void **state) {
   (void)state;
   struct outcome outcome;
@@ -220,12 +221,12 @@ static void test_programmes(void **state) {
   assert_true(clip_sound("other.mkv").tracks == 1 && clip_sound("other.mkv").channels == 1);
 }
 
-/* Sound that the container cannot hold is encoded again, as long as it was, and to the sample where nothing is lost. */
+/* Sound that the container cannot hold is encoded again, with the same length, and losslessly if possible. */
 static void test_encoded_again(void **state) {
   (void)state;
   static const struct {
     const char *in, *out, *codec, *length;
-    int samples; /* that are decoded; 0: the codec does not say where its sound ends */
+    int samples; /* number of decoded samples; 0: the codec does not say where its sound ends */
   } cases[] = {{"pcm.mov", "again.mp4", "aac", "0.50", 0},
                {"pcm.mov", "again.webm", "opus", NULL, 24000},
                {"pcm.mov", "again.ts", "aac", NULL, 0},
@@ -262,7 +263,8 @@ static void test_encoded_again(void **state) {
   }
 }
 
-/* Opus begins before time 0 in Matroska, which has a place for that: its first packet stays, and moves nothing. */
+/* Opus in Matroska begins before time 0, for which Matroska has a field: the first packet stays, and no time
+ * changes. */
 static void test_opus(void **state) {
   (void)state;
   double was[MOST], is[MOST], frames[MOST];
@@ -279,7 +281,7 @@ static void test_opus(void **state) {
       fail_msg("packet %d at %f, not %f", i, is[i], was[i]);
 }
 
-/* Packets that are shorter than a tick of their container's clock have equal times, and are all there. */
+/* Packets shorter than a tick of the container's clock have equal times, and none is lost. */
 static void test_short_packets(void **state) {
   (void)state;
 #define SOUND_OF(file) "ffmpeg -v error -i " file " -map 0:a -f md5 -"
@@ -314,13 +316,13 @@ static bool is_loud(const struct heard *heard, double seconds) {
   return power > 500;
 }
 
-/* Sound that begins late, has a gap or ends early stays beside its pictures in containers that have no times for it,
- * and all the pictures are there. */
+/* Sound that begins late, has a gap, or ends early stays in step with the pictures in containers without times for
+ * sound, and all pictures are there. */
 static void test_gaps(void **state) {
   (void)state;
   static const struct {
     const char *in, *out;
-    bool loud[3]; /* at 0.2, 0.6 and 1.0 s */
+    bool loud[3]; /* whether the sound is loud at 0.2, 0.6 and 1.0 s */
     const char *line;
   } cases[] = {{"late.mkv", "gaps.avi", {false, true, true}, "is encoded again with silence, as mp2"},
                {"late.mkv", "gaps.mxf", {false, true, true}, "does not fit"},
@@ -352,12 +354,12 @@ static void test_gaps(void **state) {
   }
 }
 
-/* Sound is copied where the container tells its readers the rate, the channels and how long each packet lasts, and else
- * encoded again: it is read back as long, as high and in as many channels as it was, loud in its second half. */
+/* Sound is copied if the container stores the rate, the channels and each packet's length, otherwise it is encoded
+ * again. It is read back with the same length, pitch and channels, and is loud in its second half. */
 static void test_told_right(void **state) {
   (void)state;
   static const struct {
-    const char *in, *out, *sound; /* codec, rate and channels in the output */
+    const char *in, *out, *sound; /* sound: codec, rate and channels in the output */
   } cases[] = {{"s16_8000_1", "flv", "aac,8000,1"},          {"mulaw_22050_2", "flv", "aac,22050,2"},
                {"mulaw_8000_1", "flv", "pcm_mulaw,8000,1"},  {"s16_22050_2", "flv", "pcm_s16le,22050,2"},
                {"s16_44100_6", "flv", "aac,44100,6"},        {"eac3_44100_2", "avi", "mp3,44100,2"},
@@ -394,20 +396,20 @@ static void test_told_right(void **state) {
   }
 }
 
-/* Returns the time at which what is decoded of a clip's sound begins, in seconds from its first picture: an edit list
- * or Opus's header hides what comes before the pictures. */
+/* Returns the time in seconds, from the first picture on, at which a clip's decoded sound begins: an edit list or
+ * Opus's header hides sound before the pictures. */
 static double begin_of_decoded(const char *name, double sound, double picture) {
   bool hidden = strstr(name, ".mp4") || strstr(name, ".mov") || strstr(name, ".webm");
   return hidden ? 0 : sound - picture;
 }
 
-/* Sound is heard from the first picture on, also where a cut has taken what its decoder needs: the container hides
- * that, or begins with it, or the sound is PCM. What was hidden is found again. */
+/* Sound is heard from the first picture on, even if a cut removed packets that its decoder needs: the container hides
+ * those, or begins with them, or the sound is PCM. Hidden sound can be found again. */
 static void test_begins_with_the_pictures(void **state) {
   (void)state;
   static const struct {
     const char *in, *out, *options;
-  } cases[] = {{"whole.mp4", "begin.mpg", ""}, /* the encoder of MP2 begins before time 0 */
+  } cases[] = {{"whole.mp4", "begin.mpg", ""}, /* MP2's encoder begins before time 0 */
                {"whole.mp4", "begin.mp4", "--start 0.48"},
                {"whole.mp4", "begin.ts", "--start 0.48"},
                {"whole.ts", "begin.mp4", "--start 0.48"},

@@ -1,4 +1,4 @@
-/* Rendering clips whose times need care: how long the last picture stands, timecodes, clocks that round. */
+/* Tests rendering of clips with difficult times: the duration of the last picture, timecodes, clocks that round. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { MOST = 256 };
 
-/* Prints the seconds that a file lasts, to the hundredth. */
+/* Prints a file's duration in seconds, rounded to hundredths. */
 #define LENGTH "ffprobe -v error -show_entries format=duration -of csv=p=0 %s | xargs printf '%%.2f\\n'"
 
 static void expect_length(const char *name, const char *wanted) {
@@ -21,8 +21,8 @@ static void expect_length(const char *name, const char *wanted) {
   expect_same(name, echo, command);
 }
 
-/* The last picture stands as long as in the input, also where pictures are reordered (as the first output is), where a
- * list of pictures says it, or as --duration leaves it. */
+/* The last picture lasts as long as in the input, also with B-frames (as the first output has them), with a list of
+ * pictures that says it, or with --duration. */
 static void test_last_picture(void **state) {
   (void)state;
   static const char *const inputs[] = {"held.mp4", "out0.mp4", "held.mkv", "held.gif"};
@@ -52,7 +52,7 @@ static void test_last_picture(void **state) {
   expect_length("slides.mp4", "2.40");
 }
 
-/* A timecode as a tag becomes a track of MP4 and MOV, which have their index in front. */
+/* A timecode tag becomes a track in MP4 and MOV, whose index is at the front. */
 static void test_timecode(void **state) {
   (void)state;
   static const char *const inputs[] = {"code.mxf", "code.mkv", "code.mov"};
@@ -99,7 +99,8 @@ static void test_timecode(void **state) {
 #undef MKV_CODE
 }
 
-/* Film in a container that rounds to milliseconds comes out at its own rate; what is off the rate keeps its time. */
+/* A film in a container that rounds to milliseconds gets its exact rate back; a frame that does not fit the rate keeps
+ * its time. */
 static void test_rounded_clock(void **state) {
   (void)state;
   double times[MOST];
@@ -114,7 +115,8 @@ static void test_rounded_clock(void **state) {
     expect_same("clock", "echo 24000/1001,1/24000",
                 "ffprobe -v error -show_entries stream=avg_frame_rate,time_base -of csv=p=0 film.mp4");
   }
-  /* Matroska's nanoseconds make this rate 19001/317; three pictures of it tell no rate at which its timecode is one. */
+  /* In Matroska's nanoseconds this rate becomes 19001/317; with only three pictures no rate can be found for which the
+   * timecode is valid. */
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=60000/1001:d=0.5 -c:v libx264 -bf 2 -g 12 -metadata "
                "timecode='10:00:00;00' drop.mkv");
   program_expect(0, "3 frames", "render drop.mkv drop.mov --size 64x64 --start 0.2 --frames 3");
@@ -135,7 +137,7 @@ static void test_rounded_clock(void **state) {
     assert_true(fabs(was[i] - times[i]) <= 1.001e-3);
 }
 
-/* What the input says of its pictures stays with them. */
+/* The input's tags for its pictures are kept. */
 static void test_tags(void **state) {
   (void)state;
 #define TOLD(file)                                                                                                     \
@@ -152,8 +154,8 @@ static void test_tags(void **state) {
 #undef TOLD
 }
 
-/* AVI and ASF have times of decoding alone: without B-frames they are those of showing, beside sound that begins with
- * them. HEVC has the name in MP4 and MOV that Apple's players know. */
+/* AVI and ASF store decoding times only: without B-frames these are the display times, with sound that begins at the
+ * same time. HEVC in MP4 and MOV has the codec tag that Apple's players accept. */
 static void test_players(void **state) {
   (void)state;
   double times[MOST];
@@ -172,7 +174,8 @@ static void test_players(void **state) {
     const char *extension = i ? "mov" : "mp4";
     char command[128];
     program_expect(0, NULL,
-                   "export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; " /* x265 loses some memory of its own */
+                   /* memory leaks of x265 itself are not reported */
+                   "export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; "
                    "@ render plain.mp4 hevc.%s --size 64x64 --codec hevc",
                    extension);
     snprintf(command, sizeof command, "ffprobe -v error -show_entries stream=codec_tag_string -of csv=p=0 hevc.%s",
@@ -181,7 +184,7 @@ static void test_players(void **state) {
   }
 }
 
-/* MXF orders packets by itself, and is not flushed in the middle. */
+/* MXF's muxer orders packets itself, so it must not be flushed in the middle. */
 static void test_sound_in_mxf(void **state) {
   (void)state;
   double times[MOST];
@@ -193,7 +196,7 @@ static void test_sound_in_mxf(void **state) {
               "ffprobe -v error -select_streams a -show_entries stream=codec_type -of csv=p=0 sound.mxf");
 }
 
-/* A container that refuses a rate or a size names those that it takes. */
+/* If a container refuses a rate or size, the message names those that it accepts. */
 static void test_taken_rates(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.3 -c:v libx264 slow.mkv");
@@ -207,9 +210,9 @@ static void test_taken_rates(void **state) {
   program_expect(6, "--size may be 720x576", "render uneven.mkv uneven.dv --size 64x64");
 }
 
-/* What shows all pictures at one rate has them repeated, so that they stay beside their sound: where frames are
- * missing, where the last one stands long, and where the first one comes after the sound. AVI, which can leave pictures
- * out, has no room for an hour of that. */
+/* Formats with a constant frame rate get repeated pictures, so that they stay in step with the sound: where frames are
+ * missing, where the last picture lasts long, and where the first one comes after the sound. AVI can leave pictures
+ * out, but refuses an hour of that. */
 static void test_one_rate(void **state) {
   (void)state;
   static const struct {
@@ -235,13 +238,14 @@ static void test_one_rate(void **state) {
   assert_true(clip_times("rate.avi", CLIP_FRAMES, times, MOST) == 11 && times[0] == 0 && fabs(times[1] - 0.2) < 1e-6);
   shell(FFMPEG "-i uneven.mkv -map 0:v -c copy -bsf:v \"setts=ts='TS+gte(N\\,5)*3600/TB'\" hour.mkv");
   program_expect(0, "10 frames", "render hour.mkv hour.avi --size 64x64");
-  program_expect(0, "10 frames", "render hour.mkv hour.mp4 --size 64x64"); /* no join: that is for MPEG's streams */
+  /* MP4 stores times, so that nothing has to be repeated */
+  program_expect(0, "10 frames", "render hour.mkv hour.mp4 --size 64x64");
   assert_int_equal(clip_times("hour.mp4", CLIP_FRAMES, times, MOST), 10);
   assert_true(fabs(times[5] - times[4] - 3600.44) < 2e-3);
   expect_length("hour.avi", "3600.80");
 }
 
-/* Fails the test unless OUT shows these frames of the input. */
+/* Fails the test unless the output shows these frames of the input. */
 static void expect_shown(const char *in, const char *fps, const char *frames) {
   char expected[256];
   snprintf(expected, sizeof expected, "printf '%%s\\n' %s", frames);
@@ -249,8 +253,8 @@ static void expect_shown(const char *in, const char *fps, const char *frames) {
   expect_same(fps, expected, "grep -v '^[#t]' shown.txt | cut -d' ' -f1");
 }
 
-/* A constant rate: at each moment the frame that the input shows, also where its clock is rounded or its frames are
- * uneven. Length and sound stay. */
+/* With --fps, at each moment the output shows the frame that the input shows, also if the input's clock is rounded or
+ * its frames are uneven. Length and sound stay. */
 static void test_constant_rate(void **state) {
   (void)state;
   double times[MOST], sound[MOST], before[MOST];
@@ -266,7 +270,7 @@ static void test_constant_rate(void **state) {
   program_expect(0, "4 frames", "render even.mkv slow.mkv --size 64x64 --fps 10");
   clip_times("even.mkv", CLIP_FRAMES, before, MOST);
   assert_int_equal(clip_times("slow.mkv", CLIP_FRAMES, times, MOST), 4);
-  for (int i = 0; i < 4; i++) /* the sound of this file begins before its pictures */
+  for (int i = 0; i < 4; i++) /* this file's sound begins before its pictures */
     assert_float_equal(times[i], before[0] + 0.1 * i, 1.1e-3);
   int packets = clip_times("even.mkv", CLIP_SOUND, before, MOST);
   assert_int_equal(clip_times("slow.mkv", CLIP_SOUND, sound, MOST), packets);
@@ -287,10 +291,10 @@ static void test_constant_rate(void **state) {
   program_expect(2, "--skip-existing: needs", "render even.mkv x%%d.png --size 64x64 --fps 9 --skip-existing");
 }
 
-/* Prints the hashes of all pictures in a file of hashes. */
+/* Prints the hashes of all pictures in a file that the sink "hash:" wrote. */
 #define HASHES "grep -v '^[#t]' %s | cut -d' ' -f3"
 
-/* Fails the test unless the pictures of `passes` passes are those of one, whose hashes are in once.txt. */
+/* Fails the test unless each of `passes` passes has the pictures of one pass, whose hashes are in once.txt. */
 static void expect_passes(const char *file, int passes) {
   char one[256] = "", several[128];
   for (int i = 0; i < passes; i++)
@@ -299,8 +303,8 @@ static void expect_passes(const char *file, int passes) {
   expect_same(file, one, several);
 }
 
-/* An input several times in a row: times, numbers, chapters and sound go on, a pass ends with its last picture, and
- * parts of the whole are those of one render. */
+/* --repeat: an input several times in a row. Times, numbers, chapters and sound go on, a pass ends with its last
+ * picture, and parts of the whole equal those of one render. */
 static void test_repeat(void **state) {
   (void)state;
   double times[MOST], sound[MOST];

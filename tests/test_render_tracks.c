@@ -1,5 +1,6 @@
-/* What render keeps of an input beside its pictures: subtitles, chapters, covers, attachments, further video, names of
- * tracks. The table in RENDER.md is what the first test sees: "--write FILE" after the program writes it there. */
+/* Tests what render keeps of an input besides pictures: subtitles, chapters, covers, attachments, further video, names
+ * of tracks. The first test compares this with the table in RENDER.md; "--write FILE" after the program's name writes
+ * the table there. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <libavformat/avformat.h>
@@ -14,18 +15,19 @@
 
 enum { PICTURES = 15, TEXT_MOST = 4096 };
 
-static const char *page;  /* the page with the table */
-static bool writes_table; /* the table is written into the page, and not compared with it */
+static const char *page;  /* path of the page with the table */
+static bool writes_table; /* true: the table is written to the page instead of compared */
 
 /* --- reading an output --- */
 
-/* What an output has beside its first video track. */
+/* What an output has besides its first video track. */
 struct seen {
   int sounds, chapters, covers, attachments, videos;
-  char sound[32];                   /* codec of the first track of sound */
-  char text[2][32];                 /* codecs of the first two subtitle tracks that are text */
-  bool pgs, timecode, title;        /* title: of the file */
-  bool track_title, language, dubs; /* of the second track of sound; dubs: it is marked as a dub */
+  char sound[32];            /* codec of the first sound track */
+  char text[2][32];          /* codecs of the first two text subtitle tracks */
+  bool pgs, timecode, title; /* pgs: PGS subtitles; title: the file's title */
+  /* of the second sound track: name and language are kept; dubs: it is marked as a dub */
+  bool track_title, language, dubs;
 };
 
 static bool has_tag(const AVDictionary *tags, const char *key, const char *value) {
@@ -96,15 +98,15 @@ static struct seen look(const char *name) {
   return seen;
 }
 
-/* A packet of a track, and how many came in all. */
+/* First packet of a track, and the number of its packets. */
 struct packets {
   double begin[32], end[32];
   int count;
-  char first[64]; /* the data of the first, as text */
+  char first[64]; /* data of the first packet, as text */
 };
 
-/* Reads the packets of a file's track number `index`; -1: of its first subtitle track. Empty ones of MP4 are left
- * out. */
+/* Reads the packets of a file's track number `index`; -1: of its first subtitle track. Empty packets of MP4 are
+ * skipped. */
 static struct packets read_packets(const char *name, int index) {
   struct packets all = {0};
   AVFormatContext *file = NULL;
@@ -141,7 +143,7 @@ static void make_full(void) {
         "3\\n00:00:00,400 --> 00:00:00,560\\nthird\\n' >words.srt; "
         "printf ';FFMETADATA1\\ntitle=Whole\\n[CHAPTER]\\nTIMEBASE=1/10\\nSTART=0\\nEND=2\\ntitle=One\\n[CHAPTER]\\n"
         "TIMEBASE=1/10\\nSTART=2\\nEND=6\\ntitle=Two\\n' >chapters.txt; echo font >font.ttf");
-  /* sound as ADTS has no times, so that Matroska's begin at 0 and not at the encoder's delay */
+  /* ADTS sound has no times, so that Matroska's times begin at 0 and not at the encoder's delay */
   shell(FFMPEG
         "-f lavfi -i sine=r=48000:d=0.6 -c:a aac sound.aac && " FFMPEG
         "-f lavfi -i testsrc2=s=64x64:r=25:d=0.6 -i sound.aac -c:v libx264 -g 5 -bf 0 -c:a copy plain.mkv && " FFMPEG
@@ -175,7 +177,7 @@ static void add_row(char *table, size_t size, const char *ending, const struct s
            yes(seen->dubs));
 }
 
-/* What is not in the output is named, and what is there is not. */
+/* Checks that the message names what the output lacks, and nothing that it has. */
 static void expect_told(const char *ending, const struct seen *seen, const char *said) {
   const struct {
     bool kept;
@@ -196,7 +198,7 @@ static void expect_told(const char *ending, const struct seen *seen, const char 
 static const char begin_mark[] = "<!-- what is kept: written by test_render_tracks -->\n",
                   end_mark[] = "<!-- end -->\n";
 
-/* Compares the table with that of the page, or writes it there. */
+/* Compares the table with that of the page, or writes it to the page. */
 static void settle_table(const char *table) {
   size_t size;
   char *text = (char *)shell_output(&size, "cat '%s'", page);
@@ -204,7 +206,7 @@ static void settle_table(const char *table) {
   if (!to)
     fail_msg("%s has no place for the table", page);
   from += strlen(begin_mark);
-  /* The page is about Debian 12's FFmpeg; other versions' muxers keep other things. */
+  /* The page describes Debian 12's FFmpeg; other versions' muxers keep other tracks. */
   bool same = LIBAVFORMAT_VERSION_MAJOR != 59 && !writes_table;
   same = same || ((size_t)(to - from) == strlen(table) && !memcmp(from, table, strlen(table)));
   if (!same && writes_table) {
@@ -218,7 +220,7 @@ static void settle_table(const char *table) {
   free(text);
 }
 
-/* Each container keeps what the page says, and a line names what it does not. */
+/* Each container keeps what the page says, and a line names what it does not keep. */
 static void test_containers(void **state) {
   (void)state;
   static const char *const endings[] = {"mkv", "webm", "mp4", "mov", "m4v", "nut", "ts",
@@ -242,14 +244,15 @@ static void test_containers(void **state) {
   settle_table(table);
 }
 
-/* --- parts, and other ways --- */
+/* --- parts, pipes and MP4 input --- */
 
 static void expect_near(const char *what, double is, double wanted) {
   if (fabs(is - wanted) > 3e-3)
     fail_msg("%s: %f, not %f", what, is, wanted);
 }
 
-/* A part has the subtitles and chapters that are seen in it, cut at its ends, from its own beginning on. */
+/* A part keeps the subtitles and chapters that are visible in it, cut at its ends, with times from its own
+ * beginning. */
 static void test_part(void **state) {
   (void)state;
   static const char *const outputs[] = {"part.mkv", "part.mp4"};
@@ -276,7 +279,7 @@ static void test_part(void **state) {
   }
 }
 
-/* An input that comes through a pipe keeps the same, with packets at the same times. */
+/* An input in a pipe keeps the same tracks, with packets at the same times. */
 static void test_pipe(void **state) {
   (void)state;
   static const char *const endings[] = {"mkv", "mp4", "ts", "mxf"};
@@ -296,7 +299,7 @@ static void test_pipe(void **state) {
         fail_msg("%s: %d packets of sound, not %d, or at other times", from_pipe, other.count, one.count);
     }
   }
-  /* a pipe is read up to the start of a part */
+  /* a pipe is read up to the part's start */
   struct outcome outcome;
   program_run(&outcome, "render - piped.mkv --size 64x64 --start 0.12 --duration 0.32 <full.mkv");
   assert_int_equal(outcome.status, 0);
@@ -307,7 +310,7 @@ static void test_pipe(void **state) {
   }
 }
 
-/* From MP4: its subtitles become SRT, its cover an attached file that players know by its name. */
+/* From MP4: subtitles become SRT, and the cover becomes an attached file with the name that players know. */
 static void test_from_mp4(void **state) {
   (void)state;
   program_expect(0, NULL, "render out.mp4 back.mkv --size 64x64");
@@ -321,14 +324,14 @@ static void test_from_mp4(void **state) {
   assert_string_equal(seen.text[1], "subrip");
   expect_same("the cover's name", "echo cover.jpg",
               "ffprobe -v error -show_entries stream_tags=filename -of csv=p=0 back.mkv | grep cover");
-  /* Between containers whose subtitles are the same, nothing is changed. */
+  /* Between containers with the same subtitle codec, subtitles do not change. */
   program_expect(0, NULL, "render out.mp4 again.mp4 --size 64x64");
   words = read_packets("again.mp4", -1);
   assert_int_equal(words.count, 3);
   expect_near("the second", words.end[1], 0.32);
 }
 
-/* Subtitles that are no text any more are the only loss; the pictures and the rest are whole. */
+/* Subtitles that cannot be decoded are the only loss; everything else is complete. */
 static void test_damaged_words(void **state) {
   (void)state;
   shell("printf '1\\n00:00:00,040 --> 00:00:00,160\\ngood\\n\\n2\\n00:00:00,240 --> 00:00:00,320\\n\\377\\376\\n' "

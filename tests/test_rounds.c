@@ -1,7 +1,7 @@
-/* Clips that start again: each round gives the pictures of the first, to the bit, in their order and a step behind the
- * round before, whatever the codec, the container and the decoder's delay.
+/* Tests clips that start again: each round gives the pictures of the first one with the same bits, in order, and one
+ * frame duration after the round before, for every codec, container and decoder delay.
  *
- *   test_rounds [RUNS [SEED]]     so many choices of what is random in each clip */
+ *   test_rounds [RUNS [SEED]]     number of random choices for each clip */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -31,10 +31,11 @@ static int below(int count) {
 
 /* --- clips --- */
 
-/* $T: seconds; $B: of them between two others; $G: from key frame to key frame; $O: 0 or 1. */
+/* In `make`, $T is the duration in seconds, $B the number of B-frames, $G the distance of key frames, $O 0 or 1 for
+ * open groups of pictures. */
 static const struct kind {
   const char *name, *make;
-  enum { PARTS, LATE } times; /* LATE: they do not begin at 0, or there are none */
+  enum { PARTS, LATE } times; /* LATE: times do not begin at 0, or there are none, so parts are not tested */
 } kinds[] = {
     {"plain.mp4", "-c:v libx264 -preset veryfast -bf $B -g $G -x264-params open-gop=$O"},
     {"pyramid.mkv", "-c:v libx264 -preset veryfast -bf 4 -b-pyramid normal -refs 5 -g $G -x264-params open-gop=$O"},
@@ -102,7 +103,7 @@ struct given {
   uint64_t stretch[PICTURES_MOST];
 };
 
-/* At most so many pictures. */
+/* Reads at most this many pictures. */
 static void play(const char *name, const struct source_options *options, int most, struct given *given) {
   struct source *source;
   struct frame frame = {0};
@@ -125,13 +126,14 @@ static void play(const char *name, const struct source_options *options, int mos
 }
 
 static struct given once, rounds;
-static int different; /* what has failed so far; all of it is told */
+static int different; /* number of failures so far; each is printed */
 
 static int64_t step_to(int i) {
   return rounds.pts[i] - rounds.pts[i - 1];
 }
 
-/* Pictures, and times from picture to picture, are the first round's in each, and each is a stretch of its own. */
+/* Finds a difference: in each round pictures and time differences must be those of the first round, and each round must
+ * be a stretch of its own. */
 static int find_difference(int count) {
   for (int i = 0; i < rounds.count; i++) {
     bool same_step = i <= count || step_to(i) == step_to(i - count);
@@ -162,7 +164,7 @@ static double some_time(int pictures) {
   return (double)below(pictures) / RATE;
 }
 
-/* The whole clip, live and rendered, and parts of it, one or the other. */
+/* Compares the whole clip, live and for render, and parts of it in one of these ways. */
 static void compare_ways(const struct kind *kind, const char *how) {
   for (int live = 0; live < 2; live++)
     compare(kind->name, how, &(struct source_options){.live = live});
@@ -177,7 +179,7 @@ static void compare_ways(const struct kind *kind, const char *how) {
   }
 }
 
-/* Of each round: packets that come right beside its pictures. */
+/* Checks each round's sound: packets in step with its pictures. */
 static void hear_rounds(const struct source_options *options, int count, double length, int *heard) {
   struct source *source;
   struct sound_cursor cursor = {0};
@@ -200,7 +202,7 @@ static void hear_rounds(const struct source_options *options, int count, double 
   source_close(&source);
 }
 
-/* Sound lies beside the pictures of its round, although it is read before the round before has ended. */
+/* Sound is in step with the pictures of its round, although it is read before the round before has ended. */
 static void test_sound(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=1.6,format=yuv420p -f lavfi -i sine=d=1.6 -c:a pcm_s16le -c:v "
@@ -228,7 +230,7 @@ static void test_kinds(void **state) {
   assert_int_equal(different, 0);
 }
 
-/* Live, where no decoder holds back more than it has to, pictures come in the order in which they are to be seen. */
+/* In live, where decoders keep back as few pictures as possible, pictures come in the order of display. */
 static void test_order(void **state) {
   (void)state;
   static const char *const names[] = {"mpeg4.avi", "mpeg4.mp4", "mpeg2.ts", "mpeg2.mpg", "h264.mp4"};
@@ -244,7 +246,7 @@ static void test_order(void **state) {
   }
 }
 
-/* The first picture is the one of that time, wherever key frames are and in whatever order pictures are decoded. */
+/* The first picture is that of the start time, wherever key frames are and in whatever order pictures are decoded. */
 static void test_starts(void **state) {
   (void)state;
   static const char *const ways[] = {
@@ -256,7 +258,7 @@ static void test_starts(void **state) {
     shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.8,format=yuv420p %s", ways[i]);
     play(name, &(struct source_options){.live = false}, PICTURES_MOST, &once);
     assert_int_equal(once.count, 20);
-    for (int j = 0; j < 32; j++) { /* after an open group of pictures FFmpeg 5.1 loses the very last one */
+    for (int j = 0; j < 32; j++) { /* after an open group of pictures FFmpeg 5.1 loses the last picture */
       play(name, &(struct source_options){.start = j / 2 / 25.0, .live = j % 2}, 1, &rounds);
       if (rounds.count != 1 || rounds.hash[0] != once.hash[j / 2])
         fail_msg("%s: it does not begin with picture %d%s", ways[i], j / 2, j % 2 ? " live" : "");
@@ -264,7 +266,8 @@ static void test_starts(void **state) {
   }
 }
 
-/* What a decoder cannot go on with as if nothing had been, and what is like that at first sight. */
+/* Clips whose beginning a decoder cannot continue with after the end (without a flush), and clips that only look like
+ * those. */
 static void test_beginnings(void **state) {
   (void)state;
   static const char *const names[] = {"cra.mkv",    "cra.mp4",     "recovery.mkv", "recovery.mp4",
@@ -287,7 +290,7 @@ static void test_beginnings(void **state) {
   assert_int_equal(different, 0);
 }
 
-/* Hardware is asked for once, not in each round; and where the decoder has to be flushed, once for each flush. */
+/* Hardware is opened once, not in each round; if the decoder has to be flushed, once for each flush. */
 static void test_hardware(void **state) {
   (void)state;
   static const struct {

@@ -1,5 +1,5 @@
-/* RTSP from a server that goes silent, goes away and comes back with another size, by either transport, and where the
- * one or the other does not get through. */
+/* Tests RTSP with a server that falls silent, disconnects and returns with another size, over TCP and UDP, and where
+ * one of them does not get through. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void end(struct rtsp_server *server, struct reading *reading) {
   rtsp_server_end(server);
 }
 
-/* Silence, an end and another size. */
+/* The stream falls silent, ends, and returns with another size. */
 static void goes_on(void **state) {
   (void)state;
   static const char *const options[] = {"rtsp_transport=tcp", "rtsp_transport=udp"};
@@ -49,7 +49,7 @@ static void goes_on(void **state) {
   }
 }
 
-/* Cameras behind a router that lets no datagrams through, and those that send nothing else. */
+/* Cameras behind a router that blocks datagrams, and cameras that only send datagrams. */
 static void takes_what_gets_through(void **state) {
   (void)state;
   static const struct rtsp_play plays[] = {{"small.h264", false, false, true}, {"small.h264", true, true, true}};

@@ -1,4 +1,4 @@
-/* The weight files: what is read, and what is refused. */
+/* Tests weight files: what is read, and what is refused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "tests/rigs/scratch.h"
 #include "unet/checkpoint/safetensors.h"
 
-/* A file with data bytes 0, 1, 2, ...; a length of -1 stands for the header's own. */
+/* Writes a file with the data bytes 0, 1, 2, ...; length -1 stands for the header's true length. */
 static void write_tensors(const char *name, const char *header, long long length, size_t data_bytes) {
   unsigned char data[128];
   assert_true(data_bytes <= sizeof data);
@@ -27,7 +27,7 @@ static struct safetensors *open_good(const char *basename) {
   return files;
 }
 
-/* The file must be refused with STATUS_MODEL and a message that has these words and no line break. */
+/* Checks that the file is refused with STATUS_MODEL and a message of one line that has these words. */
 static void check_refused(const char *basename, const char *says) {
   struct safetensors *files = NULL;
   struct error err = {0};
@@ -145,7 +145,8 @@ static void test_hostile_headers(void **state) {
       {TENSOR("\"F32\"", "[null]", "[0, 4]"), "other than sizes"},
       {TENSOR("\"F32\"", "[NaN]", "[0, 4]"), "not JSON"},
       {TENSOR("\"F32\"", "[4294967296, 4294967296, 4294967296]", "[0, 4]"), "too large"},
-      {TENSOR("\"F32\"", "[9007199254740992, 512]", "[0, 0]"), "differ in size"}, /* times 4 wraps to 0 */
+      /* this number of bytes overflows to 0 */
+      {TENSOR("\"F32\"", "[9007199254740992, 512]", "[0, 0]"), "differ in size"},
       {TENSOR("\"F32\"", "[2]", "[0, 4]"), "differ in size"},
       {TENSOR("\"F16\"", "[1]", "[0, 4]"), "differ in size"},
       {TENSOR("\"I64\"", "[1]", "[0, 4]"), "differ in size"},
@@ -177,7 +178,7 @@ static void test_hostile_headers(void **state) {
   check_header(deep, 8, "not JSON");
 }
 
-/* Tags and thumbnails may make a header as large as the format allows; its values are limited in number. */
+/* Tags and thumbnails may make a header as large as the format allows; the number of its values is limited. */
 static void test_large_headers(void **state) {
   (void)state;
   enum { TAGS = 12 << 20 };
@@ -223,7 +224,7 @@ static void test_shards(void **state) {
   safetensors_close(&files);
 }
 
-/* An index of so many shards, each with a tensor of its own. */
+/* Writes an index of this many shards, each with one tensor. */
 static void write_many_shards(int count) {
   char *index;
   size_t size;
@@ -242,7 +243,7 @@ static void write_many_shards(int count) {
   free(index);
 }
 
-/* As many as are taken can be open in three sets where a process may open 256 files. */
+/* The largest allowed number of shards can be open in three sets of files in a process that may open 256 files. */
 static void test_many_shards(void **state) {
   (void)state;
   enum { MOST = 64, SETS = 3 };
@@ -290,7 +291,7 @@ static void test_bad_shards(void **state) {
   }
 }
 
-/* Of several files, the plain one first; the fp16 variant where there is nothing else. */
+/* Of several files the one without a variant is used; the fp16 variant if there is no other. */
 static void test_names(void **state) {
   (void)state;
   const char *header = "{\"x\": {\"dtype\": \"F16\", \"shape\": [1], \"data_offsets\": [0, 2]}}";

@@ -1,4 +1,4 @@
-/* Schedules and samplers against diffusers: tests/goldens/sampler.py writes data/sampler.json, sampler_walks.py
+/* Compares schedules and samplers with diffusers: tests/goldens/sampler.py writes data/sampler.json, sampler_walks.py
  * data/sampler_walks.json. */
 #include "tests/rigs/cmocka_all.h"
 
@@ -44,7 +44,7 @@ static struct scheduler_config parse(const char *text) {
   return config;
 }
 
-/* Stable Diffusion's noise schedule with Euler, trailing spacing, epsilon. */
+/* Returns Stable Diffusion's noise schedule with the Euler sampler, trailing spacing, and epsilon prediction. */
 static struct scheduler_config usual_config(void) {
   return parse("{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_start\": 0.00085, \"beta_end\": 0.012, "
                "\"beta_schedule\": \"scaled_linear\", \"timestep_spacing\": \"trailing\"}");
@@ -54,12 +54,12 @@ static double number(const cJSON *list, int index) {
   return cJSON_GetArrayItem(list, index)->valuedouble;
 }
 
-/* The error in units of max(1, |wanted|). */
+/* Returns the error in units of max(1, |wanted|). */
 static double error_of(double got, double wanted) {
   return fabs(got - wanted) / fmax(1, fabs(wanted));
 }
 
-/* Largest error of a table against a golden; 1e9 where the timesteps differ. */
+/* Returns the largest error of a table against a golden; 1e9 if the timesteps differ. */
 static double table_error(const struct sampler_table *table, const cJSON *golden) {
   const cJSON *start = cJSON_GetObjectItem(golden, "start"), *rows = cJSON_GetObjectItem(golden, "rows");
   if (table->steps != cJSON_GetArraySize(rows))
@@ -79,7 +79,7 @@ static double table_error(const struct sampler_table *table, const cJSON *golden
 
 enum { ELEMENTS = 4 };
 
-/* OP_STEP on a few elements: what a run of the table does. */
+/* Executes a sampler table like OP_STEP, on a few elements. */
 struct walker {
   double x[ELEMENTS], earlier[EARLIER_MAX][ELEMENTS];
 };
@@ -102,8 +102,8 @@ static void walker_step(struct walker *w, const struct step_params *step, int k,
   w->x[k] = x;
 }
 
-/* The golden's recursion with the golden script's stand-in for a network; largest error of the end state, which is
- * list's items from first on, relative to its largest element. */
+/* Runs the table with the function that the golden's script uses in place of a network. Returns the largest error of
+ * the final state, which is in `list` from `first` on, relative to its largest element. */
 static double walk_error(const struct sampler_table *table, const cJSON *list, int first) {
   struct walker w;
   double worst = 0, largest = 0;
@@ -130,13 +130,14 @@ static struct sampling golden_sampling(const cJSON *golden, const struct schedul
                            .quantised = true};
 }
 
-/* Whether continuous strength must give the same table: at strength 1, but for DDIM's steps that miss the grid. */
+/* True if continuous strength must give the same table: at strength 1, except for DDIM's steps that are not on the
+ * grid. */
 static bool is_same_continuous(const struct sampling *s) {
   return s->strength == 1 && (s->sampler != SAMPLER_DDIM || TIMESTEPS % s->steps == 0) &&
          s->spacing != SPACING_LINSPACE;
 }
 
-/* No step adds noise but those that are said to, and all of these do in samplers that always add some. */
+/* Checks that only the steps that should add noise do, and that all of these do in samplers that always add some. */
 static void check_noise_samples(const struct sampler_table *table, enum sampler sampler, int steps) {
   int samples = sampler_noise_samples(sampler, steps);
   assert_true(sampler_table_noise(table) <= samples);
@@ -145,7 +146,7 @@ static void check_noise_samples(const struct sampler_table *table, enum sampler 
       assert_int_equal(table->step[i].noise != 0, i < samples);
 }
 
-/* Timesteps are real numbers: at training's own nothing is lost, between them sigma is in between. */
+/* Timesteps are real numbers: at those of the training values are exact, between them sigma is interpolated. */
 static void test_abar_between(void **state) {
   (void)state;
   double abar[TIMESTEPS];
@@ -161,8 +162,8 @@ static void test_abar_between(void **state) {
     }
 }
 
-/* A model that predicts epsilon may come with a schedule that ends in noise alone, as published files do. Every sampler
- * has a number for each step then, and one that is told the true noise finds the picture. */
+/* A model that predicts epsilon may come with a schedule that ends in pure noise, as some published files do. Every
+ * sampler must have finite numbers for each step, and must find the picture if the prediction is the true noise. */
 static void test_epsilon_of_noise_alone(void **state) {
   (void)state;
   static const enum sampler exact[] = {SAMPLER_EULER, SAMPLER_DDIM, SAMPLER_DPM};
@@ -217,7 +218,7 @@ static void test_goldens(void **state) {
     sampler_table(&config, &sampling, &table);
     check_noise_samples(&table, sampling.sampler, table.steps);
     double error = table_error(&table, golden), walk = walk_error(&table, cJSON_GetObjectItem(golden, "walk"), 0);
-    /* at zero signal-to-noise ratio diffusers' Euler carries x times 4096, in FP32 */
+    /* at a zero signal-to-noise ratio diffusers' Euler multiplies x by 4096 in FP32, which loses precision */
     double walk_bound = config.zero_snr && config.sampler == SAMPLER_EULER ? 2e-3 : 2e-5;
     if (error > 1e-6 || walk > walk_bound)
       fail_msg("%s, %d steps, strength %g: table error %.3g, end state error %.3g", text, sampling.steps,
@@ -244,7 +245,8 @@ static void test_goldens(void **state) {
       fail_msg("%s is compared with nothing", sampler_name((enum sampler)i));
 }
 
-/* A case of sampler_walks.json: steps, strength, eta, timesteps, two projections, the end state. */
+/* Returns the sampling of a case in sampler_walks.json, which has steps, strength, eta, timesteps, two projections, and
+ * the final state. */
 static struct sampling walk_sampling(const cJSON *item, const struct scheduler_config *config) {
   double strength = number(item, 1);
   return (struct sampling){.sampler = config->sampler,
@@ -257,8 +259,8 @@ static struct sampling walk_sampling(const cJSON *item, const struct scheduler_c
                            .quantised = true};
 }
 
-/* Largest error of the projections, in units of what was added up; 1e9 where the timesteps differ, which may be real
- * numbers that FP32 has rounded. */
+/* Returns the largest error of the projections, relative to what was summed up; 1e9 if the timesteps differ (they may
+ * be real numbers rounded to FP32). */
 static double projection_error(const struct sampler_table *table, const cJSON *item, bool real) {
   double timesteps = 0, sum[2] = {0}, size[2] = {0};
   struct walker w;
@@ -304,7 +306,7 @@ static void test_walks(void **state) {
   print_message("%d walks, largest error %.2g; end states %.2g\n", count, worst, worst_walk);
 }
 
-/* a_t and b_t of Stable Diffusion's schedule, to the six digits they are published with. */
+/* a_t and b_t of Stable Diffusion's schedule, to the six digits that were published. */
 static void test_abar(void **state) {
   (void)state;
   static const struct {
@@ -352,7 +354,7 @@ static void test_spacings(void **state) {
   CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 759, 499, 259);
   CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 839, 679, 499, 339, 179);
   CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 879, 759, 639, 499, 379, 259, 139);
-  /* continuous strength: the first timestep is round(1000 s) - 1, the rest by the grid's own rule */
+  /* with continuous strength s the first timestep is round(1000 s) - 1, and the others follow the spacing's rule */
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.5, false, 499);
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.337, false, 336);
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.6, false, 599, 299);
@@ -360,13 +362,13 @@ static void test_spacings(void **state) {
   CHECK_GRID(SAMPLER_DDIM, SPACING_LINSPACE, 0.5, false, 499, 250, 0);
   CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 0.5, false, 499, 379, 249, 129);
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.0001, false, 0, 0, 0);
-  /* snapped to what adversarially distilled models were trained at */
+  /* rounded to the timesteps at which adversarially distilled models were trained */
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.6, true, 499);
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.63, true, 749, 374);
   CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.05, true, 249);
 }
 
-/* LCM's own pipeline at strengths below 1. */
+/* Strengths below 1 as in LCM's own pipeline. */
 static void test_lcm_strength(void **state) {
   (void)state;
   static const struct {
@@ -384,10 +386,10 @@ static void test_lcm_strength(void **state) {
   }
 }
 
-/* If the model always knows the true x0 and eps, every sampler must end on x0, from any strength, and each state on the
- * way must be a_t x0 + b_t eps. */
+/* If the model always predicts the true x0 and eps, every sampler must end at x0 from any strength, and each state on
+ * the way must be a_t x0 + b_t eps. */
 static void check_truth(const struct sampling *sampling, enum prediction prediction) {
-  static const double x0[] = {0.5, -1, 0.25, 2}, eps[] = {1, -0.5, -2, 0.1}; /* walker_begin's */
+  static const double x0[] = {0.5, -1, 0.25, 2}, eps[] = {1, -0.5, -2, 0.1}; /* eps: the noise that walker_begin adds */
   struct scheduler_config config = usual_config();
   config.prediction = prediction;
   config.set_alpha_to_one = true;
@@ -409,7 +411,7 @@ static void check_truth(const struct sampling *sampling, enum prediction predict
                  w.x[k] - (a * x0[k] + b * eps[k]));
       walker_step(&w, step, k, model[prediction], eps[k]);
     }
-  /* LCM's boundary mixes in x at low timesteps, and TCD and DEIS end at timestep 0. */
+  /* LCM mixes x into the result at low timesteps, and TCD and DEIS end at timestep 0, so they have larger errors. */
   double bound = sampling->sampler == SAMPLER_LCM ? 1e-2 : 1e-4;
   if (sampling->sampler == SAMPLER_TCD || sampling->sampler == SAMPLER_DEIS)
     bound = 0.07;
@@ -431,7 +433,8 @@ static void check_samplers(int steps, double strength, enum prediction predictio
     sampling.steps = steps > 4 && (sampling.sampler == SAMPLER_LCM || sampling.sampler == SAMPLER_TCD) ? 4 : steps;
     sampling.strength = strength;
     check_truth(&sampling, prediction);
-    /* By diffusers' rule, too, where 1000 is a multiple of the steps; but see keeps_outputs in pndm.c. */
+    /* The same with diffusers' rounding of strength, if 1000 is a multiple of the steps; for PNDM see keeps_outputs in
+     * pndm.c. */
     sampling.quantised = true;
     if (sampling.sampler == SAMPLER_PNDM && prediction == PREDICT_V)
       continue;
@@ -450,7 +453,7 @@ static void test_truth(void **state) {
         check_samplers(counts[n], strengths[s], (enum prediction)prediction);
 }
 
-/* Models that see the input picture start from noise alone at strength 1, from the noised picture below it. */
+/* Models that read the input picture start from pure noise at strength 1, and from the noised picture below it. */
 static void test_start(void **state) {
   (void)state;
   struct scheduler_config config = usual_config();
@@ -466,13 +469,13 @@ static void test_start(void **state) {
   sampling.strength = 0.5;
   sampler_table(&config, &sampling, &table);
   assert_true(fabs(table.start_latent - 0.526944) < 1e-6);
-  sampling.text_to_image = true; /* strength has no meaning then */
+  sampling.text_to_image = true; /* strength has no effect in text to image */
   sampler_table(&config, &sampling, &table);
   assert_true(table.step[0].timestep == 999);
   assert_true(table.start_latent == 0);
 }
 
-/* mini's one step: x0 = a x - b v. */
+/* The one step of the model mini: x0 = a x - b v. */
 static void test_one_step_v(void **state) {
   (void)state;
   struct scheduler_config config = usual_config();
@@ -501,7 +504,8 @@ static void test_pad(void **state) {
   }
 }
 
-/* A network of one step that was trained short of pure noise is asked there, and below that where strength says so. */
+/* A one-step network that was trained at a timestep below pure noise is called at that timestep, or at a lower one for
+ * lower strengths. */
 static void test_noisiest(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,5 @@
-/* Scripts keyed by time: what is refused and where, how values come to be, and that what is recorded plays the same. */
+/* Tests scripts of values over time: what is refused and in which line, how values are computed, and that a recording
+ * plays the same. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -96,10 +97,10 @@ static void values_come_in_time(void **state) {
   assert_true(values.size.width == 512 && values.size.height == 288 && values.blackout);
   script_apply(script, 1, 3, &values);
   expect(&values, PARAMETER_STRENGTH, 0, 0.8);
-  expect(&values, PARAMETER_STEPS, 0, 8); /* the later line */
+  expect(&values, PARAMETER_STEPS, 0, 8); /* of two lines for the same time the later one counts */
   script_apply(script, 3, 3.5, &values);
-  expect(&values, PARAMETER_STEPS, 0, 10); /* 8 + 10 * 5 / 32, a whole number */
-  /* What somebody sets stays where the script says nothing. */
+  expect(&values, PARAMETER_STEPS, 0, 10); /* interpolated: 8 + 10 * 5 / 32, rounded to a whole number */
+  /* A value that the user sets stays as long as the script does not change it. */
   parameters_clear_marks(&values);
   values.blackout = false;
   values.strength = 0.1;
@@ -109,7 +110,7 @@ static void values_come_in_time(void **state) {
   assert_false(values.blackout);
   script_apply(script, 5.5, 100, &values);
   assert_null(parameters_text(&values, PARAMETER_PROMPT, 2));
-  /* From the beginning, at once at some time. */
+  /* The script is applied from its beginning up to some time in one call. */
   script_apply(script, -1, 3.5, &values);
   expect(&values, PARAMETER_STRENGTH, 0, 0.9);
   expect(&values, PARAMETER_STEPS, 0, 10);
@@ -127,7 +128,7 @@ static void recorded_plays_the_same(void **state) {
   size_t size;
   parameters_init(&values);
   FILE *file = open_memstream(&text, &size);
-  values.strength = 0.1 + 0.2; /* which does not come back to the bit from 0.3 */
+  values.strength = 0.1 + 0.2; /* a number whose shortest decimal form is not 0.3 */
   assert_int_equal(script_record(&recorder, file, &values, &err), 0);
   values.steps = 3;
   parameters_set_text(&values, PARAMETER_PROMPT, 3, "a \"quoted\" word", &err);
@@ -145,7 +146,7 @@ static void recorded_plays_the_same(void **state) {
   int lines_after = 0;
   for (const char *line = text; line && *line; line = strchr(line, '\n') + 1)
     lines_after += strncmp(line, "{\"time\":0.000,", 14) != 0;
-  assert_int_equal(lines_after, 5); /* steps, prompt, walk, stop, where it came to */
+  assert_int_equal(lines_after, 5); /* steps, prompt, walk, stop, and the position reached */
   assert_null(strstr(text, "hud"));
   struct script *script = accept(text);
   parameters_init(&played);
@@ -157,8 +158,8 @@ static void recorded_plays_the_same(void **state) {
   free(text);
 }
 
-/* A recorded script begins with what there is: weights of LoRAs and values of controls that are not there say nothing.
- */
+/* A recorded script begins with the values in use; it leaves out weights of missing LoRAs and values of missing
+ * controls. */
 static void recorded_is_what_there_is(void **state) {
   (void)state;
   struct parameters values;
@@ -210,7 +211,7 @@ static void a_full_disk_is_told(void **state) {
   script_close(&recorder, &err);
 }
 
-/* --- a pipe for a script --- */
+/* --- a script in a pipe --- */
 
 static char pipe_path[] = "/tmp/reverie-script-XXXXXX";
 static atomic_bool stop;
@@ -232,7 +233,7 @@ static void *write_slowly(void *unused) {
   return unused;
 }
 
-/* One that nobody writes to ends with a request to end; what somebody writes is read to its end. */
+/* A pipe without a writer is waited for until a signal; the text of a writer is read to its end. */
 static void a_pipe_is_waited_for_until_a_signal(void **state) {
   (void)state;
   struct script *script;

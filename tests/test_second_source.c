@@ -1,5 +1,5 @@
-/* A second source kept in step: which of its frames belongs to which moment, and what happens when it ends, breaks or
- * gives nothing; two clips of different rates; masks; what controls see. */
+/* Tests a second source kept in step: which of its frames belongs to which time, and what happens when it ends, fails
+ * or delivers nothing; two clips of different rates; masks; frames for controls. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 
 enum { PATIENCE_MS = 120000, TICKS = 1000000, FRAMES_MAX = 64 };
 
-/* --- a source that does as it is told --- */
+/* --- a fake source whose frames the test controls --- */
 
 struct told {
   struct source source;
@@ -26,7 +26,7 @@ struct told {
   int time_base;    /* ticks a second; 0: TICKS */
   int count, read;
   double fps;
-  bool breaks; /* reading fails at the end instead of ending */
+  bool breaks; /* true: at the end reading fails instead of ending */
   bool gated;  /* each frame, and the end, is given only after sem_post(&let) */
   sem_t let;
   int *closed;
@@ -95,7 +95,7 @@ static void let(struct rig *rig, int count) {
     sem_post(&rig->told.let);
 }
 
-/* The serial of the frame that belongs to a moment; -1: none. */
+/* Returns the serial of the frame for a time in seconds; -1: none. */
 static int at(struct rig *rig, double seconds, enum second_source_state state) {
   const struct frame *frame;
   assert_int_equal(second_source_at(rig->second_source, seconds, &frame, &rig->err), state);
@@ -114,7 +114,7 @@ static void fill_ticks(int *ticks, int count, double fps, int time_base, double 
     ticks[i] = (int)lrint((from + i / fps) * time_base);
 }
 
-/* Frame by frame, by what the definition says of it. */
+/* Compares each frame with what the definition gives. */
 static void frames_belong_together(void **state) {
   (void)state;
   const struct {
@@ -124,12 +124,12 @@ static void frames_belong_together(void **state) {
     int expected[9];
   } cases[] = {
       {30, 30, TICKS, TICKS, 0, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
-      {30, 30, TICKS, 1000, 0, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8}}, /* 0.067 s is not behind 0.066667 s */
+      {30, 30, TICKS, 1000, 0, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8}}, /* 0.067 s must not count as later than 0.066667 s */
       {30, 30, 1000, TICKS, 0, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
       {29.97, 29.97, 1000, 1000, 0, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
-      {30, 30, TICKS, TICKS, 0, 0.021, {0, 1, 2, 3, 4, 5, 6, 7, 8}}, /* begun together */
+      {30, 30, TICKS, TICKS, 0, 0.021, {0, 1, 2, 3, 4, 5, 6, 7, 8}}, /* both begin at the same time */
       {30, 30, TICKS, TICKS, 0.021, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
-      {30, 30, TICKS, TICKS, 0, 0.1, {0, 0, 0, 0, 1, 2, 3, 4, 5}}, /* begun later */
+      {30, 30, TICKS, TICKS, 0, 0.1, {0, 0, 0, 0, 1, 2, 3, 4, 5}}, /* the second one begins later */
       {30, 30, TICKS, TICKS, 0.1, 0, {3, 4, 5, 6, 7, 8, 9, 10, 11}},
       {30, 60, TICKS, TICKS, 0, 0, {0, 2, 4, 6, 8, 10, 12, 14, 16}},
       {30, 15, TICKS, 1000, 0, 0, {0, 0, 1, 1, 2, 2, 3, 3, 4}},
@@ -155,7 +155,7 @@ static void frames_belong_together(void **state) {
   }
 }
 
-/* The last frame lasts as long as the others; then it is held. */
+/* The last frame lasts as long as the others; after that it is held, and the end is reported. */
 static void the_end_is_told_when_its_time_is_over(void **state) {
   (void)state;
   struct rig rig;
@@ -194,7 +194,8 @@ static void a_failure_keeps_the_last_frame(void **state) {
   end(&rig);
 }
 
-/* Patience runs out once; what comes then is taken as it comes, and waited for again when it has caught up. */
+/* The time limit for waiting is used up once; then frames are taken as they come, and waited for again when the source
+ * has caught up. */
 static void what_does_not_come_is_held(void **state) {
   (void)state;
   struct rig rig;
@@ -211,7 +212,7 @@ static void what_does_not_come_is_held(void **state) {
   end(&rig);
 }
 
-/* Whoever has no patience gets what is there; frames whose time has passed make room for those behind. */
+/* With a time limit of 0 the caller gets what is there; frames whose time has passed are dropped for later ones. */
 static void nobody_has_to_wait(void **state) {
   (void)state;
   struct rig rig;
@@ -236,7 +237,7 @@ static void stopping_waits_for_no_frame(void **state) {
 
 /* --- clips --- */
 
-/* Each frame is of the grey of its number. */
+/* Makes a clip in which the grey of each frame is its number. */
 static void make_clip(const char *name, int fps, int frames, const char *options) {
   shell(FFMPEG "-f lavfi -i color=black:s=32x32:r=%d,format=yuv420p,geq=lum='16+4*N':cb=128:cr=128 -frames:v %d %s %s",
         fps, frames, options, name);
@@ -255,7 +256,7 @@ static struct source *open_clip(const char *name, const struct source_options *o
   return source;
 }
 
-/* Of all frames of the first clip: what the second one shows at that time. */
+/* Checks for each frame of the first clip which frame of the second one belongs to it. */
 static void expect_pairs(const char *first, const char *second, const struct source_options *options, double fps,
                          double second_fps, int skipped, int frames) {
   struct source_info info, second_info;
@@ -284,7 +285,7 @@ static void expect_pairs(const char *first, const char *second, const struct sou
 
 static void clips_are_kept_in_step(void **state) {
   (void)state;
-  if (!clips_open()) /* there is no ffmpeg program */
+  if (!clips_open()) /* skipped without the ffmpeg program */
     skip();
   const struct source_options whole = {0}, part = {.start = 1, .duration = 0.5};
   make_clip("30.mkv", 30, 50, "-c:v ffv1");
@@ -297,7 +298,7 @@ static void clips_are_kept_in_step(void **state) {
   expect_pairs("30.mkv", "25.mp4", &whole, 30, 25, 0, 50);
   expect_pairs("25.mp4", "12.mkv", &whole, 25, 12, 0, 50);
   expect_pairs("12.mkv", "25.mp4", &whole, 12, 25, 0, 24);
-  /* from one second on, half a second */
+  /* half a second from one second on */
   expect_pairs("30.mp4", "30.mkv", &part, 30, 30, 30, 15);
   expect_pairs("25.mp4", "12.mkv", &part, 25, 12, 25, 13);
   clips_close();
@@ -315,7 +316,7 @@ int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_c
   return 0;
 }
 
-/* A mask's frames go along with the source's, whenever that begins, and come to the engine once. */
+/* A mask's frames are in step with the source's, wherever those begin, and each is given to the engine once. */
 static void a_mask_goes_along(void **state) {
   (void)state;
   if (!clips_open())
@@ -338,10 +339,10 @@ static void a_mask_goes_along(void **state) {
   clips_close();
 }
 
-/* --- what controls see --- */
+/* --- frames for controls --- */
 
 struct lines {
-  atomic_int count; /* grows when the last one is there */
+  atomic_int count; /* incremented after the line was stored */
   char last[300];
 };
 
@@ -353,7 +354,7 @@ static void keep_line(void *opaque, enum log_level level, const char *text) {
   lines->count++;
 }
 
-/* A rig for control sources beside a source of 25 frames a second. */
+/* A control source besides a main source of 25 frames a second. */
 struct pair {
   struct lines lines;
   struct log log;
@@ -392,7 +393,7 @@ static void none_is_no_control_source(void **state) {
   control_source_close(&pair.control);
 }
 
-/* The last frame is held, and one line says so; the state says it for as long as it is so. */
+/* The last frame is held, one line says so, and the state says so as long as it lasts. */
 static void an_end_is_one_notice(void **state) {
   (void)state;
   if (!clips_open())
@@ -410,7 +411,7 @@ static void an_end_is_one_notice(void **state) {
   assert_non_null(strstr(pair.lines.last, "short.mkv has ended: its last frame is held"));
   assert_non_null(strstr(line, "short.mkv has ended"));
   control_source_close(&pair.control);
-  /* the same part of both */
+  /* both read the same part */
   must_open(&pair, clip("short.mkv"), &(struct source_options){.start = 0.08, .loop = true}, PATIENCE_MS);
   for (int i = 0; i < 20; i++)
     assert_int_equal(grey_number(seen(&pair, i)), 2 + i % 3);
@@ -419,7 +420,7 @@ static void an_end_is_one_notice(void **state) {
   clips_close();
 }
 
-/* A clip of which the end is missing. */
+/* A clip whose end is missing. */
 static void a_failure_is_one_notice(void **state) {
   (void)state;
   if (!clips_open())
@@ -446,7 +447,7 @@ static void a_failure_is_one_notice(void **state) {
   clips_close();
 }
 
-/* The newest there is, without a wait; lost and found again. A start is the file's beside it. */
+/* A live source gives its newest frame without waiting; it is lost and found again. --start applies only to files. */
 static void a_camera_gives_its_newest_frame(void **state) {
   (void)state;
   struct pair pair;
@@ -455,13 +456,13 @@ static void a_camera_gives_its_newest_frame(void **state) {
   must_open(&pair, spec, &(struct source_options){.live = true, .start = 1000}, 0);
   while (!seen(&pair, 0))
     usleep(1000);
-  while (pair.lines.count < 2) { /* it ends and begins again */
+  while (pair.lines.count < 2) { /* until it has ended and begun again */
     const struct frame *frame = seen(&pair, 0);
     assert_true(frame->width == 32 && (frame->serial >= last || frame->serial < 10));
     last = frame->serial;
     usleep(1000);
   }
-  control_source_close(&pair.control); /* whose thread speaks until then */
+  control_source_close(&pair.control); /* its thread may log until then */
   assert_non_null(strstr(pair.lines.last, "--control-source: "));
 }
 

@@ -1,5 +1,5 @@
-/* Several engines between one source and one sink: whichever is slow or fails, every frame is made once, by one of
- * them, and the pictures come out in order. The engines are fake ones, each with a time of its own for every frame. */
+/* Tests several engines between one source and one sink: whichever is slow or fails, every frame is made once by one of
+ * them, and pictures come out in order. The engines are fakes with a different time for every frame. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -42,8 +42,8 @@ static void *put_numbers(void *opaque) {
   return NULL;
 }
 
-/* Takes up to `count` pictures that three threads put, and ends the queue before `end` when `end_after` were taken.
- * Returns how many came. */
+/* Takes up to `count` pictures that three threads put in the queue, and ends the queue at number `end` when `end_after`
+ * were taken. Returns how many came. */
 static long take_numbers(long count, long end, long end_after, long *refused) {
   enum { THREADS = 3 };
   struct putting putting[THREADS] = {0};
@@ -84,7 +84,7 @@ static void test_numbers_come_in_order(void **state) {
   assert_int_equal(refused, 0);
 }
 
-/* What was to come before the end still comes, and nothing after it, and no thread is left waiting. */
+/* Pictures before the end still come, none after it, and no thread waits forever. */
 static void test_queue_ends(void **state) {
   (void)state;
   long refused;
@@ -100,14 +100,14 @@ struct scene {
   struct grey_source source;
   struct sink sink;
   struct fake_engine_script script;
-  struct source *interrupt; /* to be interrupted after a few pictures */
-  bool batched;             /* runs of BATCH_MAX frames */
+  struct source *interrupt; /* source that is interrupted after a few pictures; NULL: none */
+  bool batched;             /* true: runs have BATCH_MAX frames */
   int engine_count;
   long written, fail_at;
-  long step; /* pictures of every step-th frame alone are made; 0: of all */
+  long step; /* only pictures of every step-th frame are made; 0: all */
   bool wrong, whole;
-  double asked;      /* time of the frame that controls were given for last */
-  atomic_int asking; /* calls of the pipeline's functions that are going on */
+  double asked;      /* time of the frame for which controls were given last, in seconds */
+  atomic_int asking; /* number of calls of the pipeline's callbacks in progress */
   bool asked_out_of_order, asked_at_once;
   struct pipeline_result result;
   struct error err;
@@ -120,7 +120,7 @@ static void changing_controls(double seconds, struct controls *controls) {
   controls->prompt = fmod(count, 3) > 0 ? 1 : 2;
 }
 
-/* Each engine gets the prompts that its own frames need. */
+/* Sets the prompts that this engine's next frames need. */
 static int give_controls(void *opaque, struct engine *engine, double seconds, struct controls *controls,
                          struct error *err) {
   struct scene *scene = opaque;
@@ -210,7 +210,7 @@ static int play(struct scene *scene) {
   return status;
 }
 
-/* Counts the runs of frames that each engine got, and checks that runs are whole: frames in a row, in one engine. */
+/* Counts each engine's runs, and checks that each run has consecutive frames in one engine. */
 static void count_runs(int batch, int runs[EIGHT]) {
   memset(runs, 0, EIGHT * sizeof *runs);
   int by_serial[RUNS_MAX] = {0};
@@ -223,8 +223,8 @@ static void count_runs(int batch, int runs[EIGHT]) {
   }
 }
 
-/* Eight engines, each frame of which takes another time: the pictures are in order, each engine makes some, and whole
- * runs are dealt. */
+/* Eight engines whose frames take random times: pictures come in order, each engine makes some, and runs are
+ * complete. */
 static void test_random_delays(void **state) {
   (void)state;
   for (int turn = 0; turn < 4; turn++) {
@@ -247,7 +247,7 @@ static void test_random_delays(void **state) {
   }
 }
 
-/* An input shorter than the engines, or than a run, is made whole. */
+/* An input with fewer frames than engines, or than a run has, is rendered completely. */
 static void test_few_frames(void **state) {
   (void)state;
   for (long frames = 1; frames < 20; frames += 3)
@@ -260,7 +260,7 @@ static void test_few_frames(void **state) {
     }
 }
 
-/* What is skipped reaches no engine, runs are filled up with what is not, and values are asked for in order. */
+/* Skipped frames are given to no engine, runs are filled with the others, and values are requested in order. */
 static void test_skipped_frames(void **state) {
   (void)state;
   for (int batched = 0; batched < 2; batched++) {
@@ -275,8 +275,8 @@ static void test_skipped_frames(void **state) {
   }
 }
 
-/* One engine fails, at once or when its picture is collected: the pictures before its frames are all there, the others
- * stop, and the line says which it was. */
+/* One engine fails at submitting or at collecting: all pictures before its frames are there, the others stop, and the
+ * message names the engine. */
 static void test_one_engine_fails(void **state) {
   (void)state;
   for (int turn = 0; turn < 8; turn++) {
@@ -295,14 +295,14 @@ static void test_one_engine_fails(void **state) {
     assert_non_null(strstr(scene.err.message, name));
     assert_false(scene.result.whole);
     assert_in_range(scene.written, 4, 450);
-    if (scene.script.fails_late) /* the first picture that is missing is the failing engine's */
+    if (scene.script.fails_late) /* the first missing picture is one of the failing engine's */
       for (int i = 0; i < fake_engine_log()->submitted; i++)
         if (fake_engine_submit(i)->serial == (uint64_t)scene.written)
           assert_int_equal(fake_engine_submit(i)->engine, scene.script.failing_engine);
   }
 }
 
-/* The sink fails while no more frames come from the source: no engine waits for them. */
+/* The sink fails while the source delivers no more frames: no engine waits for them. */
 static void test_sink_fails(void **state) {
   (void)state;
   for (long at = 1; at < 60; at += 28) {
@@ -316,7 +316,7 @@ static void test_sink_fails(void **state) {
   }
 }
 
-/* What the engines have begun is written; the rest is dropped. */
+/* Frames that the engines have begun are written; the rest is dropped. */
 static void test_interruption(void **state) {
   (void)state;
   struct scene scene = new_scene(100000, EIGHT);

@@ -1,10 +1,9 @@
-/* Pictures of an engine in a window on SDL's offscreen driver: what OpenGL draws of them is what they are, to the bit,
- * whether it reads them in the GPU's memory or they come through the host's.
+/* Tests an engine's pictures in a window on SDL's offscreen driver: OpenGL draws exactly their bits, whether it reads
+ * them in GPU memory or they are copied through the host. If OpenGL draws on the same GPU, every picture must be read
+ * in its memory.
  *
- * On a GPU that OpenGL draws on, every picture has to be read there.
- *
- *   test_shared GOLDENS DEVICE       skipped where there is no such device, or no OpenGL; and where OpenGL cannot read
- *                                    in that GPU's memory, once the other way has passed */
+ *   test_shared GOLDENS DEVICE       skipped where there is no such device, or no OpenGL; and where OpenGL cannot
+ *                                    read that GPU's memory, after the copied pictures were tested */
 #include <epoxy/gl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,9 @@
 
 enum { SKIPPED = 77, WIDTH = 256, HEIGHT = 256, PICTURES = 100 };
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 static struct gpu gpu;
-static bool shares; /* what is expected */
+static bool shares; /* true: OpenGL is expected to read GPU memory */
 
 static void open_engine(struct rig *rig) {
   *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
@@ -32,7 +31,7 @@ static void open_engine(struct rig *rig) {
   must(rig_engine(rig, &params, &shape), &rig->err);
 }
 
-/* Another picture each time. It may stay on the device. */
+/* Makes a picture with seed i, which may stay on the device. */
 static struct frame make_picture(struct rig *rig, int i) {
   struct engine_result made;
   rig->controls.seed = (uint64_t)i;
@@ -61,7 +60,7 @@ static bool is_drawn(struct present *present, const struct frame *picture) {
   return same;
 }
 
-/* Of an engine, and of the one after it, whose pictures lie elsewhere. */
+/* Draws pictures of an engine, and of a second engine, whose pictures are at other addresses. */
 static void test_drawn_to_the_bit(void **state) {
   struct present *present = *state;
   for (int engine = 0; engine < 2; engine++) {
@@ -85,7 +84,7 @@ static void test_drawn_to_the_bit(void **state) {
   }
 }
 
-/* --- copies, as decoded frames have them --- */
+/* --- copies of pictures in memory that is shared with OpenGL, as for decoded frames --- */
 
 struct copy {
   struct picture base;
@@ -114,7 +113,7 @@ static void destroy_copy(struct picture *picture) {
 
 static const struct picture_owner copies = {.bytes = sizeof(struct copy), .make = make_copy, .destroy = destroy_copy};
 
-/* Frames that no picture stands beside yet, of pictures that lie elsewhere. */
+/* Draws source frames without a picture yet, whose pictures are in other memory. */
 static void test_copies_drawn_to_the_bit(void **state) {
   struct rig rig;
   struct error err;
@@ -141,7 +140,7 @@ static void test_copies_drawn_to_the_bit(void **state) {
   rig_close(&rig);
 }
 
-/* Why OpenGL cannot read in this GPU's memory; NULL: it can. */
+/* Returns why OpenGL cannot read this GPU's memory; NULL: it can. */
 static const char *find_lack(const struct gpu_id *id) {
   struct gpu_id own = {0};
   if (!epoxy_has_gl_extension("GL_EXT_memory_object_fd"))

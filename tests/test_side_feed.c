@@ -1,5 +1,5 @@
-/* The store between the source, which reads an input once, and the sink: what waits there is bounded, and nobody
- * waits. */
+/* Tests the store (side feed) between a source that reads an input only once and the sink: its size is limited, and
+ * neither side waits. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static void put(struct side_feed *feed, int stream, int64_t pts, int size) {
   av_packet_free(&packet);
 }
 
-/* Takes a packet, which must be of this stream with this time. Returns its size. */
+/* Takes a packet, which must be of this stream and time. Returns its size in bytes. */
 static int take(struct side_feed *feed, int stream, int64_t pts) {
   AVPacket *packet = av_packet_alloc();
   assert_non_null(packet);
@@ -87,8 +87,8 @@ static void tear_down(struct rig *rig) {
   avformat_free_context(rig->input);
 }
 
-/* The sink finds the input's streams and tags. Packets come in their order, of pictures the times alone, of data
- * none. */
+/* The sink gets the input's streams and tags. Packets come in order; for pictures only times are stored, for data
+ * streams nothing. */
 static void test_order(void **state) {
   (void)state;
   struct rig rig;
@@ -118,8 +118,8 @@ static void test_order(void **state) {
   tear_down(&rig);
 }
 
-/* What has no room is left out with one line, and what waits is still there, in order. Other tracks leave half of the
- * room to the sound. */
+/* A packet for which there is no space is left out with one line, and what is stored stays in order. Other tracks leave
+ * half of the space to sound. */
 static void test_full(void **state) {
   (void)state;
   struct rig rig;
@@ -145,7 +145,7 @@ static void test_full(void **state) {
   tear_down(&rig);
 }
 
-/* What is read on the way to --start is left out in silence, the oldest first. */
+/* Packets before --start are dropped without a message, the oldest first. */
 static void test_before_start(void **state) {
   (void)state;
   struct rig rig;

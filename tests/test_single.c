@@ -1,5 +1,5 @@
-/* Models that are one file in the original key layout make the pictures of their folders; U-Nets published alone take
- * the place of a model's own.
+/* Tests models that are one file with the original tensor names: they make the same pictures as their folders. U-Nets
+ * that were published alone can replace a model's own.
  *
  *   test_single GOLDENS DEVICE */
 #include <limits.h>
@@ -15,11 +15,12 @@
 #include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 static void test_same_pictures(void **state) {
   (void)state;
-  /* CLIP, OpenCLIP, levels of different depth, AutoencoderKL in the file, two text encoders, SSD-1B's middle */
+  /* models with CLIP, OpenCLIP, levels of different depth, an AutoencoderKL in the file, two text encoders, SSD-1B's
+   * middle block */
   static const char *const names[] = {"sd15", "sd21", "levels", "kl", "sdxl", "ssd"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct models m;
@@ -33,7 +34,7 @@ static void test_same_pictures(void **state) {
   }
 }
 
-/* Averaged copies, constants of training and the like change nothing. */
+/* Averaged copies of weights, constants of the training, and similar tensors change nothing. */
 static void test_harmless(void **state) {
   (void)state;
   static const char *const names[] = {"model_ema.diffusion_modelinput_blocks00weight",
@@ -84,7 +85,7 @@ static void test_refused(void **state) {
   }
 }
 
-/* Without the folder's configs it would have to be of a published family; a folder has configs of its own. */
+/* Without the folder's configs the file must be of a known family; with a folder its own configs are used. */
 static void test_configs(void **state) {
   (void)state;
   struct models m;
@@ -95,12 +96,12 @@ static void test_configs(void **state) {
   folder.model = m.rig.golden.folder;
   models_refuse(&m, &folder, "--config");
   file = models_file_params(&m);
-  file.vae = NULL; /* there is a tiny one's config, and no such weights in the file */
+  file.vae = NULL; /* the folder has a config of a tiny autoencoder, but the file has no weights for it */
   models_refuse(&m, &file, "has no vae");
   models_close(&m);
 }
 
-/* A file of U-Net and autoencoder says how it is to be given. */
+/* For a file of U-Net and autoencoder only, the message says how to use it. */
 static void test_no_text_encoder(void **state) {
   (void)state;
   struct models m;
@@ -114,7 +115,7 @@ static void test_no_text_encoder(void **state) {
   models_close(&m);
 }
 
-/* An autoencoder under each of two names: one of them would not be read. */
+/* A file with an autoencoder under two different names is refused, because one of them would not be read. */
 static void test_two_autoencoders(void **state) {
   (void)state;
   struct models m;
@@ -125,7 +126,7 @@ static void test_two_autoencoders(void **state) {
   models_close(&m);
 }
 
-/* What the network predicts can be said for it. */
+/* The user can say what the network predicts. */
 static void test_prediction(void **state) {
   (void)state;
   static const char *const names[] = {"epsilon", "epsilon", "v", "sample"};
@@ -144,7 +145,7 @@ static void test_prediction(void **state) {
   models_close(&m);
 }
 
-/* A schedule that ends in noise alone goes with v and sample. */
+/* A schedule that ends in pure noise is accepted with v and sample prediction, and refused with epsilon. */
 static void test_prediction_at_zero_snr(void **state) {
   (void)state;
   struct models m;
@@ -158,7 +159,7 @@ static void test_prediction_at_zero_snr(void **state) {
   models_close(&m);
 }
 
-/* --- files of published size: names and shapes; their weights are holes in the file --- */
+/* --- files with the sizes of published models: names and shapes; the weights are a hole in the file --- */
 
 static void write_published(const char *name, const char *to) {
   char path[PATH_MAX], line[512];
@@ -191,12 +192,13 @@ static void write_published(const char *name, const char *to) {
   free(header);
 }
 
-/* Every network is built, every weight of the file has its place, and then there is no room. */
+/* Each network is built and each weight of the file has its place; then memory is too small. */
 static void test_published(void **state) {
   (void)state;
   static const struct {
     const char *name, *family;
-    double parameters; /* that are read, in millions: SDXL stops before the last layer of CLIP-L */
+    /* number of parameters that are read, in millions: SDXL does not read the last layer of CLIP-L */
+    double parameters;
   } cases[] = {
       {"sd15", "SD 1", 859.52 + 83.65 + 123.06},
       {"sd15-inpainting", "SD 1, inpainting", 859.54 + 83.65 + 123.06},
@@ -240,7 +242,7 @@ static void test_published(void **state) {
   free(file);
 }
 
-/* Returns the bytes that this process has read from files so far; 0 where the system does not say. */
+/* Returns the number of bytes that this process has read from files so far; 0 if the system does not say. */
 static size_t bytes_read(void) {
   FILE *in = fopen("/proc/self/io", "r");
   size_t bytes = 0;
@@ -251,7 +253,7 @@ static size_t bytes_read(void) {
   return bytes;
 }
 
-/* The 7 GB of SDXL: what they take is said, or that there is no room, without reading or filling any of it. */
+/* For the 7 GB of SDXL the size is reported, or that memory is too small, without reading or allocating it. */
 static void test_sizes_of_published(void **state) {
   (void)state;
   char *file = fixture_path(scratch, "published.safetensors");
@@ -271,7 +273,7 @@ static void test_sizes_of_published(void **state) {
     assert_true(info_of(&rig).device_bytes > (size_t)2 * 3461740000);
   getrusage(RUSAGE_SELF, &after);
   assert_true(bytes_read() - read_before < 30000000);
-  if (strncmp(args[2], "cuda", 4)) /* there the driver takes some of the host's memory, too */
+  if (strncmp(args[2], "cuda", 4)) /* with CUDA the driver also takes host memory */
     assert_true(after.ru_maxrss - before.ru_maxrss < 1000000);
   engine_close(&rig.engine);
   free(file);
@@ -290,8 +292,8 @@ static void remember_line(void *opaque, enum log_level level, const char *text) 
   told->level = level;
 }
 
-/* One line says what a file is taken for, and by what; a guess is said to whoever did not ask. SD 2 predicts velocity
- * at 768x768. A config beside the file tells. */
+/* One line says what a file is recognised as, and by which sign; a guess is reported if the user did not choose. SD 2
+ * predicts velocity at 768x768. A config beside the file decides. */
 static void test_told_by(void **state) {
   (void)state;
   static const struct {
@@ -341,8 +343,8 @@ static void test_told_by(void **state) {
   free(file);
 }
 
-/* What the file of the weights, or the config beside it, says counts before a scheduler's config that is not its own,
- * and the line names both. */
+/* What a weight file, or the config beside it, says of the prediction goes before a scheduler config, which may belong
+ * to another model; if they differ, a warning says so. */
 static void test_signs(void **state) {
   (void)state;
   static const struct {
@@ -350,7 +352,7 @@ static void test_signs(void **state) {
     const char *yaml;
     enum engine_prediction asked;
     enum engine_switch zero_snr;
-    const char *prediction, *says; /* says NULL: no line */
+    const char *prediction, *says; /* says: text of the warning; NULL: none */
     bool ends_in_noise;
   } cases[] = {
       {{0}, NULL, 0, 0, "epsilon", NULL, false},
@@ -417,7 +419,7 @@ static void test_signs(void **state) {
   }
 }
 
-/* Without CLIP's merges a file that has no tokenizer is refused with the way out. */
+/* Without CLIP's merges file, a single file without a tokenizer is refused, and the message says what to do. */
 static void test_no_vocabulary(void **state) {
   (void)state;
   char *file = fixture_path(scratch, "published.safetensors");

@@ -1,5 +1,5 @@
-/* Files as FFmpeg writes them: what a process that is killed leaves behind, how MP4 is settled, and what happens where
- * memory or the file itself fails. */
+/* Tests files written by FFmpeg: what a killed process leaves behind, how MP4 files are rewritten at the end, and
+ * failures of memory and files. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
@@ -26,10 +26,10 @@
 #include "tests/rigs/hidden_picture.h"
 #include "tests/rigs/small_file.h"
 
-/* Frames that the encoders of today hold back at most, at this size. */
+/* ENCODER_DELAY: the largest number of frames that encoders keep back at this size. */
 enum { SIDE = SMALL_SIDE, FPS = SMALL_FPS, ENCODER_DELAY = 25 };
 
-/* FFmpeg's memory comes from these two. The one that brings the count to 0 fails. */
+/* FFmpeg allocates with the following two functions. The call that decrements `left` to 0 fails. */
 static atomic_long left = -1;
 
 int posix_memalign(void **memory, size_t alignment, size_t size) {
@@ -67,7 +67,7 @@ static int write_frame(struct sink *sink, int number, struct error *err) {
   return small_file_frame(sink, number, 0, err);
 }
 
-/* Opens, writes, finishes and closes, as render does. Returns err's status, or 0. */
+/* Opens a sink, writes frames, finishes and closes, as render does. Returns err's status, or 0. */
 static int write_file(const char *name, const char *sound, int frames) {
   struct error err = {0}, late = {0};
   struct sink *sink = NULL;
@@ -84,7 +84,7 @@ static int write_file(const char *name, const char *sound, int frames) {
   return status ? (int)err.status : 0;
 }
 
-/* Killed after its last frame came, with sound to the end, for a part of the time and none. */
+/* Killed after its last frame, with sound for the whole clip, for a part of it, and without sound. */
 static void test_killed(void **state) {
   (void)state;
   enum { FRAMES = 110 };
@@ -112,7 +112,7 @@ static void test_killed(void **state) {
   }
 }
 
-/* The last packet of sound, too. */
+/* No packet of sound is lost, not even the last one. */
 static void test_every_packet(void **state) {
   (void)state;
   static const char *const sounds[] = {"opus.mkv", "sine.mkv", "vorbis.mkv", "clicks.mkv",
@@ -124,13 +124,15 @@ static void test_every_packet(void **state) {
     assert_int_equal(clip_times("every.mp4", CLIP_SOUND, NULL, 0), clip_times(sounds[i], CLIP_SOUND, NULL, 0));
     shell("! grep -q moof every.mp4");
   }
-  assert_int_equal(write_file("every.mov", "pcm.mkv", 30), 0); /* packets of other lengths, the same samples */
+  /* packets have other lengths, but all samples are there */
+  assert_int_equal(write_file("every.mov", "pcm.mkv", 30), 0);
   assert_string_equal(said, "");
   shell("test \"$(ffmpeg -v error -i every.mov -map 0:a -f md5 -)\" = \"$(ffmpeg -v error -i pcm.mkv -map 0:a -f md5 "
         "-)\"");
 }
 
-/* Names that others may have prepared are left alone, and so is the file that something else still writes. */
+/* Files with temporary names that another program made are left alone, and so is a file that another process is still
+ * writing. */
 static void test_settling(void **state) {
   (void)state;
   struct stat file;
@@ -153,12 +155,12 @@ static void test_settling(void **state) {
   assert_int_equal(file.st_mode & 07777, 0640);
   shell("! grep -q moof settled.mp4 settled.mov fifo.mp4");
   close(busy);
-  /* The next run, whatever it writes. */
+  /* The next run removes the abandoned file, whatever it writes itself. */
   assert_int_equal(write_file("next.mkv", NULL, 5), 0);
   shell("test ! -e .reverie-settling-abc789");
 }
 
-/* No second file can be made here, so the first stays as it was written, and plays. */
+/* In a folder in which no second file can be created, the file stays as it was written, and can be played. */
 static void test_folder_without_room(void **state) {
   (void)state;
   if (!geteuid())
@@ -170,7 +172,7 @@ static void test_folder_without_room(void **state) {
   assert_int_equal(clip_times("full/kept.mp4", CLIP_PACKETS, NULL, 0), 30);
 }
 
-/* What was written is there no more when it is settled: the lost frames are said, and the status tells. */
+/* If data are missing when the file is rewritten at the end, a message and the status report the lost frames. */
 static void test_lost_frames(void **state) {
   (void)state;
   struct error err = {0};
@@ -181,14 +183,14 @@ static void test_lost_frames(void **state) {
   struct stat file;
   assert_int_equal(stat(clip("lost.mp4"), &file), 0);
   assert_true(file.st_size > 4000);
-  assert_int_equal(truncate(clip("lost.mp4"), file.st_size / 2), 0); /* a hole, once the rest is written */
+  assert_int_equal(truncate(clip("lost.mp4"), file.st_size / 2), 0); /* truncates the file; later writes leave a hole */
   assert_int_equal(sink_finish(sink, true, &err), -1);
   assert_int_equal(err.status, STATUS_OUTPUT);
   assert_non_null(strstr(err.message, "of 100 frames can be read again"));
   sink_close(&sink);
 }
 
-/* Whichever allocation fails: either the status tells, or every frame is there. */
+/* Whichever allocation fails, either the status reports it or every frame is there. */
 static void test_failing_memory(void **state) {
   (void)state;
   enum { FRAMES = 6, TRIES = 60 };
@@ -202,7 +204,7 @@ static void test_failing_memory(void **state) {
     for (long at = 1; at <= all; at += 1 + all / TRIES) {
       pid_t child = fork();
       if (!child) {
-        signal(SIGABRT, SIG_DFL); /* cmocka's handlers would go on with the tests */
+        signal(SIGABRT, SIG_DFL); /* otherwise cmocka's handler would go on with the tests in the child */
         signal(SIGSEGV, SIG_DFL);
         atomic_store(&left, at);
         int status = write_file(names[i], "sine.mkv", FRAMES);
@@ -211,7 +213,7 @@ static void test_failing_memory(void **state) {
       }
       int status = 0;
       assert_int_equal(waitpid(child, &status, 0), child);
-      bool silent = WIFEXITED(status) && !WEXITSTATUS(status); /* FFmpeg itself may give up, which nobody overlooks */
+      bool silent = WIFEXITED(status) && !WEXITSTATUS(status); /* FFmpeg itself may abort, which is no silent loss */
       told += !silent;
       if (silent && clip_count_frames(names[i]) != FRAMES)
         fail_msg("%s: allocation %ld of %ld fails: %ld frames", names[i], at, all, clip_count_frames(names[i]));
@@ -220,7 +222,7 @@ static void test_failing_memory(void **state) {
   }
 }
 
-/* Frames that the test holds on to, so that it sees who else does. */
+/* Writes a frame that the test holds, so that it can see who else does. */
 static int write_held(struct sink *sink, struct host_pictures *pictures, struct frame *frames, int count) {
   int most = 0;
   for (int i = 0; i < count; i++) {
@@ -241,8 +243,8 @@ static int write_held(struct sink *sink, struct host_pictures *pictures, struct 
   return most;
 }
 
-/* An encoder may hold pictures, of a stated number of frames at most, and lets go of them. What it makes of them is
- * what it makes of copies: of frames that are nobody's. */
+/* An encoder may hold a limited number of pictures and releases them. Its output equals that for frames whose memory it
+ * must copy. */
 static void test_pictures_are_let_go(void **state) {
   enum { FRAMES = 40 };
   (void)state;
@@ -294,7 +296,7 @@ static int write_white(struct sink *sink, enum pixel_format format, int number, 
   return sink_write(sink, &frame, NULL);
 }
 
-/* Pictures whose size changes: all are as large as the first, in their own shape, with black where that leaves room. */
+/* Pictures of changing size: all are scaled to the size of the first one, in their own shape with black bars. */
 static void test_other_sizes_are_fitted(void **state) {
   (void)state;
   static const struct {
@@ -330,7 +332,7 @@ static void test_other_sizes_are_fitted(void **state) {
   }
 }
 
-/* How many pictures are told is how many there are, though the encoder had been given more. */
+/* On a full disk the reported number of pictures is the number in the file, though the encoder got more. */
 static void test_full_disk(void **state) {
   (void)state;
   enum { ROOM = 40000, FRAMES_MAX = 2000 };
@@ -357,8 +359,8 @@ static void test_full_disk(void **state) {
   signal(SIGXFSZ, SIG_DFL);
 }
 
-/* A sequence onto a full disk: the pictures that are told are there and whole, and nothing else is left behind. Files
- * have the mode of any new file, and one that was there keeps its own. */
+/* A picture sequence on a full disk: the reported pictures are there and complete, and nothing else is left. New files
+ * have the usual permissions, and a replaced file keeps its own. */
 static void test_full_disk_of_pictures(void **state) {
   (void)state;
   enum { WHOLE = 3, OWN_MODE = 0640 };
@@ -370,9 +372,9 @@ static void test_full_disk_of_pictures(void **state) {
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, SIG_IGN);
   shell("mkdir pictures && echo old >pictures/2.bmp && chmod 640 pictures/2.bmp && echo old >pictures/4.bmp && "
-        "echo half >pictures/.reverie-settling-abc123"); /* which a killed run left */
+        "echo half >pictures/.reverie-settling-abc123"); /* a file that a killed run left behind */
   assert_int_equal(open_file(&sink, "pictures/%d.bmp", NULL, &err), 0);
-  for (int i = 0; i <= WHOLE; i++) /* the last one is held until its successor comes */
+  for (int i = 0; i <= WHOLE; i++) /* the last picture is written only when the next one comes */
     assert_int_equal(write_frame(sink, i, &err), 0);
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){SIDE * SIDE, before.rlim_max});
   assert_int_not_equal(write_frame(sink, WHOLE + 1, &err), 0);
@@ -395,7 +397,7 @@ static void test_full_disk_of_pictures(void **state) {
   umask(mask);
 }
 
-/* What is missing is named, and what to do without it. */
+/* A missing hardware encoder is named, and the message says what to do without it. */
 static void test_hardware_that_is_not_there(void **state) {
   (void)state;
   static const char *const codecs[] = {"h264_nvenc", "h264_vaapi", "h264_v4l2m2m"};
@@ -414,7 +416,7 @@ static void test_hardware_that_is_not_there(void **state) {
   }
 }
 
-/* The system makes the connections; nobody reads what comes. */
+/* Opens a port at which the system accepts connections and nobody reads. */
 static int listen_and_be_silent(int *port) {
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof at;
@@ -426,7 +428,8 @@ static int listen_and_be_silent(int *port) {
   return line;
 }
 
-/* They do not wait for ever, and say why; nor does one that is told to stop meanwhile. */
+/* Sending to a receiver that never answers ends after a time limit with a message, or at once when it is
+ * interrupted. */
 static void test_receivers_that_never_answer(void **state) {
   (void)state;
   static const char *const addresses[] = {"rtmp://127.0.0.1:%d/live/show", "rtsp://127.0.0.1:%d/show"};

@@ -1,4 +1,4 @@
-/* The list of what can be listened to, from what FFmpeg would find. */
+/* Tests the list of sound inputs, made from what FFmpeg would find. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>

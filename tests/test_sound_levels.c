@@ -1,4 +1,4 @@
-/* Level, bands and beat, of sound whose content is known, at every usual rate. */
+/* Tests level, bands and beat of sound with known content, at every usual sample rate. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 static const int rates[] = {8000, 11025, 48000, 96000};
 enum { RATES = sizeof rates / sizeof *rates, PART = 441 };
 
-/* A sample at this time in seconds. */
+/* Returns the sample at this time, in seconds. */
 typedef double sound_at(double seconds, void *opaque);
 
 static double sine(double seconds, void *opaque) {
@@ -22,13 +22,13 @@ static double silence(double seconds, void *opaque) {
   return 0;
 }
 
-/* 5 ms each half second. */
+/* A click of 5 ms every half second. */
 static double clicks(double seconds, void *opaque) {
   (void)opaque;
   return fmod(seconds, 0.5) < 0.005 ? 0.8 : 0;
 }
 
-/* Falling thumps each half second, a bass and a high tone that stay. */
+/* Decaying thumps every half second, with a constant bass and a constant high tone. */
 static double music(double seconds, void *opaque) {
   (void)opaque;
   double at = fmod(seconds, 0.5);
@@ -43,7 +43,7 @@ static double noise(double seconds, void *opaque) {
   return 0.4 * ((*state >> 8) / (double)(1 << 23) - 1);
 }
 
-/* Returns how often it heard a beat meanwhile. */
+/* Analyses sound from `from` to `to`. Returns how many beats were found. */
 static long hear(struct sound_levels *levels, sound_at *at, void *opaque, double from, double seconds) {
   long before = levels->beats.count, count = lrint(seconds * levels->rate), done = 0;
   float part[PART];
@@ -83,7 +83,7 @@ static void silence_is_zero(void **state) {
     struct sound_levels levels;
     double values[SOUND_VALUES], frequency = 100;
     sound_levels_begin(&levels, rates[r]);
-    for (int round = 0; round < 2; round++) { /* at the start, and after sound */
+    for (int round = 0; round < 2; round++) { /* silence at the start, and silence after sound */
       assert_int_equal(hear(&levels, silence, NULL, 0, 1.5), 0);
       sound_levels_get(&levels, values);
       for (int i = 0; i < SOUND_VALUES; i++)
@@ -99,7 +99,7 @@ static void beats_are_found(void **state) {
     struct sound_levels levels;
     double values[SOUND_VALUES];
     sound_levels_begin(&levels, rates[r]);
-    assert_int_equal(hear(&levels, clicks, NULL, 0, 10), 20); /* 120 a minute */
+    assert_int_equal(hear(&levels, clicks, NULL, 0, 10), 20); /* 120 beats a minute */
     hear(&levels, clicks, NULL, 0, 0.03);
     sound_levels_get(&levels, values);
     assert_true(values[SOUND_BEAT] > 0.7);
@@ -112,13 +112,13 @@ static void beats_are_found(void **state) {
   }
 }
 
-/* A metronome's click: 15 ms of 1 kHz, without any bass. */
+/* A metronome's click: 15 ms of 1 kHz, without bass. */
 static double metronome(double seconds, void *opaque) {
   double at = fmod(seconds, 60 / *(double *)opaque);
   return at < 0.015 ? 0.5 * sin(2 * M_PI * 1000 * at) : 0;
 }
 
-/* Clicks of 90 to 150 a minute are found, and in 8 s their tempo within 1 %, and the beat within 30 ms. */
+/* Clicks at 90 to 150 a minute are found, and after 8 s the tempo is right within 1 %, and the beat within 30 ms. */
 static void a_metronome_has_a_tempo(void **state) {
   (void)state;
   const int64_t begin_ns = 5000000000;
@@ -135,13 +135,14 @@ static void a_metronome_has_a_tempo(void **state) {
         onsets_take(&onsets, &beats, onset_ns);
       before = levels.onsets.count;
     }
-    double beat = beats_at(&beats, begin_ns + (int64_t)(600e9 / tempo)); /* the click of the tenth beat */
+    /* beat number at the time of the tenth click */
+    double beat = beats_at(&beats, begin_ns + (int64_t)(600e9 / tempo));
     if (fabs(beats.tempo - tempo) > tempo / 100 || fabs(beat - round(beat)) * 60 / tempo > 0.03)
       fail_msg("%g a minute: tempo %g, beat %g", tempo, beats.tempo, beat);
   }
 }
 
-/* The limits of the bands move while it is measured, and an onset is held. */
+/* The bands' limits change while sound is analysed, and an onset is held for the given time. */
 static void limits_can_be_set(void **state) {
   (void)state;
   struct sound_limits limits = {.bass_below = 30, .treble_above = 300, .hold_s = 0.3};
@@ -158,7 +159,7 @@ static void limits_can_be_set(void **state) {
   hear(&levels, sine, &frequency, 2, 20);
   sound_levels_get(&levels, values);
   assert_true(values[SOUND_BASS] < 0.4 && values[SOUND_MID] > 0.85 && values[SOUND_TREBLE] < 0.4);
-  limits.bass_below = limits.treble_above = 30; /* nothing lies between */
+  limits.bass_below = limits.treble_above = 30; /* no frequency is left between bass and treble */
   sound_levels_limit(&levels, &limits);
   hear(&levels, sine, &frequency, 22, 20);
   sound_levels_get(&levels, values);
@@ -172,7 +173,7 @@ static void limits_can_be_set(void **state) {
   assert_true(values[SOUND_ONSET] == 0);
 }
 
-/* A tone that sets in and stays has one onset. */
+/* A tone that begins and stays has one onset. */
 static void tones_set_in_once(void **state) {
   (void)state;
   for (double frequency = 50; frequency < 170; frequency += 15) {
@@ -204,7 +205,8 @@ static void noise_is_steady(void **state) {
   }
 }
 
-/* The same music at any loudness, but for what is next to silence; louder at once, quieter in time. */
+/* The same music gives the same values at any loudness except near silence; the gain follows a louder sound at once, a
+ * quieter one slowly. */
 static void gain_follows(void **state) {
   (void)state;
   struct sound_levels levels;

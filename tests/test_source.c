@@ -1,4 +1,4 @@
-/* Sources: what FFmpeg decodes against what the ffmpeg program says of the same clip, and damage. */
+/* Tests sources: compares decoded frames with the ffmpeg program, and tests damaged files. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static long count_frames(const char *spec, const struct source_options *options,
   return count;
 }
 
-/* Planes of all frames, without padding, as the ffmpeg program writes rawvideo. */
+/* Returns the planes of all frames without padding, as the ffmpeg program writes rawvideo. */
 static uint8_t *read_pixels(const char *name, const struct source_options *options, enum pixel_format *format,
                             size_t *size) {
   struct source *source = open_clip(clip(name), options);
@@ -86,8 +86,8 @@ static uint8_t *read_pixels(const char *name, const struct source_options *optio
   return pixels;
 }
 
-/* The name of a pixel format of FFmpeg's, what the source should make of it, and the largest mean difference of its
- * bytes (of 16-bit samples the upper ones) from what the ffmpeg program makes of the clip in the format `as`. */
+/* A pixel format of FFmpeg, the format that the source should convert it to, and the largest mean difference of bytes
+ * (of 16-bit samples the upper ones) from what the ffmpeg program makes in the format `as`. */
 struct format_case {
   const char *ffmpeg, *as;
   enum pixel_format ours;
@@ -123,7 +123,7 @@ static void test_formats_read_directly(void **state) {
   };
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     char name[32], arguments[128], key_values[128];
-    /* An odd size where the layout allows it; no container carries all of these. */
+    /* An odd size where the format allows it; no container can hold all of these formats. */
     const char *size = formats[i].ours == PIXEL_YUYV ? "98x51" : "97x51";
     snprintf(name, sizeof name, "%s.raw", formats[i].ffmpeg);
     snprintf(arguments, sizeof arguments, "-f rawvideo -pixel_format %s -video_size %s", formats[i].ffmpeg, size);
@@ -181,7 +181,7 @@ static void test_color_tags(void **state) {
   }
 }
 
-/* Turned clips against the ffmpeg program, which turns by itself. */
+/* Rotated clips compared with the ffmpeg program, which rotates them itself. */
 static void test_rotation(void **state) {
   (void)state;
   static const int angles[] = {90, 180, 270};
@@ -198,7 +198,7 @@ static void test_rotation(void **state) {
   }
 }
 
-/* Frames 0..39 with uneven times, B-frames and sound: every timestamp as ffprobe has it. */
+/* Frames 0 to 39 with uneven times, B-frames and sound: every time stamp equals ffprobe's. */
 static void test_uneven_timestamps(void **state) {
   (void)state;
   shell(FFMPEG
@@ -223,8 +223,8 @@ static void test_uneven_timestamps(void **state) {
   free(listed);
 }
 
-/* One stamp in error, in a stream with B-frames: its frame lies between its neighbours, and the others where they did.
- */
+/* One wrong time stamp in a stream with B-frames: its frame gets a time between its neighbours, and the others keep
+ * theirs. */
 static void test_wild_timestamp(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=2 -c:v libx264 -bf 2 tame.mkv; " FFMPEG
@@ -253,13 +253,13 @@ static void test_info(void **state) {
   assert_true(info.width == 64 && info.height == 48 && info.frames == 25 && !info.realtime && info.damaged == 0);
   assert_true(info.fps == 25 && info.duration == 1 && info.shape == 64.0 / 48);
   assert_non_null(strstr(info.description, "info.mp4: h264 64x48, 25 fps"));
-  shell(FFMPEG "-ss 0.5 -i info.mp4 -c copy edited.mp4"); /* in the middle of its pictures */
+  shell(FFMPEG "-ss 0.5 -i info.mp4 -c copy edited.mp4"); /* cut in the middle of a group of pictures */
   long shown = count_frames(clip("edited.mp4"), NULL, &info);
   assert_in_range(shown, 12, 13);
   assert_int_equal(info.frames, shown);
 }
 
-/* Pixels that are not square: the first frame and, before it, the source say so. */
+/* Pixels that are not square: the first frame has their shape, and so does the source's description before it. */
 static void test_shape(void **state) {
   (void)state;
   static const struct {
@@ -283,7 +283,7 @@ static void test_shape(void **state) {
   }
 }
 
-/* Whatever its first number, and as fast as is asked for. */
+/* A sequence with any first number, at the requested rate. */
 static void test_picture_sequence(void **state) {
   (void)state;
   struct source_info info;
@@ -330,7 +330,7 @@ static void test_parts_and_loops(void **state) {
   source_close(&source);
 }
 
-/* A part that is shown again and again begins each time at its start, not at the key frame before it. */
+/* A part that is played in a loop begins at its start each time, not at the key frame before it. */
 static void test_loop_of_a_part(void **state) {
   (void)state;
   enum { FIRST = 25, COUNT = 10 };
@@ -348,7 +348,7 @@ static void test_loop_of_a_part(void **state) {
   source_close(&source);
 }
 
-/* What was read to find out about a file is shown too. */
+/* Frames that were read to analyse a file are delivered, too. */
 static void test_live_takes_all(void **state) {
   (void)state;
   const struct source_options live = {.live = true};
@@ -359,7 +359,7 @@ static void test_live_takes_all(void **state) {
   assert_int_equal(count_frames(clip("short.png"), &live, NULL), 1);
 }
 
-/* MPEG's streams have no index, and a search may land behind the key frame that is needed. */
+/* MPEG streams have no index, and a seek may land after the key frame that is needed. */
 static void test_streams_without_index(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=3 -c:v mpeg2video -g 12 short.ts; " FFMPEG
@@ -377,7 +377,8 @@ static void test_streams_without_index(void **state) {
     for (int j = 0; j < 200; j++) {
       assert_int_equal(next_frame(source, &frame, &err), 1);
       if (j)
-        assert_int_equal(frame.pts - last, 3600); /* 1/25 s of 90 kHz: nothing is missing where it starts again */
+        /* 1/25 s in ticks of 90 kHz: no frame is missing where the clip starts again */
+        assert_int_equal(frame.pts - last, 3600);
       last = frame.pts;
     }
     frame_release(&frame);
@@ -387,7 +388,7 @@ static void test_streams_without_index(void **state) {
   assert_int_equal(count_frames(clip("long.ts"), &(struct source_options){.start = 20}, NULL), 250);
 }
 
-/* --start counts from the first timestamp, wherever that lies. */
+/* --start counts from the file's first time stamp. */
 static void test_start_of_late_clip(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=3 -c:v libx264 -g 10 -output_ts_offset 10 late.mkv");
@@ -410,7 +411,7 @@ static void *stop_soon(void *opaque) {
   return NULL;
 }
 
-/* A pipe is read like a file, cannot start again, and can be left while nobody writes into it. */
+/* A pipe is read like a file, cannot start again, and can be interrupted while nobody writes. */
 static void test_pipe(void **state) {
   (void)state;
   shell("mkfifo pipe");
@@ -455,7 +456,7 @@ static void test_bad_input(void **state) {
   refuse(clip("whole.mp4"), &(struct source_options){.input_options = "=="}, STATUS_USAGE, "KEY=VALUE");
 }
 
-/* Bytes overturned in the middle cost no more than the frames around. */
+/* Wrong bytes in the middle lose at most the frames around them. */
 static void test_damage(void **state) {
   (void)state;
   struct source_info info;
@@ -481,7 +482,7 @@ static void test_lavfi(void **state) {
   assert_true(info.width == 66 && info.height == 34 && !info.realtime && info.fps == 12);
   struct source_options seconds = {.duration = 0.5};
   assert_int_equal(count_frames("lavfi:testsrc2=s=66x34:r=12", &seconds, NULL), 6);
-  /* A source that paces itself may begin at any time of day: its first frame is time 0. */
+  /* A source with its own pace may begin at any time stamp: its first frame has time 0. */
   struct source *source = open_clip("lavfi:testsrc2=s=66x34:r=50,setpts=PTS+1000000,realtime", &seconds);
   struct frame frame = {0};
   struct error err;
@@ -501,7 +502,7 @@ static void *interrupt_soon(void *source) {
   return NULL;
 }
 
-/* A reader that waits for the next frame of a source that gives one in a quarter of an hour comes back. */
+/* A read that waits for the next frame of a source with one in 15 minutes is interrupted. */
 static void test_interrupt(void **state) {
   (void)state;
   atomic_bool stop;
@@ -526,9 +527,9 @@ static void test_interrupt(void **state) {
   }
 }
 
-/* --- buffers of PipeWire's --- */
+/* --- buffers of PipeWire --- */
 
-/* The planes of a picture of 5x3 pixels, and no byte fewer than they need. */
+/* The planes of a picture of 5x3 pixels, with exactly the bytes that they need. */
 static void test_planes_of_odd_rows(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,4 @@
-/* How inputs end: whole, cut short, cut while they are read, or with a failure to read. */
+/* Tests how inputs end: complete, cut short, truncated while they are read, or with a read error. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "tests/rigs/clips.h"
 #include "tests/rigs/next_frame.h"
 
-/* --- a disk with a bad place: FFmpeg's calls of read arrive here --- */
+/* --- a disk with an unreadable place: FFmpeg's calls of read come here --- */
 
 static struct {
   bool on;
@@ -46,7 +46,7 @@ ssize_t read(int fd, void *buffer, size_t size) {
   return syscall(SYS_read, fd, buffer, size);
 }
 
-/* --- what comes out of an input --- */
+/* --- the result of reading an input --- */
 
 struct end {
   long frames;
@@ -59,7 +59,7 @@ static void add_line(void *opaque, enum log_level level, const char *text) {
     strncat((char *)opaque, text, 999 - strlen((char *)opaque));
 }
 
-/* Reads to the end. `at`: a frame at which the file of this name is cut to half its size; 0: none. */
+/* Reads to the end. at: number of the frame at which the file of this name is truncated to half its size; 0: never. */
 static struct end read_all(const char *name, struct source_options options, long at) {
   char said[1000] = "";
   const struct log log = {add_line, said};
@@ -136,7 +136,7 @@ static const struct {
     {"short.mkv", "-i clip.mkv -t 0.5 -i clip.mkv -map 0:v -map 1:a -c copy", 50},
 };
 
-/* Nothing is said of files that are whole, and none of them fails. */
+/* Complete files give no message and no failure. */
 static void test_whole(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
@@ -149,7 +149,7 @@ static void test_whole(void **state) {
   assert_false(read_all("piped.mkv", (struct source_options){0}, 0).failed);
 }
 
-/* Half of a file, wherever its container tells how much there should be: a line with both numbers. */
+/* Half of a file, for containers that tell how much there should be: a message has both numbers. */
 static void test_half(void **state) {
   (void)state;
   static const struct {
@@ -178,7 +178,7 @@ static void test_half(void **state) {
     struct end end = read_all(half, (struct source_options){0}, 0);
     expect_failure(half, &end, cases[i].wanted);
     assert_in_range(end.frames, 15, 45);
-    if (strcmp(name, "sidx.mp4")) { /* whose index of fragments only helps where one can seek */
+    if (strcmp(name, "sidx.mp4")) { /* this file's index of fragments can only be read by seeking */
       shell("cat half.%s >through &", cut);
       struct end piped = read_all("through", (struct source_options){0}, 0);
       expect_failure("through", &piped, cases[i].wanted);
@@ -187,7 +187,7 @@ static void test_half(void **state) {
   }
 }
 
-/* Of a cut file a part may be whole. */
+/* A part of a file that was cut may still be complete. */
 static void test_parts(void **state) {
   (void)state;
   shell("size=$(stat -c %%s front.mp4) && head -c $((size * 3 / 4)) front.mp4 >most.mp4");
@@ -198,7 +198,7 @@ static void test_parts(void **state) {
   end = read_all("most.mp4", (struct source_options){.start = 0.5}, 0);
   expect_failure("most.mp4", &end, "index names 50 frames, and 3");
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-    /* The one has no times, and those of the other lie behind such an end. */
+    /* a.h264 has no times, and those of late.mkv begin after the part's end */
     if (whole[i].frames == 50 && strcmp(whole[i].name, "a.h264") && strcmp(whole[i].name, "late.mkv")) {
       end = read_all(whole[i].name, (struct source_options){.start = 1}, 0);
       if (!end.failed)
@@ -221,7 +221,7 @@ static void test_cut_while_read(void **state) {
   }
 }
 
-/* At the beginning of what is read, in the middle, and at the last byte: what could be read comes first. */
+/* A read error at the beginning, in the middle, or at the last byte: everything before it is delivered first. */
 static void test_bad_place(void **state) {
   (void)state;
   static const char *const names[] = {"bad.ts", "bad.mkv", "bad.mp4", "bad.avi", "bad.flv", "bad.mpg"};
@@ -240,7 +240,7 @@ static void test_bad_place(void **state) {
   }
 }
 
-/* What is left of a file is worth more than an error in its place. */
+/* If garbage follows the frames of a file, they are delivered, and no error ends the input. */
 static void test_garbage_behind(void **state) {
   (void)state;
   static const char *const names[] = {"a.mp4", "copy.mkv", "a.flv"};

@@ -1,4 +1,4 @@
-/* The test pattern as a source. */
+/* Tests the test pattern as a source. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static struct source *open_pattern(const char *spec, const struct source_options
   return source;
 }
 
-/* Of pictures of one shape, padding aside. */
+/* Compares a plane of two frames of the same shape, without padding. */
 static bool planes_equal(const struct frame *a, const struct frame *b, int plane) {
   size_t bytes = (size_t)frame_row_bytes(a->format, plane, a->width);
   for (int y = 0; y < frame_rows(a->format, plane, a->height); y++)
@@ -53,7 +53,8 @@ static void test_pattern(void **state) {
   }
 }
 
-/* The same samples in every format, also of odd sizes; ten bits have theirs on top. */
+/* The pattern has the same samples in every format, also at odd sizes; formats of 10 bits have them in the upper
+ * bits. */
 static void test_pattern_pixels(void **state) {
   (void)state;
   static const enum pixel_format formats[] = {PIXEL_NV12, PIXEL_P010};
@@ -82,7 +83,7 @@ static void test_pattern_pixels(void **state) {
   }
 }
 
-/* A GPU that is to read the pattern copies it by itself, whatever its format. */
+/* If a GPU reads the pattern, it copies frames of any format by itself. */
 static void test_pattern_for_a_gpu(void **state) {
   (void)state;
   for (int pixels = PATTERN_YUV420P; pixels <= PATTERN_P010; pixels++) {
@@ -97,7 +98,7 @@ static void test_pattern_for_a_gpu(void **state) {
   }
 }
 
-/* A picture without the blocks, or with one of them wrong, has no number. */
+/* A picture without the marker's blocks, or with a wrong one, has no number. */
 static void test_pattern_number_is_checked(void **state) {
   (void)state;
   struct source *source = open_pattern("pattern:320x64", NULL);

@@ -1,4 +1,4 @@
-/* Names of sources: what FFmpeg's and mpv's spellings, and people's words, stand for. */
+/* Tests names of sources: forms that FFmpeg and mpv use, and short words. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ static void test_long_names(void **state) {
   check(spec, spec);
 }
 
-/* Through the source itself. */
+/* Opens sources by these names. */
 static void test_opened(void **state) {
   (void)state;
   static const char *const specs[] = {"av://lavfi:color=s=32x16:d=1", "lavfi:color=s=32x16:d=1"};

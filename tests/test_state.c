@@ -1,4 +1,4 @@
-/* State that a run reads and the next run reads again: a sum, a latent, a ring of keys and values.
+/* Tests states, which one run writes and the next run reads: a sum, a latent, and a ring of keys and values.
  *
  *   test_state DEVICE [bf16]       skipped where there is no such device */
 #include <math.h>
@@ -14,7 +14,7 @@ enum { SIDE = 4, C = 16, COUNT = SIDE * SIDE * C, RING = 3, SKIPPED = 77 };
 static const char *device_name;
 static enum precision precision;
 
-/* memory += x; latent = latent / 2 + memory; ring[turn] = memory, over which x attends. */
+/* The plan: memory += x; latent = latent / 2 + memory; ring[turn] = memory, to which x attends. */
 struct net {
   struct resources resources;
   struct plan plan;
@@ -80,7 +80,7 @@ static void net_close(struct net *net) {
   free(net);
 }
 
-/* The input of a run: whole numbers, which every type holds. */
+/* Returns an element of a run's input: whole numbers, which every type holds. */
 static float input(int run, size_t i) {
   return (float)((int)(i % 7) - 3 + run % 2);
 }
@@ -111,11 +111,11 @@ static void a_run_reads_what_the_one_before_left(void **state) {
   (void)state;
   struct net *net = net_open(device_name);
   float memory[COUNT] = {0}, latent[COUNT] = {0}, kept[RING][COUNT] = {{0}};
-  expect(net, net->program, net->memory, 0, memory, 0); /* zero at first */
+  expect(net, net->program, net->memory, 0, memory, 0); /* a state is zero at first */
   expect(net, net->program, net->latent, 0, latent, 0);
   for (int number = 0; number < 8; number++) {
     run(net, net->program, number);
-    must(net, device_poison(net->device, net->program, &net->err)); /* of which a state is no part */
+    must(net, device_poison(net->device, net->program, &net->err)); /* poisoning does not affect states */
     for (size_t i = 0; i < COUNT; i++) {
       memory[i] += input(number, i);
       latent[i] = latent[i] / 2 + memory[i];
@@ -205,7 +205,7 @@ static void it_is_freed_with_its_program(void **state) {
   net_close(net);
 }
 
-/* A small program beside the first writes what the first reads. */
+/* A second small program writes a state that the first one reads. */
 static void a_program_beside_shares_by_name(void **state) {
   (void)state;
   struct net *net = net_open(device_name);
@@ -214,7 +214,8 @@ static void a_program_beside_shares_by_name(void **state) {
   float x[COUNT], expected[COUNT];
   struct tensor memory = net->memory;
   plan_init(&beside, &net->resources);
-  plan_state(&beside, "own", 1, 1, 1, 8, ELEMENT_DEVICE); /* so that indices differ */
+  /* an additional state, so that the same state has another index */
+  plan_state(&beside, "own", 1, 1, 1, 8, ELEMENT_DEVICE);
   struct tensor ten = plan_input(&beside, 1, SIDE, SIDE, C, ELEMENT_PRECISE);
   struct tensor shared = plan_state(&beside, "latent", 1, SIDE, SIDE, C, ELEMENT_PRECISE);
   plan_store_slot(&beside, "store", (struct op_store_slot){.x = ten, .slots = shared});
@@ -224,7 +225,8 @@ static void a_program_beside_shares_by_name(void **state) {
   for (size_t i = 0; i < COUNT; i++)
     x[i] = 10;
   run(net, net->program, 0);
-  must(net, device_write(net->device, program, ten, 0, x, COUNT, &net->err)); /* lasts until another program runs */
+  /* a temporary value, valid until another program runs */
+  must(net, device_write(net->device, program, ten, 0, x, COUNT, &net->err));
   must(net, device_run(net->device, program, &net->params, &net->err));
   run(net, net->program, 1);
   for (size_t i = 0; i < COUNT; i++)
@@ -244,8 +246,8 @@ static void a_program_beside_shares_by_name(void **state) {
   net_close(net);
 }
 
-/* Of a device asked for bfloat16, a plan that keeps state computes in it like any other, and keeps what need not be
- * precise as it. */
+/* On a device in bfloat16, plans with states compute in it like others, and states that need not be precise are stored
+ * in it. */
 static void bfloat16_reaches_states(void **state) {
   (void)state;
   struct net *net = net_open(device_name);
@@ -259,8 +261,8 @@ static void bfloat16_reaches_states(void **state) {
   net_close(net);
 }
 
-/* Whole numbers are int32 on every device and in every precision: zero at first, exact up to 2^24, rounded and kept
- * within their range. */
+/* Whole numbers are int32 on every device and in every precision: zero at first, exact up to 2^24, rounded and limited
+ * to their range. */
 static void whole_numbers_are_exact(void **state) {
   (void)state;
   enum { VALUES = 8 };
@@ -291,7 +293,7 @@ static void whole_numbers_are_exact(void **state) {
   net_close(net);
 }
 
-/* --- runs in parts --- */
+/* --- runs that are executed in parts --- */
 
 static struct {
   const struct device_impl *real;
@@ -305,7 +307,8 @@ static int start_part(struct device *base, struct program *program, const struct
                        : wrapped.real->start_part(base, program, params, part, merged, err);
 }
 
-/* What was done of it is no part of the run after. The CPU's, as no part fails on a GPU by itself. */
+/* If a run in parts fails, the next run starts from the beginning. Only for the CPU, because single parts do not fail
+ * on a GPU. */
 static void a_run_that_failed_in_parts_is_begun_anew(void **state) {
   (void)state;
   if (strncmp(device_name, "cpu", 3) != 0)
@@ -336,9 +339,9 @@ static void a_run_that_failed_in_parts_is_begun_anew(void **state) {
   net_close(net);
 }
 
-/* --- */
+/* --- whether the device is there, and the list of tests --- */
 
-/* Whether the device is there and, where that is asked for, computes in bfloat16. */
+/* True if the device is there and, if the test asks for it, computes in bfloat16. */
 static bool is_there(void) {
   struct net net = {0};
   struct device_info info = {0};

@@ -1,4 +1,4 @@
-/* Quantiles of frame times against a sort, in the histogram. */
+/* Compares the histogram's quantiles of frame times with those of a sorted list. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Steadiness, judged on outputs whose properties are known: where the right value can be calculated, it is. */
+/* Tests the measurement of steadiness with outputs of known properties: where the correct value can be computed, it is
+ * compared. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -8,18 +9,19 @@
 
 #include "app/bench/steadiness.h"
 
-/* Of the width, a pan shows six whole periods of the grating again in the next frame. */
+/* WIDTH is such that the part of the picture that a pan of one frame leaves visible has six whole periods of the
+ * grating. */
 enum { WIDTH = 102, HEIGHT = 80, PERIOD = 16, WAVES = 24 };
 static const double strong = 20, keeps = 0.5;
 
-/* What an engine makes of a frame. */
+/* Simulated engines: what each makes of a frame. */
 enum engine {
   PERFECT, /* the frame itself */
-  FIXED,   /* the frame with a grating that stands on the screen */
+  FIXED,   /* the frame with a grating that is fixed to the screen */
   CARRIED, /* the frame with a grating that moves with the scene */
   BLURRED, /* the frame, blurred */
   GHOSTED, /* a mixture of the frame and the picture before */
-  FROZEN,  /* the first picture, for ever */
+  FROZEN,  /* always the first picture */
   ENGINES
 };
 
@@ -34,7 +36,7 @@ static struct raster make_raster(int width, int height) {
   return raster;
 }
 
-/* Draws a picture of waves of many lengths, from 7 pixels on, and directions. Its halves differ. */
+/* Draws a picture of waves of many directions and of lengths from 7 pixels on. Its two halves differ. */
 static struct raster make_still(void) {
   int margin = motion_margin(WIDTH, HEIGHT);
   struct raster still = make_raster(WIDTH + 2 * margin, HEIGHT + 2 * margin);
@@ -55,7 +57,7 @@ static double grating(double x) {
   return strong * cos(2 * M_PI * x / PERIOD);
 }
 
-/* Adds the grating. by: the clip's motion to the right. */
+/* Adds the grating, moved by `by` pixels to the right, as the clip has moved. */
 static void add_grating(struct raster *raster, double by) {
   for (int y = 0; y < raster->height; y++)
     for (int x = 0; x < raster->width; x++)
@@ -82,7 +84,7 @@ static void copy(struct raster *to, const struct raster *from) {
   memcpy(to->rgb, from->rgb, (size_t)to->width * to->height * 3 * sizeof *to->rgb);
 }
 
-/* Makes a frame's output. begun: the first frame that the engine saw. */
+/* Makes the output for frame number `at`. begun: the first frame that the engine saw. */
 static void make_output(struct clip *clip, enum engine engine, int begun, int at) {
   struct raster *output = &clip->output[at];
   copy(output, &clip->input[at]);
@@ -103,7 +105,7 @@ static void make_output(struct clip *clip, enum engine engine, int begun, int at
 static struct clip *make_clip_from(enum motion motion, enum engine engine, int begun) {
   struct clip *clip = calloc(1, sizeof *clip);
   assert_non_null(clip);
-  static struct raster still; /* drawn once, for all clips */
+  static struct raster still; /* drawn once for all clips */
   if (!still.rgb)
     still = make_still();
   for (int i = 0; i < MOTION_FRAMES; i++) {
@@ -111,7 +113,7 @@ static struct clip *make_clip_from(enum motion motion, enum engine engine, int b
     clip->output[i] = make_raster(WIDTH, HEIGHT);
     clip->alone[i] = make_raster(WIDTH, HEIGHT);
     motion_draw(motion, &still, i, &clip->input[i]);
-    /* A texture that is carried begins anew with a cut. */
+    /* A texture that moves with the scene starts anew at a cut. */
     bool anew = engine == CARRIED && motion == MOTION_CUT && i >= MOTION_CUT_AT;
     if (i >= begun)
       make_output(clip, engine, anew ? MOTION_CUT_AT : begun, i);
@@ -146,7 +148,7 @@ static void assert_near(double got, double wanted, double most) {
     fail_msg("got %g, want %g +- %g", got, wanted, most);
 }
 
-/* Returns the mean change, over a period, of a grating that moves by so many pixels. Between whole pixels that would be
+/* Returns the mean change, over a period, of a grating that moves by this many pixels. Between whole pixels it would be
  * 4 strong / pi |sin(pi pixels / PERIOD)|. */
 static double grating_error(double pixels) {
   double sum = 0;
@@ -164,7 +166,7 @@ static void test_pan_has_the_errors_that_can_be_calculated(void **state) {
   assert_near(perfect.step.input, 0, 0);
   assert_near(perfect.ends.output, 0, 0);
   assert_near(perfect.detail, 1, 0);
-  /* Of the picture without the border all is seen but the columns and rows that come in. */
+  /* Without the border, all of the picture was seen before, except the columns and rows that come in. */
   assert_near(perfect.step.share, (WIDTH - 2.0 * 2 - 2) * (HEIGHT - 2.0 * 2 - 1) / (WIDTH * HEIGHT), 1e-6);
   assert_near(fixed.step.output, grating_error(2), 1e-3);
   assert_near(fixed.ends.output, grating_error(2 * (MOTION_FRAMES - 1)), 1.5);
@@ -175,7 +177,7 @@ static void test_pan_has_the_errors_that_can_be_calculated(void **state) {
   assert_near(carried.detail, 1, 0.05);
 }
 
-/* Neither blur nor ghosts win: what change says in their favour, detail says against them. */
+/* Blurred and ghosted outputs get no better judgement: they change less, but the value of detail falls. */
 static void test_blur_and_ghosts_lose_detail(void **state) {
   (void)state;
   for (enum motion motion = 0; motion < MOTIONS_MOVING; motion++) {
@@ -184,13 +186,14 @@ static void test_blur_and_ghosts_lose_detail(void **state) {
     assert_true(blurred.detail < 0.9);
     assert_true(ghosted.detail < 0.99);
     assert_near(perfect.detail, 1, 0);
-    if (motion == MOTION_PAN || motion == MOTION_CUT_OUT) /* others lose detail by interpolation, too */
+    /* with other motions the perfect output loses detail, too, by interpolation */
+    if (motion == MOTION_PAN || motion == MOTION_CUT_OUT)
       assert_true(ghosted.step.output > perfect.step.output + 0.2);
   }
 }
 
-/* Frames of the made clips differ from the one before by no more than what resampling and rounding cost, and a texture
- * that stands is worse than one that is carried in each of them. */
+/* Frames of a made clip, brought back along the motion, differ only by resampling and rounding; and a texture that is
+ * fixed to the screen is judged worse in each clip. */
 static void test_origins_lead_to_the_same_thing(void **state) {
   (void)state;
   const double least_share[] = {0.85, 0.85, 0.85, 0.80};
@@ -220,7 +223,7 @@ static void test_what_is_uncovered_is_known(void **state) {
     assert_int_equal(where[i], again[i]);
     uncovered += where[i];
   }
-  /* An ellipse of height h that moves by 3 pixels to the right uncovers about 3 h of them. */
+  /* An ellipse of height h that moves by 3 pixels to the right uncovers about 3 h pixels. */
   assert_near(uncovered, 3 * 2 * HEIGHT / 4.0, 25);
   origins_free(&origins);
 }
@@ -243,8 +246,8 @@ static struct steadiness_lag behind_edge(enum engine engine) {
   return lag;
 }
 
-/* A mixture that keeps half of the picture before has 1/2, 1/4, 1/8, 1/16 and then less than a twentieth of the old
- * picture. A texture and a blur are no old picture. */
+/* An output that keeps half of the picture before contains 1/2, 1/4, 1/8, 1/16 and then less than a twentieth of the
+ * old scene. A texture and a blur do not count as old scene. */
 static void test_lag_is_that_of_the_old_picture(void **state) {
   (void)state;
   const enum engine without[] = {PERFECT, FIXED, CARRIED, BLURRED};
@@ -252,7 +255,7 @@ static void test_lag_is_that_of_the_old_picture(void **state) {
     struct steadiness_lag cut = after_cut(without[i]), edge = behind_edge(without[i]);
     assert_int_equal(cut.frames, 0);
     assert_near(cut.share, 0, 1e-6);
-    /* A blur carries the cut-out over its edge. */
+    /* A blur spreads the cut-out beyond its edge. */
     assert_int_equal(edge.frames > 0, without[i] == BLURRED);
     if (without[i] != BLURRED)
       assert_near(edge.share, 0, 1e-6);
@@ -265,8 +268,8 @@ static void test_lag_is_that_of_the_old_picture(void **state) {
   assert_int_equal(after_cut(FROZEN).frames, STEADINESS_LAG_MAX);
 }
 
-/* Under noise alone an output that is the input changes as much, one that doubles the difference to a mean twice as
- * much, one that is frozen not at all. */
+/* With noise as the only change, an output equal to the input changes as much, one that doubles the difference from the
+ * mean twice as much, and one that is frozen not at all. */
 static void test_still_pixels(void **state) {
   (void)state;
   struct clip *clip = make_clip(MOTION_NOISE, PERFECT);
@@ -274,7 +277,7 @@ static void test_still_pixels(void **state) {
   assert_false(steadiness_where_still(&still, &clip->frames, NULL));
   assert_near(still.share, 1, 1e-3);
   assert_near(steadiness_ratio(&still), 1, 0);
-  /* The mean of |a - b| is 2 / sqrt(pi) deviations, which rounding makes a little larger. */
+  /* The mean of |a - b| is 2 / sqrt(pi) standard deviations, and a little more because of rounding. */
   assert_near(still.input, 2 * 2 / sqrt(M_PI), 0.05);
   for (int i = 0; i < MOTION_FRAMES; i++)
     for (size_t j = 0; j < (size_t)3 * WIDTH * HEIGHT; j++)
@@ -288,7 +291,7 @@ static void test_still_pixels(void **state) {
   free_clip(clip);
 }
 
-/* Behind and in the cut-out's way nothing is still, the ground elsewhere is. */
+/* Pixels behind the cut-out and on its way do not count as still; the rest of the background does. */
 static void test_moving_pixels_are_not_still(void **state) {
   (void)state;
   struct clip *clip = make_clip(MOTION_CUT_OUT, PERFECT);
@@ -310,8 +313,8 @@ static struct blocks make_blocks(float dx, float dy) {
   return blocks;
 }
 
-/* A motion that follows noise is taken for none, one that explains the pictures is kept, and directions that disagree
- * are left out. */
+/* A measured motion that only follows noise is replaced by none, one that explains the pictures is kept, and vectors
+ * that disagree with their neighbours are left out. */
 static void test_flow_prefers_to_stand(void **state) {
   (void)state;
   struct origins origins;
@@ -337,7 +340,8 @@ static void test_flow_prefers_to_stand(void **state) {
   free_clip(pan);
 }
 
-/* Of a pan that the filter has to find by itself. A texture that stands on the screen is worse by the flow, too. */
+/* A pan whose motion must be measured: a texture that is fixed to the screen is judged worse also with the measured
+ * flow. */
 static void test_flow_is_found(void **state) {
   (void)state;
   struct estimated_flow flow;
@@ -362,7 +366,7 @@ static void test_flow_is_found(void **state) {
   assert_int_equal(right, all);
   assert_false(steadiness_along_flow(&perfect, &clip->frames, &flow, NULL));
   assert_false(steadiness_along_flow(&fixed, &other->frames, &flow, NULL));
-  assert_true(perfect.share > 0.35); /* the outer blocks are left out, whose motion cannot be found */
+  assert_true(perfect.share > 0.35); /* the outer blocks are left out, because their motion cannot be measured */
   assert_near(perfect.output, 0, 0.5);
   assert_near(fixed.output, grating_error(2), 0.8);
   estimated_flow_free(&flow);
@@ -370,7 +374,7 @@ static void test_flow_is_found(void **state) {
   free_clip(other);
 }
 
-/* Interpolation gives back whole pixels, and exact values of a plane in between. */
+/* Interpolation is exact at whole pixels, and between them for a linear gradient. */
 static void test_sampling(void **state) {
   (void)state;
   struct raster plane = make_raster(9, 7);

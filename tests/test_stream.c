@@ -1,4 +1,4 @@
-/* Rendering into what is read while it is written: standard output and the network. */
+/* Tests rendering to outputs that are read while they are written: standard output and the network. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ static void expect_text(const char *wanted, const char *command) {
   free(text);
 }
 
-/* The sound's packets, of whatever container. */
+/* Returns the sound packets of a file in any container. */
 static char *sound_of(const char *name) {
   return (char *)shell_output(
       NULL, "ffmpeg -v error -i %s -map 0:a -c copy -bsf:a null -f framemd5 - | grep -v '^#' | cut -d, -f5-", name);
@@ -72,7 +72,7 @@ static void test_named_containers(void **state) {
     if (cases[i].sound)
       expect_frames_and_sound("named.out");
   }
-  /* It counts more than the name of a file, which is settled as what it is. */
+  /* --output-format counts before the file's name, and the file is completed in that format. */
   program_expect(0, "25 frames", "render clip.mkv video.wav" SMALL "--output-format mp4");
   expect_frames_and_sound("video.wav");
   shell("! grep -q moof video.wav && ! ls -A | grep -q settling");
@@ -98,7 +98,7 @@ static void test_refused(void **state) {
   shell("cmp clip.mkv copy.mkv");
 }
 
-/* Of three frames, after which the writer takes a rest, those that are done are given out at once. */
+/* After three frames the source pauses; frames that are done are written without waiting. */
 static void test_in_the_middle(void **state) {
   (void)state;
   enum { FRAME_BYTES = 64 * 64 * 3 / 2 };
@@ -124,7 +124,7 @@ static void test_in_the_middle(void **state) {
     fail_msg("%ld bytes came before the end; %s", (long)so_far.st_size, outcome.said);
 }
 
-/* The reader has had enough: no end by SIGPIPE, whose status would be 141. */
+/* The reader closes the pipe: the program does not end by SIGPIPE (status 141). */
 static void test_closed_pipe(void **state) {
   (void)state;
   static const char *const outputs[] = {"- >pipe", "- --output-format mp4 >pipe", "pipe --output-format mp4"};
@@ -138,7 +138,7 @@ static void test_closed_pipe(void **state) {
   }
 }
 
-/* A socket of this kind on a free port. */
+/* Opens a socket of this type on a free port. */
 static int open_port(int kind, int *port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
@@ -152,7 +152,7 @@ static int open_port(int kind, int *port) {
   return server;
 }
 
-/* Takes the connection, and no more than so many bytes of it into a file. */
+/* Accepts the connection, and writes at most `limit` bytes of it to a file. */
 static void receive(int server, const char *name, size_t limit) {
   struct pollfd ready = {.fd = server, .events = POLLIN};
   assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
@@ -202,12 +202,12 @@ static void test_lost_connection(void **state) {
   program_expect(6, "refused", "render clip.mkv tcp://127.0.0.1:%d" SMALL, port);
 }
 
-/* Nobody takes the call. */
+/* Interrupted while nobody accepts the connection. */
 static void test_interrupted(void **state) {
   (void)state;
   struct outcome outcome;
   int port;
-  close(open_port(SOCK_STREAM, &port)); /* one that is free */
+  close(open_port(SOCK_STREAM, &port)); /* finds a port that is free */
   shell(": >err.txt");
   pid_t pid = program_start("render clip.mkv 'tcp://127.0.0.1:%d?listen=1'" SMALL "-v", port);
   for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
@@ -224,7 +224,7 @@ static void test_interrupted(void **state) {
     fail_msg("status %d: %s", outcome.status, outcome.said);
 }
 
-/* Of a reader that takes nothing, once the pipe is full. */
+/* Interrupted while the reader takes nothing and the pipe is full. */
 static void test_interrupted_pipe(void **state) {
   (void)state;
   struct outcome outcome;
@@ -252,7 +252,7 @@ static double seconds_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Datagrams of whole packets, no earlier than they are to be seen, and no picture that waits for a later one. */
+/* UDP: datagrams of whole packets, sent no earlier than they are due, and no picture waits for a later one. */
 static void test_udp(void **state) {
   (void)state;
   struct outcome outcome;
@@ -271,7 +271,7 @@ static void test_udp(void **state) {
       assert_int_equal(fwrite(bytes, 1, (size_t)got, file), got);
     } else if (over) {
       break;
-    } else { /* what it sent last may have come only now */
+    } else { /* data that were sent last may arrive only now */
       over = waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid;
     }
   }

@@ -1,4 +1,5 @@
-/* A stream batch makes of each frame the picture that it has alone, so many frames later.
+/* Tests that a stream batch (frames at different steps in one run) makes the same picture of each frame as a run for it
+ * alone, some frames later.
  *
  *   test_stream_batch GOLDENS DEVICE     skipped where there is no such device */
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct batch_case {
   bool text_to_image;
 };
 
-/* What each frame is made with: its pixels, and controls that stay with it. */
+/* Pixels of each frame, and controls that belong to it. */
 struct frames {
   struct frame frame[FRAMES];
   struct controls controls[FRAMES];
@@ -57,7 +58,7 @@ static void prepare(struct rig *rig, const struct batch_case *c, bool stream_bat
   must(engine_prepare(rig->engine, &shape, &rig->prepared, &rig->err), &rig->err);
 }
 
-/* Half of an inpainting model's pictures, another half for each. */
+/* Sets a mask for an inpainting model, a different one for each frame. */
 static void set_mask(struct rig *rig, const struct batch_case *c, int number) {
   if (strcmp(c->model, "inpaint"))
     return;
@@ -70,7 +71,7 @@ static void set_mask(struct rig *rig, const struct batch_case *c, int number) {
   free(pixels);
 }
 
-/* Number -1: a drain. */
+/* Makes a run with frame `number`; -1: with none, to drain the batch. */
 static struct engine_result run(struct rig *rig, const struct batch_case *c, struct frames *frames, int number) {
   struct engine_request request = {.prepared = rig->prepared, .drain = number < 0, .controls = &frames->controls[0]};
   struct engine_result made;
@@ -90,7 +91,7 @@ static void release(struct engine_result made) {
   frame_release(&made.picture);
 }
 
-/* The picture of frame `number` came. */
+/* Checks that the picture of frame `number` came. */
 static void expect(const struct engine_result *made, const struct frames *frames, int number,
                    const struct frame *alone) {
   assert_false(made->pending);
@@ -104,7 +105,7 @@ static void expect(const struct engine_result *made, const struct frames *frames
     fail_msg("frame %d is %.1f dB from what it is alone", number, db);
 }
 
-/* With room for all the pictures that frames have alone. */
+/* Opens an engine with enough pictures to keep all that frames have alone. */
 static void open_engine(struct rig *rig, const char *model) {
   rig_open(rig, args, model, false);
   engine_close(&rig->engine);
@@ -133,7 +134,7 @@ static void check_case(const struct batch_case *c) {
   prepared_get_info(rig.prepared, &info);
   int behind = info.frames_behind;
   assert_int_equal(behind, c->steps - 1);
-  for (int round = 0; round < 2; round++) { /* the second one begins behind what the first left */
+  for (int round = 0; round < 2; round++) { /* the second round begins with what the first one left in the batch */
     int submitted = 0, drained = 0;
     for (int picture = -behind; picture < FRAMES; picture++) {
       bool drain = submitted == FRAMES;
@@ -172,7 +173,7 @@ static void pictures_are_those_of_frames_alone(void **state) {
   }
 }
 
-/* A still picture stays what it is while frames follow, and nothing is captured or allocated meanwhile. */
+/* A still picture stays the same in consecutive frames, and nothing is captured or allocated meanwhile. */
 static void steady_batches_capture_nothing(void **state) {
   (void)state;
   const struct batch_case c = {"turbo", GUIDANCE_ONE_TIME, 3, false};
@@ -202,8 +203,8 @@ static void steady_batches_capture_nothing(void **state) {
   rig_close(&rig);
 }
 
-/* A frame that the device reads later goes back when its own run is collected, steps before its picture comes, and when
- * the handle is released with runs in flight. The CPU plays such a device. */
+/* A frame that the device reads later is released when its own run is collected, which is some steps before its picture
+ * comes, and when the handle is released with runs in flight. The CPU simulates such a device. */
 static void frames_go_back_with_their_runs(void **state) {
   (void)state;
   const struct batch_case c = {"turbo", GUIDANCE_NONE, 3, false};

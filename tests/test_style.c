@@ -1,5 +1,5 @@
-/* Style pictures against what transformers and diffusers make of them (tests/goldens/styles.py), and what engines do
- * with them. args: the folder of goldens, the device. */
+/* Compares style pictures with transformers and diffusers (tests/goldens/styles.py), and tests what engines do with
+ * them. args: the folder of goldens, the device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool is_gpu(void) {
   return !strcmp(device, "cuda");
 }
 
-/* Picture `number` as an RGBA frame; the caller frees plane 0. */
+/* Returns picture number `number` as an RGBA frame; the caller frees plane 0. */
 static struct frame picture_frame(int number) {
   struct values v = golden_values(&golden, "%s", number ? "second" : "input");
   size_t count = v.count / 3;
@@ -42,13 +42,13 @@ static char *path_of(const char *name) {
   return path[turn];
 }
 
-/* --- what the encoder reads --- */
+/* --- input of the image encoder --- */
 
 static size_t count_of(const struct style_format *v) {
   return 3 * (size_t)v->size * (size_t)v->size;
 }
 
-/* Value of a channel at a pixel. */
+/* Returns the value of a channel at a pixel. */
 static float patch_value(const struct style_format *v, const float *patches, int channel, int y, int x) {
   int k = v->patch, patch = y / k * (v->size / k) + x / k;
   return patches[(((size_t)patch * 3 + (size_t)channel) * (size_t)k + (size_t)(y % k)) * (size_t)k + (size_t)(x % k)];
@@ -84,7 +84,7 @@ static void pictures_are_read_as_transformers_does(void **state) {
   free(expected.data);
 }
 
-/* Grey is the same in every format. */
+/* A grey picture gives the same input in every pixel format. */
 static void formats_agree(void **state) {
   (void)state;
   const struct style_format v = {16, 4};
@@ -112,7 +112,7 @@ static void formats_agree(void **state) {
   free(b);
 }
 
-/* --- what it says --- */
+/* --- output of the image encoder --- */
 
 static void check_encoder(const char *name, const char *adapter, bool embedding) {
   struct ip_adapter *a;
@@ -164,7 +164,7 @@ static void encoders_say_what_transformers_says(void **state) {
 /* --- engines --- */
 
 struct styled {
-  struct golden golden; /* of the model */
+  struct golden golden; /* golden of the model */
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
@@ -268,7 +268,7 @@ static void pictures_are_diffusers(void **state) {
   }
 }
 
-/* A weight of 0, or no picture, is what a handle that knows of none makes. */
+/* With weight 0 or without a style picture, the result equals that of a handle without styles. */
 static void without_weight_nothing_changes(void **state) {
   (void)state;
   struct styled s = open_styled("sd15", "sd15-linear.safetensors", "encoder80", 1, false, false);
@@ -297,7 +297,7 @@ static void without_weight_nothing_changes(void **state) {
   close_styled(&s);
 }
 
-/* Frames show the picture before until the new one is there, whole; then the new one alone. */
+/* Makes a picture of this seed. */
 static uint8_t *make_seed(struct styled *s, uint64_t seed, bool restart) {
   const struct engine_request request = {.prepared = s->prepared, .controls = &s->controls, .restart = restart};
   struct engine_result made;
@@ -308,7 +308,7 @@ static uint8_t *make_seed(struct styled *s, uint64_t seed, bool restart) {
   return picture_copy(&made.picture);
 }
 
-/* The picture of a frame behind another one, which the bank holds. */
+/* Makes the picture of a frame that follows another one, which the bank holds. */
 static uint8_t *make_behind(struct styled *s, int bank, float weight) {
   s->controls.bank = bank;
   s->controls.style[0].weight = weight;
@@ -316,8 +316,8 @@ static uint8_t *make_behind(struct styled *s, int bank, float weight) {
   return make_seed(s, 2, false);
 }
 
-/* The bank goes with style pictures: its first frame is the plain one, and a picture of weight 0 adds nothing to one
- * that attends to another. */
+/* A bank works with style pictures: its first frame is plain, and a style of weight 0 changes nothing in a frame that
+ * attends to another. */
 static void styles_go_with_a_bank(void **state) {
   (void)state;
   struct styled s = open_styled("sd15", "sd15-linear.safetensors", "encoder80", 2, false, false);
@@ -366,7 +366,7 @@ static void a_picture_comes_beside_frames(void **state) {
   }
   assert_true(frames > 1);
   assert_memory_not_equal(last, first, bytes_of(&s));
-  set_style(&s, 0, 0); /* two at a time: one after the other */
+  set_style(&s, 0, 0); /* two styles are set at once, and take effect one after the other */
   set_style(&s, 1, 1);
   for (bool whole = false; !whole;) {
     struct engine_result made = make(&s);
@@ -380,7 +380,7 @@ static void a_picture_comes_beside_frames(void **state) {
   close_styled(&s);
 }
 
-/* --- refusals --- */
+/* --- files that are refused --- */
 
 static void assert_refused(const char *model, const char *adapter, const char *encoder, const char *what) {
   struct golden of;

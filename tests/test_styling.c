@@ -1,5 +1,5 @@
-/* Style pictures that change while frames run: they are read on a thread of their own. args: the
- * folder of goldens, the device. */
+/* Tests style pictures that change while frames run: files are read on a thread of its own. args: the folder of
+ * goldens, the device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static struct engine *open_engine(const struct golden *golden, bool adapter) {
   return engine;
 }
 
-/* What the engine has, and what is wished for. */
+/* The engine's styles, and the values that ask for styles. */
 struct scene {
   struct golden golden;
   struct engine *engine;
@@ -60,7 +60,7 @@ static int follow(struct scene *scene, struct engine *engine, const struct frame
   return came;
 }
 
-/* Until what was wished for is there or refused, which takes a moment. How often the engine got a style. */
+/* Waits until the style that was asked for is set or refused. Returns how often the engine got a style. */
 static int settle(struct scene *scene, const struct frame *frame) {
   int given = follow(scene, scene->engine, frame);
   for (int i = 0; i < 10000 && scene->styling.errand.busy; i++) {
@@ -101,19 +101,19 @@ static void a_frame_becomes_the_style(void **state) {
   assert_int_equal(follow(&scene, scene.engine, frame), 0);
   assert_false(engine_has_style(scene.engine, 0));
   styling_ask(styling);
-  assert_int_equal(follow(&scene, scene.engine, NULL), 0); /* there is no frame yet */
+  assert_int_equal(follow(&scene, scene.engine, NULL), 0); /* there is no frame yet to take as a style */
   assert_false(styling->errand.busy);
   assert_int_equal(settle(&scene, frame), 1);
   assert_true(engine_has_style(scene.engine, 0));
   assert_false(engine_has_style(scene.engine, 1));
   assert_int_equal(follow(&scene, second, frame), 1);
   assert_true(engine_has_style(second, 0));
-  assert_int_equal(follow(&scene, third, frame), 0); /* it has no adapter */
+  assert_int_equal(follow(&scene, third, frame), 0); /* this engine has no adapter */
   assert_false(engine_has_style(third, 0));
   styling_ask(styling);
   follow(&scene, third, frame);
   assert_false(styling->errand.busy);
-  styling_ask(styling); /* and what is under way at the end is waited for */
+  styling_ask(styling); /* a reading that is in progress at the end is waited for */
   follow(&scene, scene.engine, frame);
   assert_true(styling->errand.busy);
   finish(&scene);
@@ -121,7 +121,7 @@ static void a_frame_becomes_the_style(void **state) {
   engine_close(&third);
 }
 
-/* Each slot takes the file that its value names, and what cannot be read leaves it as it was. */
+/* Each slot gets the file that its value names; if the file cannot be read, the slot does not change. */
 static void files_become_styles(void **state) {
   (void)state;
   struct scene scene;
@@ -137,7 +137,7 @@ static void files_become_styles(void **state) {
   assert_int_equal(settle(&scene, NULL), 1);
   expect_file(&scene, 1, two);
   assert_int_equal(settle(&scene, NULL), 0);
-  for (int i = 1; i <= 2; i++) { /* it is tried as often as it is asked for */
+  for (int i = 1; i <= 2; i++) { /* reading is tried each time that it is asked for */
     set_file(&scene, 1, "nowhere.png");
     assert_int_equal(settle(&scene, NULL), 0);
     expect_file(&scene, 1, two);
@@ -156,7 +156,7 @@ static void files_become_styles(void **state) {
   finish(&scene);
 }
 
-/* Something else has come to be wished for while a file was read that is none. */
+/* The value changes while a file is being read that turns out to be invalid: the new value stays. */
 static void a_later_wish_stays(void **state) {
   (void)state;
   struct scene scene;
@@ -172,7 +172,7 @@ static void a_later_wish_stays(void **state) {
   finish(&scene);
 }
 
-/* A file in the place of a frame that was taken: the frame goes on to no other engine. */
+/* A file replaces a frame that was taken as a style: another engine gets the file, not the frame. */
 static void a_file_follows_a_frame(void **state) {
   (void)state;
   struct scene scene;
@@ -190,7 +190,7 @@ static void a_file_follows_a_frame(void **state) {
   engine_close(&second);
 }
 
-/* Without an adapter a file is refused, unless another engine is on its way that is to have one. */
+/* Without an adapter a style file is refused, unless an engine with an adapter is being opened. */
 static void without_an_adapter(void **state) {
   (void)state;
   struct scene scene;

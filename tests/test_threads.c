@@ -1,6 +1,7 @@
-/* As many threads as were chosen compute, whatever OpenMP's variables say: oneDNN divides its work by that number.
+/* Tests that exactly the chosen number of threads compute, whatever OpenMP's environment variables say, because oneDNN
+ * divides its work by that number.
  *
- * Argument: wanted, limited, flat or dynamic, as the variables in meson.build are. */
+ * Argument: wanted, limited, flat or dynamic, for the sets of variables in meson.build. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>

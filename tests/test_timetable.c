@@ -1,11 +1,11 @@
-/* When a file's frames are due, and when the next one is read. */
+/* Tests when a file's frames are due, and when the next one is read. */
 #include "tests/rigs/cmocka_all.h"
 
 #include "app/source/timetable.h"
 
 static const int64_t ms = 1000000;
 
-/* The frames of a clip, one period after the other from its beginning; begun_ns: on the clock. */
+/* Reads frames of a clip, one period apart from its beginning, which is at begun_ns of the clock. */
 static int64_t play(struct timetable *timetable, int64_t begun_ns, int64_t period_ns, int frames, int64_t reading_ns) {
   int64_t due = 0;
   for (int i = 0; i < frames; i++) {
@@ -21,8 +21,9 @@ static void frames_are_due_by_their_times(void **state) {
   struct timetable timetable = {0};
   assert_int_equal(timetable_due(&timetable, 500 * ms, 1000 * ms, 25), 1000 * ms);
   assert_int_equal(timetable_due(&timetable, 540 * ms, 1001 * ms, 25), 1040 * ms);
-  assert_int_equal(timetable_due(&timetable, 620 * ms, 1200 * ms, 25), 1120 * ms); /* late is late */
-  assert_int_equal(timetable_due(&timetable, 0, 1130 * ms, 25), 1160 * ms);        /* it starts again */
+  /* a late frame does not delay the due times */
+  assert_int_equal(timetable_due(&timetable, 620 * ms, 1200 * ms, 25), 1120 * ms);
+  assert_int_equal(timetable_due(&timetable, 0, 1130 * ms, 25), 1160 * ms); /* the clip starts again */
   assert_int_equal(timetable_due(&timetable, 40 * ms, 1130 * ms, 25), 1200 * ms);
 }
 
@@ -36,24 +37,24 @@ static void times_that_do_not_fit_start_anew(void **state) {
   timetable_due(&timetable, 20040 * ms, 2042 * ms, 25);
   timetable_follow(&timetable, 50);
   assert_int_equal(timetable_due(&timetable, 7 * ms, 2050 * ms, 50), 2102 * ms);
-  timetable_follow(&timetable, 0); /* of no rate: at once */
+  timetable_follow(&timetable, 0); /* without a rate, frames are due at once */
   assert_int_equal(timetable_due(&timetable, 7 * ms, 2050 * ms, 50), 2050 * ms);
 }
 
 static void next_is_read_a_quarter_later(void **state) {
   (void)state;
   struct timetable timetable = {0};
-  assert_int_equal(timetable_read_at(&timetable), 0); /* nothing is known */
-  play(&timetable, 1000 * ms, 12 * ms, 1, 120 * ms);  /* a decoder was opened */
-  assert_int_equal(timetable_read_at(&timetable), 0); /* nor is how far frames are apart */
+  assert_int_equal(timetable_read_at(&timetable), 0); /* nothing is known, so the next frame is read at once */
+  play(&timetable, 1000 * ms, 12 * ms, 1, 120 * ms);  /* the first read is long, because a decoder was opened */
+  assert_int_equal(timetable_read_at(&timetable), 0); /* the distance of frames is not known yet either */
   timetable_note_reading(&timetable, 2 * ms);
   int64_t due = timetable_due(&timetable, 12 * ms, 1012 * ms, 80);
   assert_int_equal(timetable_read_at(&timetable), due + 3 * ms);
-  timetable.started = false; /* it was paused */
+  timetable.started = false; /* the reader was paused */
   assert_int_equal(timetable_read_at(&timetable), 0);
 }
 
-/* 4 ms are to be left, for what takes longer than before. */
+/* 4 ms are kept in reserve for reads that take longer than before. */
 static void at_once_where_time_is_short(void **state) {
   (void)state;
   struct timetable timetable = {0};
@@ -66,7 +67,8 @@ static void at_once_where_time_is_short(void **state) {
   assert_int_equal(timetable_read_at(&timetable), 0);
 }
 
-/* Long reads come again, as those of key frames two seconds apart; what was once is forgotten. */
+/* A long read may come again, such as that of key frames two seconds apart; one that does not repeat is forgotten in
+ * time. */
 static void long_reads_are_kept_in_mind(void **state) {
   (void)state;
   struct timetable timetable = {0};
@@ -81,7 +83,8 @@ static void long_reads_are_kept_in_mind(void **state) {
   assert_int_equal(timetable_read_at(&timetable), due + 4 * ms);
 }
 
-/* Frames that come in pairs: the second of one is not late for the pause before it. */
+/* For frames that come in pairs, the smallest distance counts: the second one of a pair is not late because of the
+ * pause before. */
 static void the_closest_frames_count(void **state) {
   (void)state;
   struct timetable timetable = {0};
@@ -93,7 +96,7 @@ static void the_closest_frames_count(void **state) {
   assert_true(later_ns > 0 && later_ns <= 3 * ms);
 }
 
-/* A picture that stood, and runs now: however long it stood, the next frame is not begun long after it. */
+/* When a picture that was still for a long time moves again, reading of the next frame begins soon. */
 static void what_stood_long_goes_on_at_once(void **state) {
   (void)state;
   struct timetable timetable = {0};

@@ -1,4 +1,4 @@
-/* The tokenizer against transformers: tests/goldens/tokenizer.py writes data/tokenizer.json. */
+/* Compares the tokenizer with transformers: tests/goldens/tokenizer.py writes data/tokenizer.json. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <cjson/cJSON.h>
@@ -31,7 +31,7 @@ static void add_token(cJSON *vocabulary, const char *text) {
   cJSON_AddItemToObject(vocabulary, text, cJSON_CreateNumber(count));
 }
 
-/* The 256 characters of CLIP's alphabet in its order, then the same with the end-of-word mark. */
+/* Adds the 256 characters of CLIP's alphabet in order, then the same with the end-of-word mark. */
 static void add_alphabet(cJSON *vocabulary) {
   for (int end = 0; end < 2; end++) {
     int others = 0;
@@ -47,7 +47,7 @@ static void add_alphabet(cJSON *vocabulary) {
   }
 }
 
-/* vocab.json and merges.txt from the file that CLIP publishes. */
+/* Writes vocab.json and merges.txt from the file that CLIP publishes. */
 static void write_vocabulary(void) {
   FILE *in = popen("gzip -dc '" SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz'", "r");
   char *path = fixture_path(folder, "merges.txt"), line[256];
@@ -117,8 +117,8 @@ static struct tokenizer *open_folder(const char *path) {
   return tokenizer;
 }
 
-/* The tokenizer of a variant: CLIP's vocabulary with the variant's config files, or a folder of the repository. NULL
- * where that folder is not there. */
+/* Opens the tokenizer of a variant: CLIP's vocabulary with the variant's config files, or a folder of the repository.
+ * NULL: that folder is missing. */
 static struct tokenizer *open_variant(const cJSON *variant) {
   const char *own = cJSON_GetStringValue(cJSON_GetObjectItem(variant, "folder"));
   if (own) {
@@ -189,7 +189,7 @@ static const cJSON *find_variant(const char *name) {
   return NULL;
 }
 
-/* From the merges alone, the tokens of the published models. */
+/* Made from the merges file, the vocabulary has the token ids of the published models. */
 static void test_clip(void **state) {
   (void)state;
   static const char *const names[] = {"sd15", "sd21"};
@@ -210,7 +210,7 @@ static void test_clip(void **state) {
   }
 }
 
-/* FNV-1a over ids as 4 little-endian bytes. */
+/* Continues an FNV-1a hash with an id as 4 little-endian bytes. */
 static uint64_t hash_id(uint64_t hash, uint32_t id) {
   for (int i = 0; i < 4; i++)
     hash = (hash ^ (id >> 8 * i & 255)) * 0x100000001b3;
@@ -232,7 +232,7 @@ static uint64_t hash_run(struct tokenizer *tokenizer, int first, int count) {
   return hash;
 }
 
-/* Every character that Unicode 14 knows, between two letters. */
+/* Every character of Unicode 14, between two letters. */
 static void test_code_points(void **state) {
   (void)state;
   struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
@@ -253,7 +253,7 @@ static void test_code_points(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* What is not UTF-8 counts as U+FFFD, a byte at a time. */
+/* Each byte that is not valid UTF-8 counts as U+FFFD. */
 static void test_invalid_utf8(void **state) {
   (void)state;
   static const struct {
@@ -263,10 +263,10 @@ static void test_invalid_utf8(void **state) {
        "b",
        "a\uFFFD"
        "b"},
-      {"\xc3", "\uFFFD"},                               /* cut short */
-      {"\xc0\xaf", "\uFFFD\uFFFD"},                     /* overlong */
+      {"\xc3", "\uFFFD"},                               /* a sequence that is cut off */
+      {"\xc0\xaf", "\uFFFD\uFFFD"},                     /* an overlong form */
       {"\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD"},           /* a surrogate */
-      {"\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"}, /* beyond Unicode */
+      {"\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"}, /* a number beyond Unicode */
       {"oil\x80 painting", "oil\uFFFD painting"},
   };
   struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
@@ -279,7 +279,7 @@ static void test_invalid_utf8(void **state) {
   tokenizer_close(&tokenizer);
 }
 
-/* A word of a million letters: merging must not take time with the square of its length. */
+/* A word of a million letters: the time for merging must not grow with the square of its length. */
 static void test_long_word(void **state) {
   (void)state;
   struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
@@ -299,7 +299,8 @@ static void test_long_word(void **state) {
 
 /* --- tokenizer.json alone --- */
 
-/* Makes CLIP's tokenizer.json of the two files. pairs: merges are lists of two, as newer writers have them. */
+/* Makes CLIP's tokenizer.json from the two older files. pairs: merges are lists of two strings, as newer programs write
+ * them. */
 static cJSON *make_whole(bool pairs) {
   cJSON *json = cJSON_CreateObject(), *model = cJSON_AddObjectToObject(json, "model");
   char *path = fixture_path(folder, "vocab.json"), *text = fixture_read(path, NULL);
@@ -311,7 +312,7 @@ static cJSON *make_whole(bool pairs) {
   path = fixture_path(folder, "merges.txt");
   text = fixture_read(path, NULL);
   cJSON *merges = cJSON_AddArrayToObject(model, "merges");
-  char *rest = NULL, *line = strtok_r(text, "\n", &rest); /* the version */
+  char *rest = NULL, *line = strtok_r(text, "\n", &rest); /* skips the version line */
   while ((line = strtok_r(NULL, "\n", &rest))) {
     char *space = strchr(line, ' ');
     *space = pairs ? 0 : ' ';
@@ -333,8 +334,8 @@ static void add_entry(cJSON *json, int id, const char *text, bool normalised) {
   cJSON_AddItemToArray(list, entry);
 }
 
-/* A folder with tokenizer.json alone has the tokens of the two older files, and those that it adds. Those that it
- * calls normalised are found in letters of either kind. */
+/* A folder with only tokenizer.json has the tokens of the two older files and the tokens that it adds. Added tokens
+ * marked "normalized" are found in upper and lower case. */
 static void test_whole(void **state) {
   (void)state;
   char *own = fixture_make();
@@ -367,7 +368,8 @@ static void test_whole(void **state) {
   fixture_remove(own);
 }
 
-/* A word that was learned as several tokens is all of them; case counts where the kind of tokenizer says so. */
+/* A word that was learned as several tokens becomes all of them; upper case matters if the kind of tokenizer says
+ * so. */
 static void test_learned(void **state) {
   (void)state;
   static const char added[] = "{\"<Toy>\": 49408, \"<Toy>_1\": 49409, \"<Toy>_2\": 49410, \"toy\": 49411}";
@@ -408,7 +410,7 @@ static void test_learned(void **state) {
   free(path);
 }
 
-/* merges.txt without its last lines: other tokens would come out, so it is refused. */
+/* A merges.txt without its last lines is refused, because tokens would differ. */
 static void test_cut_merges(void **state) {
   (void)state;
   char *path = fixture_path(folder, "merges.txt");
@@ -418,7 +420,7 @@ static void test_cut_merges(void **state) {
   for (int lines = 0; lines < 3; lines++) {
     struct tokenizer *tokenizer;
     struct error err = {0};
-    if (!lines) { /* whole */
+    if (!lines) { /* the complete file */
       tokenizer = open_folder(folder);
       tokenizer_close(&tokenizer);
     } else {
@@ -436,7 +438,7 @@ static void test_cut_merges(void **state) {
   free(path);
 }
 
-/* A vocabulary without some byte: those become the unknown token, each for itself. */
+/* A vocabulary without some bytes: each such byte becomes the unknown token. */
 static void test_unknown_bytes(void **state) {
   (void)state;
   char *small = fixture_make();

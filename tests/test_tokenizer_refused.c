@@ -1,4 +1,4 @@
-/* Files of a tokenizer that must be refused: each with a message that names what is wrong. */
+/* Tests tokenizer files that must be refused with a message that names the error. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "tests/rigs/fixture.h"
 #include "unet/text/tokenizer.h"
 
-/* Removes the folder, which must be refused with these words. */
+/* Checks that the folder is refused with these words, and removes it. */
 static void expect_refused(char *bad, size_t number, const char *says) {
   struct tokenizer *tokenizer;
   struct error err = {0};
@@ -57,7 +57,7 @@ static void test_bad_files(void **state) {
   }
 }
 
-/* What lists of learned tokens cannot mean is refused by the token's name. */
+/* Impossible entries in lists of learned tokens are refused with the token's name. */
 static void test_bad_learned(void **state) {
   (void)state;
   static const struct {
@@ -86,7 +86,8 @@ static void test_bad_learned(void **state) {
   }
 }
 
-/* Tokens with a role may be among the added ones alone. What is no tokenizer of CLIP's kind is refused by its field. */
+/* Start, end and padding tokens may be among the added ones only. A file of another kind of tokenizer is refused with
+ * the name of the field. */
 static void test_small_whole(void **state) {
   (void)state;
 #define MODEL(fields)                                                                                                  \
@@ -128,8 +129,8 @@ static void test_small_whole(void **state) {
 
 static void test_clip_refused(void **state) {
   (void)state;
-  static const char *const names[] = {
-      "none.gz", "vocab.json", "merges.txt"}; /* a file that does not exist, one without merges, one with too few */
+  static const char *const names[] = {/* a file that does not exist, one without merges, one with too few merges */
+                                      "none.gz", "vocab.json", "merges.txt"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct tokenizer *tokenizer;
     struct error err = {0};

@@ -1,5 +1,6 @@
-/* What a source's own sound does, at the time of each of its pictures: through loops, other sources, and where pictures
- * stand. The sound is a deep tone through the second second of three, and once a high one throughout. */
+/* Tests the levels of a source's own sound at the time of each of its pictures: through loops, changes of the source,
+ * and while pictures stand still. The sound is a low tone in the second of three seconds, and a high one throughout in
+ * another file. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static void end(struct rig *rig) {
   assert_int_equal(rig->lines, 0);
 }
 
-/* The next picture, with the number that a reader would give it. */
+/* Returns the next picture, with the serial that a reader would give it. */
 static struct frame next(struct rig *rig) {
   struct frame frame;
   assert_int_equal(source_read(rig->source, &frame, NULL), 1);
@@ -77,7 +78,7 @@ static bool is_high(const double values[SOUND_VALUES]) {
   return values[SOUND_LEVEL] > 0.7 && values[SOUND_TREBLE] > 0.7 && values[SOUND_BASS] < 0.3;
 }
 
-/* The thread may still be at it. */
+/* Waits until the levels fit, because the thread may still be analysing. */
 static void expect(struct rig *rig, const struct frame *frame, bool (*is)(const double *)) {
   double values[SOUND_VALUES];
   track_get(rig->track, frame, rig->now_ns, values);
@@ -90,7 +91,7 @@ static void expect(struct rig *rig, const struct frame *frame, bool (*is)(const 
              values[SOUND_BASS], values[SOUND_TREBLE], values[SOUND_BEAT]);
 }
 
-/* A loud one needs some time to be told, as does the end of it. */
+/* Checks the levels at a picture; a tone is recognised with a short delay, and so is its end. */
 static void expect_as_filmed(struct rig *rig, const struct frame *frame) {
   double at = (double)(frame->pts % 3000) / 1000;
   rig->now_ns += SECOND / FPS;
@@ -110,14 +111,14 @@ static void levels_are_those_of_the_picture(void **state) {
     frames[i] = next(&rig);
     expect_as_filmed(&rig, &frames[i]);
   }
-  /* An engine is behind: the sound of what comes next is there, and is not heard yet. */
+  /* The engine is behind: sound of later pictures was analysed already, but does not count yet. */
   for (int i = 6 * FPS - 10; i >= 0; i -= 3)
     expect_as_filmed(&rig, &frames[i]);
   track_get(rig.track, NULL, rig.now_ns, (double[SOUND_VALUES]){0});
   end(&rig);
 }
 
-/* The sound sets in at 1 s, and that is the time at which the picture of 1 s was shown. */
+/* The sound begins at 1 s, so the onset's time is that at which the picture of 1 s was shown. */
 static void onsets_are_those_of_the_picture(void **state) {
   (void)state;
   struct rig rig;
@@ -163,7 +164,8 @@ static void what_stands_is_silent(void **state) {
   end(&rig);
 }
 
-/* As the program changes: the next source is open, and has given its first picture, while the one before is shown. */
+/* Changes the source as the program does: the next source is opened and has given its first picture while the old one
+ * is shown. */
 static void change(struct rig *rig, const char *name) {
   struct source *former = rig->source;
   rig->source = open_source(rig, name, false);
@@ -194,12 +196,12 @@ static void sources_change(void **state) {
     expect(&rig, &frame, is_silent);
     assert_int_equal(sound_tap_number(rig.tap, &present, name), number + 2 + (unsigned)i);
     assert_false(present);
-    assert_string_equal(name, i ? "pattern" : "silent.mkv"); /* the one before is shown yet */
+    assert_string_equal(name, i ? "pattern" : "silent.mkv"); /* the old source is still shown */
   }
   end(&rig);
 }
 
-/* Its sound comes when it comes, with the clock of another day. */
+/* A stream's sound counts when it arrives, whatever its time stamps are. */
 static void streams_are_heard(void **state) {
   (void)state;
   struct rig rig;

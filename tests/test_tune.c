@@ -1,5 +1,5 @@
-/* The file that keeps what was found to be fastest: whole or not at all, for one GPU, driver and library version, of
- * all processes together, and never a reason to fail. Needs no GPU. */
+/* Tests the file of tuning results (which kernels were fastest): it is written completely or not at all, is for one
+ * GPU, driver and library version, is shared by all processes, and never causes a failure. Needs no GPU. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void store_all(struct tuner *tuner) {
     store_one(tuner, i);
 }
 
-/* How many choices are there. All that are there must be right. */
+/* Returns the number of choices in the file, all of which must be correct. */
 static int count_right(struct tuner *tuner) {
   int count = 0;
   for (int i = 0; i < CHOICES; i++) {
@@ -115,7 +115,7 @@ static void test_kept(void **state) {
   (void)state;
   char command[160];
   assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
-  snprintf(command, sizeof command, "test $(ls '%s' | wc -l) = 1", folder); /* nothing else is left behind */
+  snprintf(command, sizeof command, "test $(ls '%s' | wc -l) = 1", folder); /* no other file is left behind */
   assert_int_equal(system(command), 0);
 }
 
@@ -126,7 +126,7 @@ static void test_for_one_gpu_and_driver(void **state) {
   assert_int_equal(count_in_file("Some", "1.2"), 0);
 }
 
-/* The first line begins with what the ways were when they were timed: of others nothing is read. */
+/* The file's first line has a hash of the kernels that were timed; if it differs, nothing is read. */
 static void test_for_these_ways(void **state) {
   (void)state;
   size_t size;
@@ -140,8 +140,8 @@ static void test_for_these_ways(void **state) {
   assert_int_equal(count_in_file("Some GPU", "1.2"), 0);
 }
 
-/* What one tuner writes down, another one has, all of it and nothing else: choices that no program asked for are not in
- * it, the file's are left out, and nothing of it is saved. */
+/* Choices that one tuner exports are all used by another one, and nothing else: exported are those that programs asked
+ * for, the file is ignored, and nothing is saved. */
 static void test_given(void **state) {
   (void)state;
   struct choice choice;
@@ -171,7 +171,7 @@ static void test_given(void **state) {
   free(again);
 }
 
-/* What was written down for another GPU or driver, or is no such text, is not taken, and changes nothing. */
+/* Exported choices of another GPU or driver, or an invalid text, are refused and change nothing. */
 static void test_given_to_another(void **state) {
   (void)state;
   struct choice choice;
@@ -206,7 +206,7 @@ static void hash_text(const char *targets, const char *text, char hash[64]) {
   hash_sources(targets, hash);
 }
 
-/* Any change of a way's code, or of what it is compiled for, makes another hash; the same code makes the same. */
+/* Any change of a kernel's code, or of what it is compiled for, gives another hash; the same code gives the same. */
 static void test_hash(void **state) {
   (void)state;
   static const char text[] = "#define A 1 /* a */\nint a = A, b; // b\n\nchar *c = \"/* c */ d\";\n";
@@ -242,7 +242,7 @@ static void test_hash(void **state) {
   assert_string_not_equal(hash, first);
 }
 
-/* A source that ends within a comment, or that the script cannot read, makes no hash. */
+/* A source that ends within a comment, or that the script cannot parse, gives no hash but an error. */
 static void test_hash_of_whole_texts(void **state) {
   (void)state;
   static const char *const texts[] = {"int a; /* b\n", "int a; \\\n", "char *a = R\"(/*)\";\n"};
@@ -255,7 +255,7 @@ static void test_hash_of_whole_texts(void **state) {
   }
 }
 
-/* A kernel's source that another one includes is not left out unseen. */
+/* A kernel's source that is included by another one cannot be left out of the hash unnoticed. */
 static void test_hash_is_whole(void **state) {
   (void)state;
   static const char *const lists[] = {"./one.c ./attention/two.cuh >hash.h",
@@ -272,7 +272,8 @@ static void test_hash_is_whole(void **state) {
   }
 }
 
-/* Cut at every length: what is left of it is right, the rest is timed anew, and saving makes it whole again. */
+/* Truncated at any length, the rest of the file is used, missing choices are timed again, and saving completes the
+ * file. */
 static void test_truncated(void **state) {
   (void)state;
   size_t size;
@@ -291,7 +292,7 @@ static void test_truncated(void **state) {
   assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
 }
 
-/* Random bytes, and random bytes behind a right first line. */
+/* Random bytes, and random bytes after a valid first line. */
 static void test_corrupt(void **state) {
   (void)state;
   char bytes[4096], first[256];
@@ -310,11 +311,12 @@ static void test_corrupt(void **state) {
   }
 }
 
-/* A folder that cannot be made or written, and none: one line at most, and the choices of this run hold. */
+/* With a folder that cannot be created or written, or none, there is at most one warning, and this process's choices
+ * are used. */
 static void test_nowhere_to_write(void **state) {
   (void)state;
   char below[160];
-  snprintf(below, sizeof below, "%s/below", path); /* the path goes through a file, which stops root as well */
+  snprintf(below, sizeof below, "%s/below", path); /* the path leads through a file, which is an error even for root */
   const char *const places[] = {below, "/proc/nowhere", NULL};
   for (int i = 0; i < 3; i++) {
     struct tuner *tuner = open_tuner("Some GPU", "1.2", places[i]);
@@ -328,7 +330,7 @@ static void test_nowhere_to_write(void **state) {
   }
 }
 
-/* A file of the temporary name that another process left when it was killed is no hindrance. */
+/* A temporary file that a killed process left behind does no harm. */
 static void test_left_behind(void **state) {
   (void)state;
   char name[160];
@@ -348,8 +350,8 @@ static unsigned mode_of(const char *name) {
   return file.st_mode & 0777;
 }
 
-/* Nobody else reads it, whatever the user's mask; and who can write into the folder cannot have a file of the user's
- * overwritten through a link of the temporary name. */
+/* Other users cannot read the file, whatever the umask; and someone who can write to the folder cannot have another
+ * file overwritten through a link with the temporary name. */
 static void test_private(void **state) {
   (void)state;
   char below[160], name[200], victim[160];
@@ -372,7 +374,7 @@ static void test_private(void **state) {
   assert_int_equal(file.st_size, 4);
 }
 
-/* What two found at the same time is kept, and each learns what the other has saved before it. */
+/* If two processes find choices at the same time, both are kept, and each reads what the other saved before it. */
 static void test_two_at_once(void **state) {
   (void)state;
   assert_int_equal(unlink(path), 0);
@@ -396,8 +398,8 @@ static int kept_splits(const char *key) {
   return choice.splits;
 }
 
-/* Of two choices for one key, what this run has timed goes before what is in the file, and what is in the file now
- * before what was there. */
+/* For the same key, this process's own timing counts before the file, and the file's newest content before what was
+ * read earlier. */
 static void test_newest_wins(void **state) {
   (void)state;
   struct tuner *first = open_tuner("Some GPU", "1.2", folder), *second = open_tuner("Some GPU", "1.2", folder);
@@ -407,7 +409,7 @@ static void test_newest_wins(void **state) {
   tuner_store(first, "key", &(struct choice){&way_gemm, 0, 3}, true);
   tuner_save(first, &counting);
   assert_int_equal(kept_splits("key"), 3);
-  assert_int_equal(kept_splits(make_key(0)), 20); /* which first has read as another when it was opened */
+  assert_int_equal(kept_splits(make_key(0)), 20); /* tuner `first` had read another value when it was opened */
   tuner_store(second, "other", &(struct choice){&way_gemm, 0, 4}, true);
   tuner_save(second, &counting);
   assert_int_equal(kept_splits("key"), 2);
@@ -415,7 +417,7 @@ static void test_newest_wins(void **state) {
   tuner_close(second);
 }
 
-/* What was found while something disturbed the trials holds for this tuner, and the file never has it. */
+/* Choices that were timed while something disturbed the timing are used by this tuner only, and are never saved. */
 static void test_disturbed_stays_out(void **state) {
   (void)state;
   struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
@@ -435,7 +437,7 @@ static void test_disturbed_stays_out(void **state) {
   tuner_close(tuner);
 }
 
-/* Every number-th choice, each saved by itself. */
+/* Saves every `number`-th choice, each in a separate call. */
 static int save_share(int number) {
   struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
   for (int i = number; i < CHOICES; i += PROCESSES) {

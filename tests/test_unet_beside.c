@@ -1,5 +1,5 @@
-/* U-Nets in the place of a model's own: files in each layout that they are published in, folders, what their names and
- * what lies in them says of them.
+/* Tests U-Nets that replace a model's own: files in each published layout, folders, and what their names and contents
+ * tell.
  *
  *   test_unet_beside GOLDENS DEVICE */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tests/rigs/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 
 struct told {
   char line[512];
@@ -29,7 +29,7 @@ static void remember_mention(void *opaque, enum log_level level, const char *tex
     remember_name(opaque, level, text);
 }
 
-/* The same U-Net in each layout that U-Nets are published in. */
+/* The same U-Net in each layout in which U-Nets are published. */
 static void test_unet_alone(void **state) {
   (void)state;
   static const struct single_file_change layouts[] = {
@@ -55,12 +55,12 @@ static void test_unet_alone(void **state) {
     free(unet);
   }
   struct engine_params params = folder;
-  params.unet = m.unet; /* as diffusers has it */
+  params.unet = m.unet; /* the layout of diffusers */
   assert_same(&m.rig, expected, models_picture(&m, &params));
   models_close(&m);
 }
 
-/* It takes the place of the weights, and has to fit the model's config. */
+/* The replacement must fit the model's config. */
 static void test_other_unet(void **state) {
   (void)state;
   struct models m, other;
@@ -69,9 +69,9 @@ static void test_other_unet(void **state) {
   struct engine_params params = default_params(&m.rig.golden, args[2]);
   params.unet = other.unet;
   models_refuse(&m, &params, "config.json asks for");
-  params.unet = m.vae; /* a folder with another class's config */
+  params.unet = m.vae; /* a folder with the config of another class */
   models_refuse(&m, &params, "config.json: ");
-  params.unet = args[1]; /* a folder of nothing of the kind */
+  params.unet = args[1]; /* a folder without a model */
   models_refuse(&m, &params, "has no config.json; --unet takes a U-Net's folder");
   char *vae = fixture_path(m.vae, "diffusion_pytorch_model.safetensors");
   params.unet = vae;
@@ -84,7 +84,7 @@ static void test_other_unet(void **state) {
   models_close(&other);
 }
 
-/* A folder with a U-Net and its config, or a whole model's, serves as well; its own scheduler says what it predicts. */
+/* A folder with a U-Net and its config, or a whole model, is accepted; its own scheduler says what it predicts. */
 static void test_unet_folder(void **state) {
   (void)state;
   struct models m;
@@ -117,7 +117,7 @@ static void test_unet_folder(void **state) {
   models_close(&m);
 }
 
-/* Hyper-SD's U-Net of one step begins at the timestep it was trained at, which its name tells. */
+/* Hyper-SD's one-step U-Net begins at the timestep of its training, which is recognised by the file's name. */
 static void test_named_timestep(void **state) {
   (void)state;
   static const struct {
@@ -149,7 +149,7 @@ static void test_named_timestep(void **state) {
   models_close(&m);
 }
 
-/* What a model's file has beside its parts is looked at, also where its U-Net is not used. */
+/* Unknown tensors in a model's file are reported also if its U-Net is not used. */
 static void test_unet_beside_surplus(void **state) {
   (void)state;
   struct models m;
@@ -160,7 +160,7 @@ static void test_unet_beside_surplus(void **state) {
   models_close(&m);
 }
 
-/* Two tensors of a file that would have one name in the model. */
+/* Two tensors of a file that would have the same name in the model. */
 static void test_twice(void **state) {
   (void)state;
   const struct single_file_change layout = {
@@ -173,7 +173,7 @@ static void test_twice(void **state) {
   models_close(&m);
 }
 
-/* The same of a U-Net in the place of a model's own, in each layout; and what cannot be. */
+/* Signs of what a replacement U-Net predicts, in each layout, and contradictory ones. */
 static void test_signs_of_unet(void **state) {
   (void)state;
   static const struct single_file_change layouts[] = {
@@ -200,7 +200,7 @@ static void test_signs_of_unet(void **state) {
   models_close(&m);
 }
 
-/* Makes a model's folder of a golden's parts with a scheduler's file of its own. The caller frees the path. */
+/* Makes a model folder from a golden's parts, with another scheduler file. The caller frees the path. */
 static char *make_model(const struct golden *golden, const char *name, const char *scheduler) {
   static const char *const parts[] = {"unet", "vae", "text_encoder", "tokenizer", "model_index.json"};
   char *folder = fixture_path(scratch, name), *inside = fixture_path(folder, "scheduler");
@@ -224,16 +224,16 @@ static char *make_model(const struct golden *golden, const char *name, const cha
 #define SAYS(value) ", \"prediction_type\": \"" value "\""
 #define ZERO ", \"rescale_betas_zero_snr\": true"
 
-/* A schedule that ends in noise alone is of the model whose prediction it names, and a scheduler's file that names none
- * is no sign, whichever way it comes. */
+/* A schedule that ends in pure noise belongs to the model whose prediction it names; a scheduler file that names none
+ * is no sign, however it is given. */
 static void test_schedule_of_another(void **state) {
   (void)state;
   static const struct {
-    const char *model, *metadata, *yaml; /* the model's scheduler; of the U-Net's file */
-    bool unet;                           /* given with --unet, else the file is a whole model beside --config */
+    const char *model, *metadata, *yaml; /* model: the model's scheduler file; metadata, yaml: of the U-Net's file */
+    bool unet;                           /* true: given with --unet; false: the file is a whole model with --config */
     enum prediction prediction;
     bool zero_snr;
-    const char *says; /* NULL: no warning */
+    const char *says; /* text of the warning; NULL: none */
   } cases[] = {
       {DDIM SAYS("v_prediction") ZERO "}", "epsilon", NULL, true, PREDICT_EPSILON, false,
        "epsilon is followed without that config's rescale_betas_zero_snr"},
@@ -288,7 +288,8 @@ static void test_schedule_of_another(void **state) {
   }
 }
 
-/* A whole model's folder given with --unet: its scheduler's word counts before metadata, its silence does not. */
+/* A whole model's folder given with --unet: its scheduler's prediction counts before metadata, but only if the
+ * scheduler names one. */
 static void test_unet_of_silent_model(void **state) {
   (void)state;
   struct models m;
@@ -330,8 +331,8 @@ static void remember_guess(void *opaque, enum log_level level, const char *text)
   guess->level = level;
 }
 
-/* Where neither a file nor the borrowed scheduler's config says what is predicted, the guess is said; a folder's own
- * config means epsilon by its silence. */
+/* If neither the file nor the scheduler's config of another model says what is predicted, a warning tells the guess; in
+ * a folder with its own config a missing field means epsilon. */
 static void test_guess(void **state) {
   (void)state;
   struct models m;

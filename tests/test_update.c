@@ -1,4 +1,5 @@
-/* Weights that change while programs stand: every form a device keeps them in follows, all changes at once.
+/* Tests weights that change while programs exist: every copy in another layout that the device keeps is changed, all at
+ * once.
  *
  *   test_update DEVICE       skipped where there is no such device */
 #include <math.h>
@@ -14,10 +15,10 @@ enum { SIDE = 32, LAYERS = 9 };
 
 static const char *device_name;
 
-/* Layers of every kind: convolutions of few and of many channels, linear layers whole and in halves, vectors. */
+/* Layers of every kind: convolutions with few and many channels, linear layers whole and split in halves, vectors. */
 struct layer {
   const char *name;
-  int rows, kernel, inputs; /* inputs 0: a vector */
+  int rows, kernel, inputs; /* inputs: 0 for a vector */
 };
 static const struct layer layers[LAYERS] = {
     {"first", 32, 3, 3},       {"first bias", 32, 0, 0},   {"middle", 32, 3, 32},
@@ -28,7 +29,7 @@ struct net {
   struct resources resources;
   struct plan plan;
   struct tensor x, y, weight[LAYERS];
-  float *values[LAYERS]; /* as the checkpoint has them: [rows][inputs][kernel][kernel] */
+  float *values[LAYERS]; /* values in the checkpoint's order: [rows][inputs][kernel][kernel] */
   struct device *device;
   struct program *program;
   struct error err;
@@ -47,7 +48,7 @@ static size_t count_of(int layer) {
   return (size_t)layers[layer].rows * row_of(&layers[layer]);
 }
 
-/* Values of a generation: small steps that FP16 and bfloat16 hold. */
+/* Returns a weight's value in a generation: small steps that FP16 and bfloat16 hold exactly. */
 static float value(int layer, size_t i, int generation) {
   unsigned hash = ((unsigned)i * 2654435761u) ^ ((unsigned)layer * 40503u) ^ ((unsigned)generation * 977u);
   hash ^= hash >> 15;
@@ -98,7 +99,7 @@ static void open_device(struct net *net) {
   write_input(net);
 }
 
-/* generation: of each layer; NULL: all 0. */
+/* generation: that of each layer's weights; NULL: all 0. */
 static struct net *net_make(const int generation[LAYERS]) {
   struct net *net = calloc(1, sizeof *net);
   assert_non_null(net);
@@ -127,7 +128,7 @@ static void net_close(struct net *net) {
   free(net);
 }
 
-/* The caller frees it. */
+/* Runs the plan and returns the outputs, which the caller frees. */
 static float *run(struct net *net) {
   float *out = malloc(tensor_elements(net->y) * sizeof *out);
   assert_non_null(out);
@@ -136,7 +137,7 @@ static float *run(struct net *net) {
   return out;
 }
 
-/* Rows of a generation in device order: [rows][kernel][kernel][inputs]; the caller frees them. */
+/* Returns the rows of a generation in device order: [rows][kernel][kernel][inputs]; the caller frees them. */
 static float *turned(int layer, int generation) {
   const struct layer *l = &layers[layer];
   float *out = malloc(count_of(layer) * sizeof *out);
@@ -149,7 +150,7 @@ static float *turned(int layer, int generation) {
   return out;
 }
 
-/* Whether the outputs are those of a device that was opened with these weights. */
+/* Checks that the outputs equal those of a device that was opened with these weights. */
 static void assert_fresh_agrees(struct net *net, const int generation[LAYERS]) {
   struct net *fresh = net_open(generation);
   float *ours = run(net), *theirs = run(fresh);
@@ -170,7 +171,7 @@ static void update_layers(struct net *net, const int generation[LAYERS]) {
       count++;
     }
   must(net, device_update(net->device, changes, count, &net->err));
-  for (int i = 0; i < count; i++) { /* they were copied */
+  for (int i = 0; i < count; i++) { /* the call has copied the values */
     memset(values[i], 0, 4);
     free(values[i]);
   }
@@ -210,7 +211,8 @@ static void all_layers_and_back(void **state) {
   net_close(net);
 }
 
-/* What is prepared after a change, whether its forms are there already or not, has it. */
+/* A program that is prepared after a change uses the new weights, whether copies in its layouts exist already or
+ * not. */
 static void a_program_prepared_later(void **state) {
   (void)state;
   static const int all[LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -229,7 +231,7 @@ static void a_program_prepared_later(void **state) {
   }
 }
 
-/* Some rows of four layers; the others are as they were. */
+/* Some rows of four layers change; all other rows stay. */
 static void some_rows(void **state) {
   (void)state;
   struct net *net = net_open(NULL), *fresh;
@@ -260,7 +262,7 @@ static void some_rows(void **state) {
   net_close(fresh);
 }
 
-/* A run that was submitted before the change does not see it, however late it is collected. */
+/* A run that was submitted before the change does not use the new weights, however late it is collected. */
 static void runs_see_all_or_nothing(void **state) {
   (void)state;
   enum { RUNS = 20 };

@@ -1,5 +1,6 @@
-/* Urgent threads: what the system permits, who has it and who has not. Each case has a process of its own, as what a
- * process may is not given back. Where the system permits real time to nobody, the cases that need it are skipped. */
+/* Tests threads with higher scheduling priority: what the system permits, and which threads have it. Each case runs in
+ * a process of its own, because rights cannot be regained. If the system permits real-time scheduling to nobody, the
+ * cases that need it are skipped. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <dirent.h>
@@ -26,7 +27,7 @@
 
 enum { GOOD = 0, BAD = 1, NO_REAL_TIME = 77, PRIORITY_LOWEST = 1, NICE = -10, NICE_LIMIT = 20 - NICE };
 
-/* What a case found wrong. */
+/* Prints a condition that does not hold, and ends the case. */
 #define EXPECT(what)                                                                                                   \
   do {                                                                                                                 \
     if (!(what)) {                                                                                                     \
@@ -35,7 +36,7 @@ enum { GOOD = 0, BAD = 1, NO_REAL_TIME = 77, PRIORITY_LOWEST = 1, NICE = -10, NI
     }                                                                                                                  \
   } while (0)
 
-/* Of a thread, as the kernel has it; zeros for one that has just ended. */
+/* A thread's scheduling values from the kernel; zeros if the thread has just ended. */
 struct place {
   int nice, policy;
 };
@@ -49,7 +50,7 @@ static struct place place_of(int thread) {
   EXPECT(there || errno == ENOENT || errno == ESRCH);
   if (file)
     fclose(file);
-  char *field = there ? strrchr(text, ')') + 2 : NULL; /* the third */
+  char *field = there ? strrchr(text, ')') + 2 : NULL; /* the third field of the line */
   for (int number = 3; field && number <= 41; number++, field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL) {
     if (number == 19)
       place.nice = atoi(field);
@@ -68,7 +69,8 @@ static bool is_usual(int thread) {
   return place.policy == SCHED_OTHER && !place.nice;
 }
 
-/* Whether so many threads of this process are urgent in this way, and none in another; usual: none is. */
+/* True if exactly this many threads of this process have this urgency, and none has another one; usual: all are
+ * usual. */
 static bool so_many_are(int count, enum urgency urgency) {
   DIR *tasks = opendir("/proc/self/task");
   int real_time = 0, nice = 0;
@@ -86,7 +88,7 @@ static bool one_is(enum urgency urgency) {
   return so_many_are(1, urgency);
 }
 
-/* Threads that were joined are seen for a moment more. */
+/* Waits for that, because threads that were joined are listed for a moment more. */
 static bool so_many_come_to_be(int count, enum urgency urgency) {
   for (int i = 0; i < PATIENCE_MS && !so_many_are(count, urgency); i++)
     usleep(1000);
@@ -118,7 +120,7 @@ static bool new_process_is_usual(void) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == GOOD;
 }
 
-/* With these limits, and no other rights. Where this user may not raise them, the case cannot be. */
+/* Drops all rights except these limits. Skips the case if this user may not set the limits. */
 static void become_nobody(rlim_t real_time, rlim_t nice) {
   const rlim_t wanted[] = {real_time, nice};
   const int what[] = {RLIMIT_RTPRIO, RLIMIT_NICE};
@@ -129,7 +131,7 @@ static void become_nobody(rlim_t real_time, rlim_t nice) {
     EXPECT(!setgid(65534) && !setuid(65534));
 }
 
-/* Real time is refused from now on, whatever rights there are. */
+/* Refuses real-time scheduling from now on, whatever rights the process has. */
 static bool refuse_real_time(void) {
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -143,7 +145,7 @@ static bool refuse_real_time(void) {
   return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-/* Permits only nice values below 0, and no real-time class, as some hosts do. */
+/* Permits nice values below 0, but no real-time class, as some systems do. */
 static void permit_nice_alone(void) {
   if (!refuse_real_time() || setpriority(PRIO_PROCESS, 0, NICE) || setpriority(PRIO_PROCESS, 0, 0))
     _exit(NO_REAL_TIME);
@@ -158,7 +160,7 @@ static void is_real_time(void) {
   EXPECT(platform_urgency() == URGENCY_REAL_TIME);
   EXPECT(new_thread_is_usual());
   EXPECT(new_process_is_usual());
-  EXPECT(platform_be_urgent(true) == URGENCY_REAL_TIME); /* it is already */
+  EXPECT(platform_be_urgent(true) == URGENCY_REAL_TIME); /* the thread is real-time already */
   EXPECT(one_is(URGENCY_REAL_TIME));
 }
 
@@ -169,7 +171,8 @@ static void permitted_thread_is_real_time(void) {
   is_real_time();
 }
 
-/* The flag that keeps it from children stays: only root can take it away. What comes then is as before. */
+/* The scheduler's reset-on-fork flag stays set, because only root can clear it. Threads that are started later are
+ * usual. */
 static void limit_permits_it_again_and_again(void) {
   become_nobody(PRIORITY_LOWEST, 0);
   for (int i = 0; i < 3; i++) {
@@ -179,7 +182,7 @@ static void limit_permits_it_again_and_again(void) {
   }
 }
 
-/* Becomes another program: see begin_anew. */
+/* Executes another program, as the program does when it restarts itself: see begin_anew. */
 static void successor_is_usual_and_may_be_urgent(void) {
   is_real_time();
   platform_be_urgent(false);
@@ -220,7 +223,7 @@ static void what_is_not_permitted_changes_nothing(void) {
   EXPECT(platform_be_urgent(false) == URGENCY_USUAL);
 }
 
-/* As by `nice reverie` and `chrt -b 0 reverie`. */
+/* Priorities that the user set by `nice reverie` or `chrt -b 0 reverie` are kept. */
 static void what_the_user_gave_stays(void) {
   const struct sched_param none = {0};
   EXPECT(nice(3) >= 0);
@@ -232,14 +235,14 @@ static void what_the_user_gave_stays(void) {
   EXPECT(place_of(this_thread()).policy == SCHED_BATCH);
 }
 
-/* How long a thread may be real time without a rest. */
+/* Returns the limit on how long a thread may run in real time without sleeping. */
 static struct rlimit get_limit(void) {
   struct rlimit limit;
   EXPECT(!getrlimit(RLIMIT_RTTIME, &limit));
   return limit;
 }
 
-/* As by `chrt -R -r 1 reverie`, which gives it to the first thread alone. */
+/* Does what `chrt -R -r 1 reverie` does, which gives real time to the first thread only. */
 static void become_real_time(void) {
   const struct sched_param lowest = {.sched_priority = PRIORITY_LOWEST};
   if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest))
@@ -252,7 +255,7 @@ static void *hurry_and_rest(void *opaque) {
   return NULL;
 }
 
-/* Not even where that thread never rests, which calms others. */
+/* Real time that the user gave is kept, even if that thread never sleeps (other threads would lose it). */
 static void real_time_that_the_user_gave_stays(void) {
   pthread_t other;
   enum urgency urgency;
@@ -263,13 +266,13 @@ static void real_time_that_the_user_gave_stays(void) {
   EXPECT(urgency == URGENCY_REAL_TIME);
   rlim_t limit = get_limit().rlim_cur;
   EXPECT(limit != RLIM_INFINITY);
-  while (get_limit().rlim_cur == limit) /* the kernel puts it off with the signal */
+  while (get_limit().rlim_cur == limit) /* the kernel sends the signal first */
     ;
   EXPECT(place_of(this_thread()).policy == SCHED_RR);
   EXPECT(!platform_count_demoted());
 }
 
-/* The machine goes on although a thread never rests. */
+/* A thread that never sleeps loses real-time scheduling, so that the machine stays usable. */
 static void thread_that_never_rests_is_demoted(void) {
   is_real_time();
   rlim_t limit = get_limit().rlim_cur;
@@ -278,10 +281,10 @@ static void thread_that_never_rests_is_demoted(void) {
   EXPECT(platform_count_demoted() == 1);
   EXPECT(is_usual(this_thread()));
   is_real_time();
-  EXPECT(get_limit().rlim_cur == limit); /* the next time as soon */
+  EXPECT(get_limit().rlim_cur == limit); /* the second time it happens as soon */
 }
 
-/* What is started later may want more. */
+/* The hard limit stays as it is, because a program that is started later may need it. */
 static void limit_that_cannot_be_raised_stays(void) {
   rlim_t before = get_limit().rlim_max;
   is_real_time();
@@ -295,7 +298,7 @@ static void signal_keeps_its_other_meaning(void) {
   _exit(BAD);
 }
 
-/* The processor time of the process is limited, as by `ulimit -t`. */
+/* The process's processor time is limited, as by `ulimit -t`. */
 static void program_that_has_used_its_time_ends(void) {
   is_real_time();
   platform_be_urgent(false);
@@ -304,7 +307,7 @@ static void program_that_has_used_its_time_ends(void) {
     EXPECT(platform_thread_cpu_ns() < 30 * 1000000000ll);
 }
 
-/* --- who asks --- */
+/* --- which threads ask --- */
 
 static void run_loop(int depth, bool wanted, enum urgency expected) {
   struct rig rig = {.urgent = wanted};
@@ -320,7 +323,7 @@ static void run_loop(int depth, bool wanted, enum urgency expected) {
   EXPECT(one_comes_to_be(URGENCY_USUAL));
 }
 
-/* One that computes itself would keep others from the processors. */
+/* A loop whose engine computes on the CPU stays usual, because it would keep others from the processors. */
 static void run_loops(enum urgency permitted) {
   run_loop(2, true, permitted);
   run_loop(2, false, URGENCY_USUAL);
@@ -338,8 +341,8 @@ static void loop_is_nice_where_no_more_is_permitted(void) {
   run_loops(URGENCY_NICE);
 }
 
-/* What the reader is while it waits for a frame's time, and the thread that decodes, which is another where it reads
- * ahead. */
+/* Checks the urgency of the reader while it waits for a frame's time, and of the thread that decodes, which is another
+ * one if frames are read ahead. */
 static void read_some(const struct fake_source_script *script, bool wanted, enum urgency waits, enum urgency decodes) {
   struct mailbox mailbox;
   struct reader *reader;
@@ -382,7 +385,7 @@ static void reader_is_nice_where_no_more_is_permitted(void) {
   run_readers(URGENCY_NICE);
 }
 
-/* --- */
+/* --- each case in a process of its own --- */
 
 static void run_apart(void (*run)(void), int signal_expected) {
   int status;

@@ -1,5 +1,5 @@
-/* Autoencoders given by themselves: the same network comes from a diffusers folder, from the files in which it is
- * published, and from other key layouts.
+/* Tests autoencoder files outside of a model: a diffusers folder, the files in which autoencoders are published, and
+ * files with other tensor names give the same network.
  *
  *   test_vae_files GOLDENS */
 #include <stdio.h>
@@ -14,12 +14,12 @@
 #include "unet/model/models.h"
 #include "unet/model/plans.h"
 
-static char **args; /* the program's */
-/* --- files made of a golden's autoencoder --- */
+static char **args; /* arguments of the test program */
+/* --- files made from a golden's autoencoder --- */
 
 enum { KEY_MAX = 256 };
 
-/* What a tensor is called in the file; false: it has none. */
+/* Gets the name that a tensor has in the file; returns false if the file does not have it. */
 typedef bool renaming(const char *name, char key[KEY_MAX]);
 
 static void write_file(const char *golden, const char *name, renaming *rename, int widening) {
@@ -107,7 +107,7 @@ static void copy_config(const char *golden) {
   free(text);
 }
 
-/* The decoder with a tensor that no layer has. */
+/* A decoder with an additional tensor that no layer uses. */
 static bool decoder_and_more(const char *name, char key[KEY_MAX]) {
   if (!strcmp(name, "encoder.layers.0.bias"))
     return snprintf(key, KEY_MAX, "7.extra") > 0;
@@ -135,7 +135,7 @@ static bool decoder_without_end(const char *name, char key[KEY_MAX]) {
 
 /* --- comparing --- */
 
-/* A golden's model with this autoencoder; NULL: its own. Returns whether it opens. */
+/* Opens a golden's model with this autoencoder; NULL: its own. Returns whether that succeeds. */
 static bool open_with(const char *golden, const char *vae, struct checkpoint **checkpoint, struct error *err) {
   char folder[1024];
   snprintf(folder, sizeof folder, "%s/%s", args[1], golden);
@@ -143,7 +143,7 @@ static bool open_with(const char *golden, const char *vae, struct checkpoint **c
   return !checkpoint_open(checkpoint, &(struct checkpoint_sources){.model = folder, .vae = vae}, NULL, err);
 }
 
-/* All weights, in the order in which encoder and decoder read them. */
+/* Reads all weights, in the order in which encoder and decoder use them. */
 static void read_weights(const struct checkpoint *checkpoint, struct resources *resources) {
   const struct autoencoder *autoencoder = &checkpoint->autoencoder;
   const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
@@ -182,7 +182,7 @@ static void expect_same_weights(const struct checkpoint *a, const struct checkpo
   resources_free(&other);
 }
 
-/* The network given as scratch/name is the golden's own. */
+/* Checks that the network in scratch/name is the golden's own. */
 static void expect_same(const char *golden, const char *name) {
   struct checkpoint *own, *given;
   struct error err;
@@ -214,7 +214,8 @@ static void expect_refused(const char *golden, const char *name, const char *say
 
 static void test_pair(void **state) {
   (void)state;
-  static const char *const goldens[] = {"sd15", "levels", "pools"}; /* the last has pools, and latents of 6 channels */
+  /* "pools" has pooling layers and latents of 6 channels */
+  static const char *const goldens[] = {"sd15", "levels", "pools"};
   for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++) {
     write_file(goldens[i], "taesd_encoder.safetensors", encoder_alone, 1);
     write_file(goldens[i], "taesd_decoder.safetensors", decoder_alone, 1);
@@ -244,12 +245,12 @@ static void test_pair_refusals(void **state) {
   write_file("levels", "taef1_encoder.safetensors", encoder_alone, 1);
   write_file("levels", "taef1_decoder.safetensors", decoder_alone, 1);
   expect_refused("sd15", "taef1_decoder.safetensors", "16 latent channels");
-  write_file("sd15", "taesd_decoder.safetensors", encoder_alone, 1); /* twice the same half */
+  write_file("sd15", "taesd_decoder.safetensors", encoder_alone, 1); /* the same half twice */
   expect_refused("sd15", "taesd_decoder.safetensors", "taesd_");
   expect_refused("sd15", "nowhere", "nowhere");
 }
 
-/* The file that is wrong is named, and no config that is not there. */
+/* The message names the file that is wrong, and no config that does not exist. */
 static void test_blamed(void **state) {
   (void)state;
   static const struct {
@@ -278,7 +279,7 @@ static void test_blamed(void **state) {
   free(pair);
 }
 
-/* Names that diffusers wrote once, in a folder and in a file. */
+/* Tensor names of older versions of diffusers, in a folder and in a file. */
 static void test_old_names(void **state) {
   (void)state;
   copy_config("klpix");
@@ -287,7 +288,7 @@ static void test_old_names(void **state) {
   expect_same("klpix", "diffusion_pytorch_model.safetensors");
 }
 
-/* In the original key layout, of a whole model or alone. */
+/* The original tensor names, in a whole model's file or in one of its own. */
 static void test_original(void **state) {
   (void)state;
   static const struct single_file_change layouts[] = {
@@ -307,7 +308,7 @@ static void test_original(void **state) {
   golden_close(&golden);
 }
 
-/* Without a config the tensors tell the sizes, the model its scaling factor. */
+/* Without a config, sizes are read from the tensors and the scaling factor from the model. */
 static void test_sizes(void **state) {
   (void)state;
   static const int channels[] = {64, 96, 96};

@@ -1,5 +1,5 @@
-/* Views of weight files: tensors under other names, some of their rows, other shapes, turned matrices; all through the
- * functions that networks get their weights by. */
+/* Tests views of weight files: tensors under other names, some of their rows, other shapes, transposed matrices; read
+ * with the functions that networks use. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static struct safetensors *open_file(const char *name) {
   return files;
 }
 
-/* A view of both files: the caller's shares are given back at once. */
+/* Opens a view of both files, and ends the test's own references to them. */
 static struct safetensors *open_view(void) {
   struct safetensors *view, *sets[] = {open_file("a.safetensors"), open_file("b.safetensors")};
   struct error err;
@@ -72,7 +72,7 @@ static void add(struct safetensors *view, struct view_tensor tensor) {
     fail_msg("%s", err.message);
 }
 
-/* --- a view with one of each --- */
+/* --- a view with one tensor of each kind --- */
 
 static struct safetensors *one_of_each(void) {
   struct safetensors *view = open_view();
@@ -123,7 +123,7 @@ static void test_weights(void **state) {
   safetensors_close(&part.files);
 }
 
-/* Every run of elements of a turned matrix is what it is in the whole. */
+/* Any range of elements of a transposed matrix equals that part of the whole. */
 static void test_turned_pieces(void **state) {
   (void)state;
   enum { ROWS = 5, COLUMNS = 3, ALL = ROWS * COLUMNS };
@@ -142,7 +142,7 @@ static void test_turned_pieces(void **state) {
     }
 }
 
-/* What is wrong with a tensor is said of the name that its file has. */
+/* Messages about a tensor use its name in the file. */
 static void test_messages(void **state) {
   (void)state;
   struct component part = {.folder = folder, .name = "part", .prefix = "", .files = one_of_each()};
@@ -168,7 +168,7 @@ static void test_messages(void **state) {
   safetensors_close(&part.files);
 }
 
-/* --- refused --- */
+/* --- views that are refused --- */
 
 static const struct {
   const char *from;
@@ -231,7 +231,7 @@ static void test_twice(void **state) {
   check_unfinished(view, (const char *const[]){"in_proj", "two places", "x and y"});
 }
 
-/* A view of a view, closed in whatever order. */
+/* A view of a view can be closed in any order. */
 static void test_shares(void **state) {
   (void)state;
   struct safetensors *inner = one_of_each(), *outer;

@@ -1,4 +1,4 @@
-/* The walk over a U-Net's blocks, on the published shapes. */
+/* Tests the walk over a U-Net's blocks, with published shapes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static const struct unet_layer *find(const struct walk *walk, const char *name) 
   return NULL;
 }
 
-/* The slices of the stacked projections follow each other, each layer reads what the last one made, and the way up
- * takes what the way down kept. */
+/* Checks that slices of the stacked projections follow each other, that each layer reads the last one's output, and
+ * that the up blocks read what the down blocks stored. */
 static void check_walk(const struct walk *walk, int channels) {
   int time = 0, text = 0, count = 1, kept[SKIPS_MAX] = {channels};
   enum unet_part part = UNET_DOWN;
@@ -62,7 +62,8 @@ static void test_sd(void **state) {
   struct walk walk = walk_of("{\"attention_head_dim\": [5, 10, 20, 20], \"cross_attention_dim\": 1024}");
   check_walk(&walk, 320);
   assert_int_equal(walk.text_channels, 24960);
-  assert_int_equal(count_kept(&walk), 11); /* and conv_in's: the 12 of a ControlNet, with its own conv_in */
+  /* plus the output of conv_in: the 12 of a ControlNet, which has a conv_in of its own */
+  assert_int_equal(count_kept(&walk), 11);
   assert_string_equal(walk.layers[0].name, "down_blocks.0.resnets.0");
   assert_string_equal(walk.layers[walk.count - 1].name, "up_blocks.3.attentions.2");
   const struct unet_layer *up = find(&walk, "up_blocks.1.resnets.2");
@@ -73,7 +74,7 @@ static void test_sd(void **state) {
   walk_free(&walk);
 }
 
-/* Attention on some levels, of several blocks each, and to the text alone on one of them, but not in the middle. */
+/* Attention on some levels of several blocks each, cross-attention only on one of them, and none in the middle. */
 static void test_depths(void **state) {
   (void)state;
   struct walk walk =
@@ -96,7 +97,7 @@ static void test_depths(void **state) {
   walk_free(&walk);
 }
 
-/* As SSD-1B: a depth for each attention, fewer on the way down than on the way up. */
+/* A shape like SSD-1B's: each attention has its own depth, smaller in the down blocks than in the up blocks. */
 static void test_depth_of_each(void **state) {
   (void)state;
   struct walk walk =

@@ -1,4 +1,4 @@
-/* The web page's server as browsers meet it, and, where a browser is installed, the page in it. */
+/* Tests the web page's server from the side of browsers and, if a browser is installed, the page in it. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <semaphore.h>
@@ -14,7 +14,7 @@
 #include "tests/rigs/web_rig.h"
 
 static uint8_t pixels[SIDE * SIDE * 4];
-static const char *browser; /* the script */
+static const char *browser; /* path of the script that runs the browser */
 static void show_picture(void) {
   for (int i = 0; i < SIDE * SIDE; i++)
     memcpy(pixels + 4 * i, i % SIDE < SIDE / 2 ? "\xff\x20\x20\xff" : "\x20\x20\xff\xff", 4);
@@ -23,7 +23,7 @@ static void show_picture(void) {
   hub_show(hub, &(struct covered){.picture = picture});
 }
 
-/* --- who may come in --- */
+/* --- which addresses are accepted --- */
 
 static void addresses(void **unused) {
   (void)unused;
@@ -281,10 +281,11 @@ static void a_port_in_use(void **unused) {
   assert_int_equal(web_open(&second, where, NULL, NULL, hub, &err), -1);
   assert_non_null(strstr(err.message, "--web="));
   assert_int_equal(web_open(&second, "nosuchinterface:0", NULL, NULL, hub, &err), -1);
-  assert_int_equal(web_open(&second, "198.51.100.213:0", NULL, NULL, hub, &err), -1); /* nobody has that */
+  /* this machine does not have that address */
+  assert_int_equal(web_open(&second, "198.51.100.213:0", NULL, NULL, hub, &err), -1);
 }
 
-/* An address is listened at by itself: what reaches the machine at another one is no connection. */
+/* The server listens at one address: connections to the machine's other addresses are refused. */
 static void one_address_alone(void **unused) {
   (void)unused;
   assert_int_equal(knock("127.0.0.2"), -1);
@@ -313,7 +314,7 @@ static void destroy_late(struct picture *picture) {
   (void)picture;
 }
 
-/* Waits in vain, as for a GPU that hangs. */
+/* Waits for a long time, as for a GPU that hangs. */
 static int wait_late(struct picture *picture, enum memory kind, struct error *err) {
   (void)picture, (void)kind, (void)err;
   sem_post(&asked);
@@ -322,7 +323,7 @@ static int wait_late(struct picture *picture, enum memory kind, struct error *er
   return 0;
 }
 
-/* The page's thread waits for a picture that a GPU does not give: closing the page comes back all the same. */
+/* The page's thread waits for a picture that a GPU never completes: closing the page returns in time. */
 static void closing_waits_for_nobody(void **unused) {
   (void)unused;
   static const struct picture_owner owner = {

@@ -1,5 +1,4 @@
-/* The web page's server as others than browsers meet it: bytes that no browser sends, and clients that take their time.
- */
+/* Tests the web page's server with clients that are no browsers: bytes that no browser sends, and slow clients. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <arpa/inet.h>
@@ -15,7 +14,7 @@
 
 #include "tests/rigs/web_rig.h"
 
-/* Who begins requests and ends none keeps nobody else out. */
+/* Clients that begin a request and never complete it do not keep others out. */
 static void half_requests(void **unused) {
   (void)unused;
   enum { HALVES = 200 };
@@ -45,7 +44,7 @@ static int count(const char *text, const char *word) {
 #define H2_SETTINGS "\0\0\0\4\0\0\0\0\0"
 #define H2_POST "\0\0\3\1\4\0\0\0\1\x83\x84\x86\0\0\4\0\0\0\0\0\1body"
 
-/* Whatever protocol a client would like to change to, HTTP/1.1 is gone on with. */
+/* Whatever protocol a client asks to change to, the connection stays HTTP/1.1. */
 static void other_protocols(void **unused) {
   (void)unused;
   static const char *const names[] = {"h2c", "H2C", "h2c, websocket", "websocket, h2c", "TLS/1.0", "", "websocket/13"};
@@ -66,7 +65,8 @@ static void other_protocols(void **unused) {
   expect_page();
 }
 
-/* Requests one behind the other are answered one after the other. Behind one whose body has yet to come nothing is. */
+/* Requests sent one after the other without waiting are answered in order, but none after one whose body has not
+ * arrived. */
 static void pipelined(void **unused) {
   (void)unused;
   static const char three[] = GET("/", "") GET("/page.css", "") GET("/", "Connection: close\r\n") GET("/", "");
@@ -104,17 +104,18 @@ static void wrong_heads(void **unused) {
   expect(" 400", "GET / HTTP/1.1\r\nno colon\r\n\r\n");
   expect(" 400", "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(" 400", "GET /\r\n\r\n");
-  assert_string_equal(talk("\x16\x03\x01\x02\r\n\r\n", 8, false), ""); /* as TLS begins */
+  assert_string_equal(talk("\x16\x03\x01\x02\r\n\r\n", 8, false), ""); /* the first bytes of TLS */
   expect(" 505", "GET / HTTP/2.0\r\nHost: localhost\r\n\r\n");
   expect("<title>reverie</title>", "\r\n\nGET / HTTP/1.0\nHOST:localhost\n\n");
   static const char head[] = "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n";
   const char *answer = talk(head, sizeof head - 1, true);
   assert_true(!strncmp(answer, "HTTP/1.1 405 ", 13) && !strcmp(strstr(answer, "\r\n\r\n"), "\r\n\r\n"));
   assert_non_null(
-      strstr(talk(GET("/", ""), sizeof GET("/", "") - 1, true), "<title>reverie</title>")); /* half-closed */
+      /* the client has closed its sending side */
+      strstr(talk(GET("/", ""), sizeof GET("/", "") - 1, true), "<title>reverie</title>"));
 }
 
-/* code 0: the frame has none. */
+/* Expects a frame that closes the web socket with this code; 0: a frame without a code. */
 static void expect_closed(int client, unsigned code) {
   unsigned char head[4] = {0};
   assert_true(hear(client, head, code ? 4 : 2) && head[0] == 0x88 && head[1] == (code ? 2 : 0));
@@ -123,7 +124,8 @@ static void expect_closed(int client, unsigned code) {
   close(client);
 }
 
-/* A message in pieces, with a ping between them; bytes that come with the request; an upgrade once more. */
+/* A message in several frames, with a ping between them; frames that arrive together with the request; a second
+ * upgrade. */
 static void frames_in_pieces(void **unused) {
   (void)unused;
   static const char more[] = "\x01\x89\0\0\0\0{\"command"
@@ -150,18 +152,18 @@ static void wrong_frames(void **unused) {
     size_t size;
     unsigned code;
   } wrong[] = {
-      {"\x81\1x", 3, 1002},                                            /* not masked */
-      {"\xc1\x81\0\0\0\0x", 7, 1002},                                  /* reserved */
-      {"\x80\x81\0\0\0\0x", 7, 1002},                                  /* the rest of nothing */
-      {"\x01\x81\0\0\0\0x\x81\x81\0\0\0\0x", 14, 1002},                /* two at once */
-      {"\x09\x80\0\0\0\0", 6, 0},                                      /* a ping in pieces */
-      {"\x89\xfe\0\x7e\0\0\0\0", 8, 0},                                /* a long ping */
-      {"\x83\x80\0\0\0\0", 6, 1002},                                   /* no such kind */
-      {"\x82\x80\0\0\0\0", 6, 1003},                                   /* binary */
-      {"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14, 0},     /* 2^64 bytes */
-      {"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\0\0\0\0x", 15, 1009}, /* 2^63 */
+      {"\x81\1x", 3, 1002},                                            /* the frame is not masked */
+      {"\xc1\x81\0\0\0\0x", 7, 1002},                                  /* a reserved bit is set */
+      {"\x80\x81\0\0\0\0x", 7, 1002},                                  /* a continuation without a beginning */
+      {"\x01\x81\0\0\0\0x\x81\x81\0\0\0\0x", 14, 1002},                /* a second message begins within the first */
+      {"\x09\x80\0\0\0\0", 6, 0},                                      /* a ping in several frames */
+      {"\x89\xfe\0\x7e\0\0\0\0", 8, 0},                                /* a ping that is too long */
+      {"\x83\x80\0\0\0\0", 6, 1002},                                   /* an unknown opcode */
+      {"\x82\x80\0\0\0\0", 6, 1003},                                   /* a binary message */
+      {"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14, 0},     /* a length of 2^64 bytes */
+      {"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\0\0\0\0x", 15, 1009}, /* a length of 2^63 bytes */
       {"\x81\xfe\x40\1\0\0\0\0x", 9, 1009},
-      {"\x81\x82\0\0\0\0\xc3\x28", 8, 1007}, /* no UTF-8 */
+      {"\x81\x82\0\0\0\0\xc3\x28", 8, 1007}, /* invalid UTF-8 */
       {"\x88\x82\0\0\0\0\x03\xe8", 8, 1000},
       {"\x88\x80\0\0\0\0", 6, 0},
   };
@@ -174,7 +176,7 @@ static void wrong_frames(void **unused) {
   expect_page();
 }
 
-/* Clients that ask for ever and read nothing hold up nobody, and end nothing. */
+/* Clients that send requests forever and read nothing delay nobody, and end nothing. */
 static void nobody_reads(void **unused) {
   (void)unused;
   enum { DEAF = 4, TIMES = 3000 };
@@ -212,7 +214,7 @@ static void *talk_for_ever(void *opaque) {
   return NULL;
 }
 
-/* Nor does a client that never ends what it says, faster than it can be read. */
+/* The same for a client that sends an endless message, faster than it can be read. */
 static void nobody_ends(void **unused) {
   (void)unused;
   pthread_t thread;
@@ -227,8 +229,8 @@ static void nobody_ends(void **unused) {
   close(client);
 }
 
-/* Who asks for much at once, and reads it, is given all of it. */
-/* Returns whether the page closes the connection, on which this is said piece by piece meanwhile. */
+/* A client that requests much at once, and reads it, gets all of it. */
+/* Sends a piece again and again. Returns whether the page closes the connection. */
 static bool is_closed(int client, const char *piece) {
   char bytes[4096];
   for (int i = 0; i < 1000; i++) {
@@ -241,8 +243,8 @@ static bool is_closed(int client, const char *piece) {
   return false;
 }
 
-/* Whoever holds up the page is sent away after its limits: one that says nothing, one that says little by little, one
- * that asks for nothing after an answer, and a web socket that does not answer when it is asked. */
+/* Clients that delay the page are disconnected after time limits: one that sends nothing, one that sends very slowly,
+ * one that requests nothing after an answer, and a web socket that does not answer a ping. */
 static void limits_hold(void **unused) {
   (void)unused;
   static const char *const begun[] = {"", "GET / HTTP/1.1\r\nHost: x\r\n", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"};

@@ -1,5 +1,5 @@
-/* Weights that are damaged, that a device's numbers cannot hold, or that go away: one line that names the file and,
- * where there is one, the tensor, and never a picture.
+/* Tests weight files that are damaged, have values that the device's number type cannot hold, or disappear: one line
+ * names the file and, if there is one, the tensor, and no picture is made.
  *
  *   test_weights GOLDENS DEVICE       skipped where there is no such device */
 #include <limits.h>
@@ -17,10 +17,10 @@
 #define VAE "vae/diffusion_pytorch_model.safetensors"
 #define TEXT "text_encoder/model.safetensors"
 
-static char **args; /* the program's */
+static char **args; /* arguments of the test program */
 static char goldens[PATH_MAX];
 
-/* A copy of the pix2pix checkpoint, for fixture_remove. */
+/* Makes a copy of the pix2pix checkpoint, which fixture_remove deletes. */
 static char *make_model(const struct golden *golden) {
   static const char *const copied[] = {
       UNET, VAE, TEXT, "unet/config.json", "vae/config.json", "text_encoder/config.json"};
@@ -77,7 +77,7 @@ static void expect_refused(const struct engine_params *params, const char *file,
   assert_error(&rig.err, STATUS_MODEL, file);
 }
 
-/* Every way by which weights come to a device: convolutions of several kinds, matrices alone and stacked, vectors,
+/* Values that are not finite are found in weights of every kind: convolutions, matrices alone and stacked, vectors,
  * tables. */
 static void test_not_finite(void **state) {
   (void)state;
@@ -110,7 +110,7 @@ static void test_not_finite(void **state) {
   golden_close(&golden);
 }
 
-/* Writes an FP16 file anew in FP32, with value as the first of one tensor. */
+/* Writes a copy of an FP16 file in FP32, with `value` as a tensor's first element. */
 static void widen(const char *folder, const char *file, const char *name, float value) {
   char *path = fixture_path(folder, file), *header;
   size_t used = 0, size, at = 0, total;
@@ -148,7 +148,7 @@ static void widen(const char *folder, const char *file, const char *name, float 
   free(path);
 }
 
-/* A device that computes in FP16 refuses what others take. */
+/* A device that computes in FP16 refuses values that other devices accept. */
 static void test_beyond_f16(void **state) {
   (void)state;
   static const char tensor[] = "down_blocks.0.attentions.0.transformer_blocks.0.attn1.to_k.weight";
@@ -170,7 +170,7 @@ static void test_beyond_f16(void **state) {
   golden_close(&golden);
 }
 
-/* A value of a tensor that is taken times 2 to the power of exponent. */
+/* Checks whether a tensor's value, multiplied by 2 to the power of exponent, is accepted. */
 static void expect_limit(enum dtype dtype, uint32_t bits, int exponent, bool finite, bool fits_f16) {
   uint32_t values[9] = {0}, out[9];
   uint16_t halves[9] = {0};
@@ -195,7 +195,7 @@ static void test_limits(void **state) {
   expect_limit(DTYPE_F32, 0xff800000, 0, false, false);
   expect_limit(DTYPE_F32, 0x7f800001, 0, false, false);
   expect_limit(DTYPE_F32, 0x7f7fffff, 0, true, false);
-  expect_limit(DTYPE_F32, 0xc77ff000, 0, true, false); /* -65520: rounds to infinity */
+  expect_limit(DTYPE_F32, 0xc77ff000, 0, true, false); /* -65520, which FP16 rounds to infinity */
   expect_limit(DTYPE_F32, 0xc77fefff, 0, true, true);
   expect_limit(DTYPE_BF16, 0x7f80, 0, false, false);
   expect_limit(DTYPE_BF16, 0xffff, 0, false, false);
@@ -212,7 +212,7 @@ static void test_limits(void **state) {
   expect_limit(DTYPE_F16, 0xfbff, -5, true, true);
 }
 
-/* Every finite FP16 number, subnormal ones among them. */
+/* Every finite FP16 number, including subnormal ones. */
 static void test_f16_to_f32(void **state) {
   (void)state;
   for (uint32_t bits = 0; bits < 0x10000; bits++) {
@@ -231,7 +231,7 @@ static void shrink(const char *folder, const char *file) {
   free(path);
 }
 
-/* A download that starts anew between the look at the header and the loading. */
+/* The file is truncated (by a download that starts again) between reading the header and loading. */
 static void test_shrinks_before_loading(void **state) {
   (void)state;
   static const char *const files[] = {UNET, VAE, TEXT};
@@ -249,8 +249,8 @@ static void test_shrinks_before_loading(void **state) {
   golden_close(&golden);
 }
 
-/* Once loaded, files may go. What then needs a weight in another form, as another size may, fails and changes nothing.
- */
+/* Once weights are loaded, files may disappear. A handle that needs a weight in another layout then fails and changes
+ * nothing. */
 static void test_shrinks_while_running(void **state) {
   (void)state;
   struct rig rig = {.controls = CONTROLS_DEFAULTS, .golden = open_golden()};
@@ -264,7 +264,7 @@ static void test_shrinks_while_running(void **state) {
   shrink(folder, VAE);
   shrink(folder, TEXT);
   must(engine_set_prompt(rig.engine, 2, "a cat", &rig.err), &rig.err);
-  for (int i = 0; i < 2; i++) { /* the second try finds nothing half loaded */
+  for (int i = 0; i < 2; i++) { /* the second try must not find a partly loaded state */
     if (!rig_reshape(&rig, 16, 16, 0))
       must(rig_reshape(&rig, rig.golden.frame.width, rig.golden.frame.height, 0), &rig.err);
     else

@@ -1,4 +1,4 @@
-/* What SDL tells of a window becomes what is done with it, on SDL's offscreen driver. */
+/* Tests how SDL's events are handled, on SDL's offscreen driver. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <SDL.h>
@@ -38,7 +38,7 @@ static void key_up(SDL_Keycode key, Uint16 modifiers) {
   push((SDL_Event){.key = {.type = SDL_KEYUP, .keysym = {.sym = key, .mod = modifiers}}});
 }
 
-/* SDL may end one round of events before what was pushed since. */
+/* Returns the next event. SDL may end a round of events before those that were pushed last. */
 static struct window_event next(void) {
   struct window_event event;
   assert_true(window_poll(window, &event) || window_poll(window, &event));
@@ -50,7 +50,7 @@ static void expect_none(void) {
   assert_false(window_poll(window, &event) || window_poll(window, &event));
 }
 
-/* As live does. */
+/* Passes events to the panel, as live does. */
 static void hand_to(struct panel *panel) {
   const struct window_event event = next();
   if (event.type == WINDOW_COMPOSE)
@@ -59,7 +59,8 @@ static void hand_to(struct panel *panel) {
     panel_text(panel, &(struct live_state){0}, event.text);
 }
 
-/* What is composed is seen at the cursor, and is text once the input method says so; it may as well be given up. */
+/* Text that is being composed is shown at the cursor; it becomes part of the line when the input method confirms it, or
+ * is cancelled. */
 static void composing(void **state) {
   (void)state;
   struct panel panel = {.types = true};
@@ -87,7 +88,7 @@ static void composing(void **state) {
   expect_none();
 }
 
-/* A sentence is converted as a whole by some; SDL's short events hold ten of its characters. */
+/* Some input methods convert a whole sentence; SDL's short events hold only ten of its characters. */
 static void composing_a_sentence(void **state) {
   (void)state;
 #if SDL_VERSION_ATLEAST(2, 0, 22)
@@ -105,7 +106,7 @@ static void composing_a_sentence(void **state) {
 #endif
 }
 
-/* AltGr types; Ctrl commands, whatever text comes along with it. */
+/* AltGr types characters; Ctrl runs commands, even if a text event comes with it. */
 static void typing(void **state) {
   (void)state;
   commit("\u00e9");
@@ -123,7 +124,7 @@ static void typing(void **state) {
   expect_none();
 }
 
-/* Ctrl-J begins to compose with some methods, which keep the keys that follow to themselves. */
+/* With some input methods Ctrl-J begins a composition, which takes the keys that follow. */
 static void composing_after_control(void **state) {
   (void)state;
   key_down(SDLK_LCTRL, KMOD_LCTRL);
@@ -135,7 +136,7 @@ static void composing_after_control(void **state) {
   expect_none();
 }
 
-/* A key is pressed, and then what it types comes, if it types something. */
+/* Presses a key, and sends the text that it types, if any. Returns the command key. */
 static int strike(SDL_Scancode place, SDL_Keycode plain, Uint16 modifiers, const char *typed) {
   push((SDL_Event){.key = {.type = SDL_KEYDOWN, .keysym = {.scancode = place, .sym = plain, .mod = modifiers}}});
   if (typed)
@@ -145,8 +146,7 @@ static int strike(SDL_Scancode place, SDL_Keycode plain, Uint16 modifiers, const
   return key;
 }
 
-/* What is no Latin layout counts by place, and so does a digit row without digits, as SDL tells of them on any system.
- */
+/* Keys of layouts without Latin letters count by their position, and so does a row of digits without digits. */
 static void other_layouts(void **state) {
   (void)state;
   assert_int_equal(strike(SDL_SCANCODE_Q, 0x439, KMOD_NONE, "\u0439"), 'q');
@@ -171,7 +171,7 @@ static void other_layouts(void **state) {
   assert_int_equal(strike(SDL_SCANCODE_SEMICOLON, 0xf6, KMOD_NONE, "\u00f6"), KEY_NONE);
 }
 
-/* Into a line goes what is typed. */
+/* On such layouts, typed text still goes into the line. */
 static void text_of_other_layouts(void **state) {
   (void)state;
   window_take_text(window, true);
@@ -187,7 +187,7 @@ static void expect_colour(const uint8_t *rgba, int column, int row, uint32_t wan
   assert_int_equal((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3], wanted);
 }
 
-/* What docks and task lists show, and what they say for why the screen stays on. */
+/* The window's icon, and the reason that is given for keeping the screen on. */
 static void icon_and_reason(void **state) {
   (void)state;
   uint8_t rgba[ICON_SIDE * ICON_SIDE * 4];
@@ -196,7 +196,7 @@ static void icon_and_reason(void **state) {
   expect_colour(rgba, 10, 10, 0x12102bff);
   expect_colour(rgba, 26, 32, 0xf4e9d8ff);
   expect_colour(rgba, 38, 32, 0xff5fa2ff);
-  expect_colour(rgba, 28, 14, 0xf4e9d8ff); /* the lid */
+  expect_colour(rgba, 28, 14, 0xf4e9d8ff); /* a pixel of the eyelid */
 #ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
   assert_string_equal(SDL_GetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME), "Showing live video");
 #endif
@@ -204,7 +204,7 @@ static void icon_and_reason(void **state) {
 
 enum { WIDTH = 1000, HEIGHT = 400 };
 
-/* Draws the overlay on white; from the lowest row up. */
+/* Draws the overlay on white. Rows are from the lowest up. */
 static void draw_overlay(const struct hud_content *content, int width, int height, uint32_t *pixels) {
   struct hud *hud;
   assert_int_equal(hud_open(&hud, NULL), 0);
@@ -221,7 +221,7 @@ static bool is_red(uint32_t pixel) {
   return red > 2 * green && red > 2 * blue;
 }
 
-/* With the help, or with a list beside which they have no room, figures are not drawn; alerts are, in every window. */
+/* Figures are not drawn over the help, or over a list that leaves them no space; alerts are drawn in every window. */
 static void no_text_on_text(void **state) {
   (void)state;
   static uint32_t with[WIDTH * HEIGHT], without[WIDTH * HEIGHT];

@@ -70,11 +70,11 @@ struct bench {
   struct attn_device device;
   void *workspace;
   cudaStream_t stream;
-  double flops; /* limit of the device, operations a second; 0: not known */
-  double bytes; /* that a copy on the device reads and writes a second */
+  double flops; /* most operations of the device in a second; 0: not known */
+  double bytes; /* bytes that a copy on the device reads and writes in a second */
 };
 
-/* Microseconds. */
+/* Times of one call, in microseconds. */
 struct timing {
   double median, p99;
 };
@@ -177,7 +177,7 @@ static double flop_of(const struct shape *s) {
   return 4.0 * s->H * s->Tq * s->Tk * s->D;
 }
 
-/* Returns the shortest time that the device allows, in microseconds; 0: not known. */
+/* Returns the shortest time that the device's arithmetic and memory allow, in microseconds; 0: not known. */
 static double floor_of(const struct bench *b, const struct shape *s) {
   if (b->flops == 0)
     return 0;
@@ -193,7 +193,7 @@ static struct attn_args shape_args(const struct shape *s, int *count2) {
   a.v = random_rows(Tk, C, true);
   a.q_row = a.k_row = a.v_row = a.o_row = C;
   if (s->bank) {
-    a.k2 = random_rows(s->bank, 2 * C, true); /* K and V side by side, as in a ring */
+    a.k2 = random_rows(s->bank, 2 * C, true); /* K and V of a key side by side in one tensor */
     a.v2 = (const half *)a.k2 + C;
     a.k2_row = a.v2_row = 2 * C;
     a.Tk2 = s->bank;

@@ -1,7 +1,7 @@
-/* Prints for each hint layer of a ControlNet on the CUDA device which way was chosen and its time alone, then the time
- * of all layers in a row. No test depends on these times.
+/* Prints for each hint layer of a ControlNet (the layers that read its map) on the CUDA device which kernel was chosen
+ * and its time alone, then the time of all layers in a row. No test depends on these times.
  *
- * bench_hint [SIZE]   the map has SIZE x SIZE pixels, without SIZE 512 x 512 */
+ *   bench_hint [SIZE]   the map has SIZE x SIZE pixels, without SIZE 512 x 512 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

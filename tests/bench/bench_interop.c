@@ -98,7 +98,12 @@ static void time_way(const struct way *way, enum load load) {
 
 /* --- what drawing costs CUDA --- */
 
-enum strip { STRIP_NONE, STRIP_LEFT /* not waited for */, STRIP_READ, STRIP_COLUMNS /* 4 columns, waited for */ };
+enum strip {
+  STRIP_NONE,
+  STRIP_LEFT /* not waited for: the drawing is enqueued only */,
+  STRIP_READ,
+  STRIP_COLUMNS /* reads 4 columns of pixels, and waits for them */
+};
 enum show { SHOW_NOTHING, SHOW_FLUSH, SHOW_FINISH, SHOW_SWAP };
 
 struct rate {
@@ -107,7 +112,7 @@ struct rate {
   bool (*hand)(void);
   enum show show;
   int context, columns; /* columns of pixels read one by one, as a probe reads them */
-  enum strip strip;     /* what is read back through a buffer */
+  enum strip strip;     /* what is read back from the drawn picture */
   int every_us;         /* shortest time between two pictures */
 };
 
@@ -155,8 +160,7 @@ static void read_strip(enum strip strip) {
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
 }
 
-/* Draws after each frame of CUDA that ended, always only the newest, and prints how many frames CUDA and OpenGL
- * reach. */
+/* Draws after each frame of CUDA, always only the newest, and prints how many frames a second CUDA and OpenGL reach. */
 static void time_rate(const struct rate *rate) {
   enum { TIME_US = 700000 };
   static struct samples cpu;

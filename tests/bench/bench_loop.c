@@ -196,7 +196,8 @@ struct watch {
   int count;
 };
 
-/* Takes the pictures as a window does and notes their times. */
+/* Takes the pictures as the window does, and stores how long the engine took for each and how long ago its frame
+ * came. */
 static void *look(void *opaque) {
   struct watch *watch = opaque;
   const struct mail *mail;

@@ -40,7 +40,7 @@ static void build_conv(struct op_test *t, const struct shape *s) {
   op.bias = test_vector(t, s->out, 0);
   if (s->norm)
     op.prologue = (struct prologue){.norm = NORM_GROUP, .act = ACT_SILU, .groups = 32, .eps = 1e-5f};
-  if (s->residual) /* written by an op, so that the convolution may add to it in place */
+  if (s->residual) /* the residual is written by an op, so that the convolution may add to it in place */
     op.residual =
         plan_norm(&t->plan, "residual",
                   (struct op_norm){.x = test_input(t, s->n, s->h, s->w, s->out, ELEMENT_DEVICE, FILL_NORMAL)});
@@ -64,7 +64,7 @@ static void build_norm(struct op_test *t, const struct shape *s) {
   plan_norm(&t->plan, "norm", op);
 }
 
-/* Self-attention, or attention to s->out keys where that is not 0. */
+/* Builds self-attention, or attention to s->out keys where that is not 0. */
 static void build_attention(struct op_test *t, const struct shape *s) {
   struct op_attention op = {.heads = s->stride, .scale = 1 / sqrtf((float)s->c / (float)s->stride)};
   op.q = test_input(t, s->n, s->h, s->w, s->c, ELEMENT_DEVICE, FILL_NORMAL);
@@ -87,7 +87,7 @@ static void build_pixels_out(struct op_test *t, const struct shape *s) {
       (struct op_pixels_out){.scale = 1, .x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL)});
 }
 
-/* s->n maps of kind s->c in a row, of a picture of smooth hills with edges between them. */
+/* Builds s->n maps of kind s->c, one after the other, of a picture of smooth hills with edges between them. */
 static void build_map(struct op_test *t, const struct shape *s) {
   struct op_map op = {.kind = (enum map_kind)s->c, .scale = 1};
   op.x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
@@ -139,12 +139,12 @@ static const struct shape shapes[] = {
     {"linear", build_linear, 1, 64, 64, 320, 320},
     {"self-attention", build_attention, 1, 64, 64, 320, 0, 5},
     {"conv, relu", build_conv, 1, 256, 256, 64, 64, 1},
-    /* reading and writing pixels; c and out are the size of the frame */
+    /* ops that read and write pixels; c and out are the frame's width and height */
     {"pixels in from NV12", build_pixels_in, 1, 256, 256, 1280, 720},
     {"pixels in from NV12", build_pixels_in, 1, 512, 512, 1920, 1080},
     {"pixels out to RGBA", build_pixels_out, 1, 256, 256, 3, 3},
     {"pixels out to YUV420P", build_pixels_out, 1, 512, 512, 3, 3, .up = true},
-    /* maps: c is the kind */
+    /* ops that make maps for control networks; c is the kind of map */
     {"map canny", build_map, 1, 512, 512, MAP_CANNY},
     {"map canny, 11 times", build_map, 11, 512, 512, MAP_CANNY},
     {"map lineart", build_map, 1, 512, 512, MAP_LINEART},

@@ -79,7 +79,7 @@ struct bench {
   float *bias;
   const struct shape *shape;
   struct gemm_args args;
-  int copies; /* of the weights, each read by a launch of its own */
+  int copies; /* number of copies of the weights: each launch reads another one, so that none is in the cache */
   size_t weight_bytes, y_count;
   double worst;
 };
@@ -179,7 +179,8 @@ static void append(struct launches *launches, const struct launch *launch) {
     exit(1);
 }
 
-/* Returns the microseconds of one launch, or of all that a library needs in its place, and frees the launches. */
+/* Returns the time of one launch in microseconds, or of all the launches that a library needs in its place, and frees
+ * the launches. */
 static double time_and_free(struct bench *b, struct launches *launches) {
   bool disturbed;
   double seconds = launches_time(b->device, &b->device->queue, launches, INFINITY, &disturbed);

@@ -1,8 +1,11 @@
 /* Times the pictures of a clip where it starts again, and elsewhere. This is not a test by itself.
  *
- *   bench_rounds CLIP...           decodes in software as live does (a thread decodes a slice) and as render does (a
- *                                  thread decodes a frame)
- *   bench_rounds --list CLIP...    plays the clips in a row as live does: how long the picture stands at each cut */
+ *   bench_rounds CLIP...           decodes in software as the live window does (one thread for each slice) and as
+ * render
+ *                                  does (one thread for each frame)
+ *   bench_rounds --list CLIP...    plays the clips in a row as the live window does: how long the last picture of a
+ * clip
+ *                                  stays at each change to the next clip */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +35,8 @@ static int time_clips(int count, char **clips) {
   return 0;
 }
 
-/* Takes pictures until CUTS cuts have passed and prints how long they stood. Calls the changer as often as the thread
- * of a window does. */
+/* Takes pictures until CUTS changes of the clip have passed and prints how long the last picture stayed at each. Calls
+ * the changer as often as a window's thread does. */
 static void time_cuts(struct changer *changer, struct mailbox *mailbox) {
   const struct mail *mail;
   struct changer_news news;
@@ -64,7 +67,8 @@ static void time_cuts(struct changer *changer, struct mailbox *mailbox) {
          longest[0], sum / cuts, longest[1]);
 }
 
-/* Plays the clips one after the other. Neighbours in the list must differ in width: by that a cut is seen. */
+/* Plays the clips one after the other. Neighbours in the list must differ in width, because that is how a change is
+ * seen. */
 static int time_list(int count, char **clips) {
   const struct source_options options = {.live = true};
   struct playlist list = {0};

@@ -39,8 +39,8 @@ struct bench {
   struct model model;
   struct device *device;
   struct shape shape[SHAPES];
-  unsigned *numbers;       /* device */
-  volatile unsigned *flag; /* pinned */
+  unsigned *numbers;       /* memory of the device */
+  volatile unsigned *flag; /* page-locked memory of the host */
   atomic_uint seen;
   atomic_bool end;
   int64_t ended_ns[MOST];
@@ -79,7 +79,7 @@ static void *watch(void *opaque) {
   return NULL;
 }
 
-/* --- ways --- */
+/* --- the ways to wait that are compared --- */
 
 enum how { SYNCHRONIZE, QUERY, MEMORY, MEMORY_NAP, NAP, HOST, COLLECT };
 struct way {
@@ -374,7 +374,7 @@ static void calls(struct bench *b, int64_t period) {
   printf("\n");
 }
 
-/* --- the least --- */
+/* --- parts of the least time --- */
 
 /* Parts of the least time that a thread needs for a run on this machine: it wakes each period, launches, sleeps until
  * shortly before the expected end and polls the memory into which the GPU writes the end. The first runs show how long
@@ -394,8 +394,8 @@ static void look(const struct shape *s, unsigned turn) {
     __builtin_ia32_pause();
 }
 
-/* Times the parts of the least. s NULL: times only waking. early: how many nanoseconds before the expected end it stops
- * sleeping. */
+/* Times the parts of the least time. s NULL: times only waking. early: how many nanoseconds before the expected end the
+ * thread stops sleeping. */
 static void least(struct bench *b, const char *what, struct shape *s, int64_t period, int64_t early) {
   enum { TIMES = 100, FIRST = 10, BEFORE = 300000 };
   static double parts[LEAST_PARTS + 1][TIMES];

@@ -23,7 +23,7 @@ enum {
   BYTES = PIXELS * 4,
   ROUNDS = 200,
   WARM = 10,
-  LOOK_EVERY = 4, /* rounds */
+  LOOK_EVERY = 4, /* pictures between two comparisons */
   KERNELS = 300,  /* number of kernels in a frame of the load (run_load) */
   LOAD_US = 3000,
   WINDOW_W = 1280,

@@ -34,7 +34,7 @@ double cpu_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-char why[300]; /* says what failed last */
+char why[300]; /* text that says what failed last, and why */
 
 bool cuda_ok(cudaError_t code, const char *what) {
   if (code)
@@ -60,7 +60,7 @@ cudaStream_t stream;
 static cudaStream_t load_stream;
 static cudaEvent_t written;
 static cudaGraphExec_t load_graph;
-static uint32_t *scratch; /* device */
+static uint32_t *scratch; /* memory of the device, for the load's kernels */
 static int processors;
 
 static void launch_work(uint32_t turns) {

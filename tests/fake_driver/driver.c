@@ -1,6 +1,6 @@
-/* A libcuda.so.1 that has the entry points of a driver and none of its abilities, for machines that lack one: first on
- * the library path, it is what the program takes for the driver. FAKE_CUDA_VERSION is the CUDA version it serves (13000
- * is 13.0), FAKE_CUDA_RESULT what cuInit and everything else answer (a CUresult other than 0). */
+/* A libcuda.so.1 that has a driver's entry points and none of its abilities, for machines without a driver: placed
+ * first on the library path, it is what the program takes for the driver. FAKE_CUDA_VERSION sets the CUDA version that
+ * it reports (13000 is 13.0), FAKE_CUDA_RESULT what cuInit and all other functions return (a CUresult other than 0). */
 #include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ CUresult CUDAAPI cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 
-/* How the run-time library finds all other functions. */
+/* The CUDA run-time library looks all other functions up with this one. */
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags,
                                   CUdriverProcAddressQueryResult *found) {
   static const struct {

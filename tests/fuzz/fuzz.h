@@ -24,13 +24,13 @@ struct fuzz_seed {
 extern const struct fuzz_seed fuzz_seeds[];
 extern const size_t fuzz_seed_count;
 
-/* A seed from a string literal that begins with the byte that chooses the kind of input. */
+/* Makes an input to start from out of a string literal. Its first byte, kind, selects how the target reads the rest. */
 #define FUZZ_SEED(kind, text)                                                                                          \
   { kind text, sizeof(kind text) - 1 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold; prints the condition and aborts, as a sanitizer does. */
+/* Checks that a condition holds; otherwise prints it and aborts, as a sanitizer does. */
 #define FUZZ_CHECK(condition)                                                                                          \
   do {                                                                                                                 \
     if (!(condition)) {                                                                                                \

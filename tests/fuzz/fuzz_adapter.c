@@ -1,4 +1,5 @@
-/* Adapters: files as fuzz_file.h writes them, or "k" then the name of a tensor. The checkpoint is the golden sd15. */
+/* Fuzzes files of adapters (LoRA and others) as fuzz_file.h writes them; an input that begins with "k" is a tensor's
+ * name instead. The adapters are for the small checkpoint "sd15" of tests/data/goldens. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -77,7 +78,7 @@ static void try_name(const uint8_t *data, size_t size) {
   FUZZ_CHECK(module >= -1 && module < table.module_count);
 }
 
-/* Every factor is where its term says, and the first row can be computed. */
+/* Checks that each factor of the adapter's weight has the shape that it needs, and computes the weight's last row. */
 static void check_place(const struct adapter *adapter, const struct adapter_place *place) {
   const struct safetensor *t = place->tensor;
   int64_t channels = t->rank > 1 ? t->shape[1] : 1, taps = 1;

@@ -28,7 +28,7 @@ static const struct target {
     {'w', "vae/diffusion_pytorch_model.safetensors"},
     {'e', "text_encoder/model.safetensors"},
     {'k', "tokenizer/vocab.json"},
-    {'c', "text_encoder_2/config.json"}, /* these in SDXL's alone */
+    {'c', "text_encoder_2/config.json"}, /* the files from here on only SDXL's folder has */
     {'f', "text_encoder_2/model.safetensors"},
     {'l', "tokenizer_2/vocab.json"},
 };
@@ -77,12 +77,12 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-/* Good folders, and their files in memory. */
+/* The folders without an error, with their files in memory. */
 static struct base {
   const char *golden;
   char *folder;
   struct {
-    char *bytes; /* NULL: it has no such file */
+    char *bytes; /* contents of the file; NULL: the folder has no such file */
     size_t size;
   } good[TARGETS];
 } bases[] = {{.golden = GOLDENS "/pix2pix"}, {.golden = GOLDENS "/sdxl"}};
@@ -105,7 +105,8 @@ static void copy_in(const struct base *base, const char *name) {
   free(path);
 }
 
-/* Every second tensor of the set, from first on, as a shard; its part of the index's weight_map goes to map. */
+/* Writes every second tensor of the set, from number `first` on, to a file as one shard. Its part of the index's
+ * weight_map goes to map. */
 static void write_shard(const char *folder, const struct safetensors *files, size_t first, const char *name,
                         FILE *map) {
   char *header, *data;
@@ -224,7 +225,7 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
   return result;
 }
 
-/* Writes file i with the edits. */
+/* Writes file i with the edits of the fuzzed input. */
 static void write_edited(const struct base *base, int i, const uint8_t *data, size_t size) {
   size_t length = base->good[i].size;
   char *bytes = malloc(length + size);
@@ -261,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     result = use(checkpoint, &err);
   checkpoint_close(&checkpoint);
   FUZZ_CHECK(!result || (err.status == STATUS_MODEL && *err.message && !strchr(err.message, '\n')));
-  FUZZ_CHECK(size > 1 || !result); /* the folder as it is */
+  FUZZ_CHECK(size > 1 || !result); /* an input without edits is the good folder, which must be accepted */
   fixture_write(base->folder, targets[chosen].name, base->good[chosen].bytes, base->good[chosen].size);
   return 0;
 }

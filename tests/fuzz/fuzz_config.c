@@ -1,4 +1,4 @@
-/* Config files: a letter for the kind, then the text. */
+/* Fuzzes config files: a letter for the kind of file, then its text. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -149,7 +149,8 @@ static void check_table(const struct scheduler_config *c, const struct sampling 
   }
 }
 
-/* Any accepted scheduler must give finite tables, also to a sampler that takes its own's place. */
+/* Checks that each scheduler that is accepted gives finite tables, also to a sampler that the user chooses in place of
+ * the scheduler's own. */
 static int check_scheduler(const char *text, struct error *err) {
   struct scheduler_config c;
   if (scheduler_config_parse(&c, text, "scheduler", NULL, err))
@@ -168,7 +169,7 @@ static int check_scheduler(const char *text, struct error *err) {
   return 0;
 }
 
-static char *folder; /* styles.json is read from a file */
+static char *folder; /* folder of the file styles.json, which can only be read from a file */
 
 static void clean(void) {
   fixture_remove(folder);

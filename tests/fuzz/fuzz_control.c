@@ -1,5 +1,5 @@
-/* Control networks' files, as fuzz_file.h writes them: no tensor may get lost on its way to a folder's names, and what
- * is accepted has sizes that a network can be made of. */
+/* Fuzzes files of control networks as fuzz_file.h writes them. No tensor may be lost when names are translated to those
+ * of a folder, and a file that is accepted has sizes that a network can be made of. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -7,7 +7,8 @@
 
 #include "tests/fuzz/fuzz.h"
 
-/* Sizes of a shape, from "320,4,3,3" on to what is none; returns its elements, at most FUZZ_DATA_MAX. */
+/* Writes the sizes of a tensor's shape from a text such as "320,4,3,3", up to the first character that fits no size.
+ * Returns the number of elements, at most FUZZ_DATA_MAX. */
 static size_t write_shape(FILE *out, const char *text, size_t length) {
   size_t elements = 1, at = 0;
   for (bool first = true; at < length && text[at] >= '0' && text[at] <= '9'; first = false) {
@@ -21,7 +22,7 @@ static size_t write_shape(FILE *out, const char *text, size_t length) {
   return elements;
 }
 
-/* The header of one tensor, with data where there is room for it. */
+/* Writes the header of one tensor, and gives it data as long as FUZZ_DATA_MAX allows. */
 static void write_tensor(FILE *out, const char *line, size_t length, size_t *used) {
   const char *space = memchr(line, ' ', length);
   size_t name = space ? (size_t)(space - line) : length, shape = space ? name + 1 : length;
@@ -53,7 +54,7 @@ static char *write_header(const uint8_t *data, size_t size, size_t *length, size
   return header;
 }
 
-/* The bytes of data that a header asks for: where the last of its tensors ends. */
+/* Returns the number of bytes of data that a header describes: the end of its last tensor. */
 static size_t data_end(const char *header, size_t length) {
   static const char key[] = "data_offsets\":[";
   const char *end = header + length;

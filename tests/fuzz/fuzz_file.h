@@ -11,11 +11,11 @@
 
 enum { FUZZ_DATA_MAX = 1 << 16 };
 
-/* Returns the file's descriptor, which the caller closes. size > 0. */
+/* Writes such a file and returns its descriptor, which the caller closes. size is above 0. */
 int fuzz_file(const uint8_t *data, size_t size);
 
-/* What must hold: an error is one line about the model; a tensor of a view lies in its file, and its bytes are its
- * shape's. */
+/* fuzz_check_error checks that an error is one line with the status for a bad model; fuzz_check_view that each tensor
+ * lies within its file and has as many bytes as its shape says. */
 void fuzz_check_error(const struct error *err);
 void fuzz_check_tensor(const struct safetensors *view, const struct safetensor *tensor);
 

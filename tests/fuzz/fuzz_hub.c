@@ -1,4 +1,4 @@
-/* What a hub answers as the list of a repository's files, and which of them are chosen. */
+/* Fuzzes the list of a repository's files that a hub answers, and the choice of the files to load. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-/* Nothing of what is listed leads out of the folder, and what is chosen can be checked. */
+/* Checks that no path of the list leads out of the folder, and that a file that is chosen has a checksum to verify. */
 static void check_file(const struct repository_file *file, bool wanted) {
   FUZZ_CHECK(*file->path && *file->path != '/' && *file->path != '.' && strlen(file->path) < REPOSITORY_PATH_MAX);
   FUZZ_CHECK(!strstr(file->path, "/.") && !strstr(file->path, "//") && !strpbrk(file->path, "\\\n\r\x1b"));

@@ -1,5 +1,6 @@
-/* IP-Adapters, as fuzz_file.h writes them ("c": the text of an image encoder's config.json). What is accepted has sizes
- * that a plan can be made of, or is refused there. */
+/* Fuzzes files of IP-Adapters as fuzz_file.h writes them; an input that begins with "c" is the text of an image
+ * encoder's config.json. An adapter that is accepted has sizes that a plan can be made of, or making the plan reports
+ * an error. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-/* A U-Net of one layer, as wide as the seeds' adapters think. */
+/* Makes plans with a U-Net of one layer, as wide as the adapters that the fuzzer starts from expect. */
 static void check_plans(struct ip_adapter *a) {
   struct unet_layer layer = {.kind = LAYER_TRANSFORMER, .part = UNET_DOWN, .name = "x", .out = 16};
   const struct unet_config config = {.cross_attention_dim = a->config.text_width};

@@ -72,7 +72,7 @@ static void mutate(struct input *in, unsigned long long *random) {
     splice(in, below(random, in->size), 0, chunk, length);
     break;
   default:
-    if (!below(random, 8)) /* cut short */
+    if (!below(random, 8)) /* cut the end off */
       in->size = at;
   }
 }

@@ -1,4 +1,4 @@
-/* A manifest of a render job, as another program or a crash may have left it. */
+/* Fuzzes manifests of render jobs, which another program or a crash may have damaged. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Lines that clients of the IPC socket and the web page send, and what becomes of the window's state. */
+/* Fuzzes lines that clients of the IPC socket and the web page send, and checks the window's state afterwards. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static void begin(void) {
   view.hub = hub;
 }
 
-/* Each line is one JSON object. */
+/* Checks that each line of the answers is one JSON object. */
 static void check_lines(const struct message_lines *lines) {
   for (size_t used = 0; used < lines->used;) {
     const char *at = lines->text + used, *end = memchr(at, '\n', lines->used - used);
@@ -54,7 +54,7 @@ static void check_lines(const struct message_lines *lines) {
   FUZZ_CHECK(lines->used <= MESSAGE_BACKLOG_MAX);
 }
 
-/* Whatever was said: each number lies in its range, and no file was named. */
+/* Checks that after any input each number is in its range, and that no client can name a file. */
 static void check_values(const struct parameters *values) {
   struct parameters copy = *values;
   struct error err;
@@ -76,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct error err;
   begin();
   FUZZ_CHECK(!messages_open(&client, hub, &err));
-  for (size_t at = 0; at < size && !lines.lost;) { /* whose client is gone then */
+  /* a client whose line is too long is disconnected, so the loop ends */
+  for (size_t at = 0; at < size && !lines.lost;) {
     const uint8_t *end = memchr(data + at, '\n', size - at);
     size_t length = end ? (size_t)(end - data) - at : size - at;
     messages_answer(client, (const char *)data + at, length, &lines);

@@ -1,4 +1,4 @@
-/* Bytes of MIDI played on bindings, and the text that these are kept in: the first byte chooses. */
+/* Fuzzes MIDI input and the text format in which bindings are saved: the first byte of an input selects which. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* The command line, its words parted by '|', and what happens to the prompts on it: tokens, styles, the overlay. */
+/* Fuzzes the command line, whose words are separated by '|', and all that reads its prompts: tokenizer, styles,
+ * overlay. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -49,7 +50,8 @@ static void check_number(const struct option *option, double value, double unset
   FUZZ_CHECK(isfinite(value) && ((value >= option->min && value <= option->max) || value == unset));
 }
 
-/* What the table says of a field holds; a field that was not named has a value that says so, or a default. */
+/* Checks a field against its row in the option table: a value is within the row's range; a field without an option on
+ * the command line has its default, or the value that stands for "not given". */
 static void check_field(const struct option *option, const struct options *options, const struct options *defaults) {
   const char *field = (const char *)options + option->offset, *unset = (const char *)defaults + option->offset;
   switch (option->kind) {
@@ -82,7 +84,7 @@ static void check_field(const struct option *option, const struct options *optio
   }
   case OPTION_TEXT: {
     const char *text = *(const char *const *)field;
-    FUZZ_CHECK(!text || *text || option->optional); /* "": the value was left out */
+    FUZZ_CHECK(!text || *text || option->optional); /* "": the option was given without a value */
     break;
   }
   default:
@@ -90,9 +92,9 @@ static void check_field(const struct option *option, const struct options *optio
   }
 }
 
-/* A prompt must give ids of the vocabulary between start and end, whatever its bytes. */
+/* Checks that any prompt gives ids of the vocabulary between a start and an end token. */
 static void check_tokens(const char *prompt) {
-  static struct tokenizer *tokenizer; /* kept, for speed */
+  static struct tokenizer *tokenizer; /* kept from one input to the next, for speed */
   static int vocabulary;
   struct error err = {0};
   int ids[TOKENS];
@@ -114,7 +116,8 @@ static void check_styles(const char *prompt) {
   styles_match(styles, prompt);
 }
 
-/* The overlay's own marks are single bytes below 0x20, ends of lines among them: as many as without the prompt. */
+/* Checks that a prompt cannot insert marks into the overlay's text. Marks are single bytes below 0x20, line ends among
+ * them; there must be as many as without the prompt. */
 static void check_overlay(const char *prompt) {
   static const struct hud_content plain = {
       .figures = true, .running = true, .prompts = {{"", 0.5f}, {"", 0.5f}}, .prompt_count = 2};
@@ -179,7 +182,7 @@ static void check_complaint(void *opaque, int line, const char *why) {
   FUZZ_CHECK(line > 0 && *why);
 }
 
-/* Lines of reverie.conf: the wrong ones change nothing. */
+/* Reads lines of reverie.conf; wrong lines must change nothing. */
 static void read_config(char *text) {
   char *words[] = {(char[]){"reverie"}, (char[]){"live"}, NULL};
   const struct options_config config = {text, check_complaint, NULL};
@@ -192,7 +195,7 @@ static void read_config(char *text) {
     check_accepted(&options, &request);
 }
 
-/* Lines of keys.conf, and each key that they bind pressed. */
+/* Reads lines of keys.conf, and presses each key that they bind. */
 static void read_keys(const char *text) {
   static struct key_bindings bindings;
   static struct live_state state;

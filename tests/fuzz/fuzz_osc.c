@@ -1,4 +1,4 @@
-/* OSC packets, as anybody may send them. */
+/* Fuzzes OSC packets, which any program on the network may send. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ struct run {
   int answers;
 };
 
-/* Answers are messages of this program, and fit into a packet. */
+/* Checks that an answer is a message that this program itself reads, and fits into a packet. */
 static void check_answer(void *opaque, const struct osc_message *message) {
   struct run *run = opaque;
   struct osc_packet packet = {.size = 0};

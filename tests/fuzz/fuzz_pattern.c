@@ -1,5 +1,6 @@
-/* Address patterns of OSC, compared with a matcher that goes back, as the standard reads. The input is a pattern, a
- * zero byte and an address. */
+/* Fuzzes address patterns of OSC: whether a pattern matches an address is compared with the answer of a simple
+ * backtracking matcher, which follows the standard word for word. The input is a pattern, a zero byte and an
+ * address. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static bool is_same(char pattern, char character) {
   return pattern == character || (pattern == '_' && character == '-');
 }
 
-/* True if the text between the brackets, from at up to end, names the character. */
+/* True if the character is in the set between two brackets, whose text goes from `at` up to `end`. */
 static bool names(const char *at, const char *end, char character) {
   bool others = *at == '!', named = false;
   for (at += others; at < end; at++)
@@ -35,7 +36,7 @@ static bool names(const char *at, const char *end, char character) {
   return named != others;
 }
 
-/* Tries everything in turn, until no steps are left. */
+/* The backtracking matcher: tries all ways to match, at most *steps of them. */
 static bool tries(const char *pattern, const char *address, int *steps) {
   if (--*steps < 0)
     return false;

@@ -1,4 +1,4 @@
-/* Weight files: "f" then a whole file, or what fuzz_file.h writes. */
+/* Fuzzes weight files: "f", then a whole file; otherwise what fuzz_file.h writes. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Single files, as fuzz_file.h writes them. What the file is, which family it is of, and its parts under the names of a
- * folder: no tensor may get lost on the way, and none may show bytes that it does not have. */
+/* Fuzzes single-file checkpoints as fuzz_file.h writes them: what the file is, its model family, and its tensors under
+ * the names that a folder uses. No tensor may be lost, and none may show bytes that it does not have. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -51,13 +51,14 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
 typedef int mapping(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 
-/* Without a prefix, what belongs to no network is left out. OpenCLIP's keeps it. */
+/* True if a tensor's name belongs to a network. A file without a prefix leaves out all other names, except those of
+ * OpenCLIP. */
 static bool is_mapped(const char *name, mapping *map, const char *prefix) {
   bool beside = !*prefix && map != original_open_clip && original_is_harmless(name);
   return !strncmp(name, prefix, strlen(prefix)) && !beside;
 }
 
-/* Each tensor with the prefix is in the view with all of its bytes, and no other tensor is. */
+/* Checks that each tensor with the prefix is in the view with all of its bytes, and that no other tensor is. */
 static void check_mapping(struct safetensors *files, mapping *map, const char *prefix) {
   struct safetensors *view;
   struct error err = {0};
@@ -95,7 +96,7 @@ static void check_checkpoint(const char *path) {
   struct safetensors *unet = NULL;
   struct error err = {0};
   const struct checkpoint_sources sources = {.model = path};
-  FUZZ_CHECK(checkpoint_open(&checkpoint, &sources, NULL, &err)); /* it brings no tokenizer */
+  FUZZ_CHECK(checkpoint_open(&checkpoint, &sources, NULL, &err)); /* opening must fail: the file has no tokenizer */
   fuzz_check_error(&err);
   struct prediction_signs signs;
   if (single_open_unet(&unet, path, &signs, &err))

@@ -1,5 +1,5 @@
-/* The tokenizer, and what weighs and cuts prompts: "t" then a prompt, or one of its files: "v" vocab.json, "m"
- * merges.txt, "c" tokenizer_config.json, "w" tokenizer.json where it stands alone. */
+/* Fuzzes the tokenizer and the syntax of prompts (weights, chunks). "t": a prompt follows; "v" vocab.json, "m"
+ * merges.txt, "c" tokenizer_config.json, "w" tokenizer.json as the only file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
 enum { LENGTH = 16 };
 
-/* A prompt must give ids of the vocabulary between start and end, whatever its bytes. */
+/* Checks that any prompt gives ids of the vocabulary between a start and an end token. */
 static void check_prompt(struct tokenizer *tokenizer, const char *text) {
   int ids[LENGTH], vocabulary = tokenizer_vocabulary(tokenizer);
   int needed = tokenizer_encode(tokenizer, FIX_FAST, text, ids, LENGTH, NULL);
@@ -71,7 +71,7 @@ static void check_spans(const struct spans *spans, size_t length) {
   FUZZ_CHECK(at <= length);
 }
 
-/* Every text has spans, and every span tokens; all of them are in chunks or left out. */
+/* Checks that each text has spans and each span tokens, and that each token is in a chunk or counted as left out. */
 static void check_syntax(struct tokenizer *tokenizer, enum text_fix fix, const char *text) {
   struct spans spans;
   struct prompt *prompt = malloc(sizeof *prompt);
@@ -88,7 +88,7 @@ static void check_syntax(struct tokenizer *tokenizer, enum text_fix fix, const c
   free(prompt);
 }
 
-static char *folder; /* with good files */
+static char *folder; /* folder in which all files are good */
 
 static void clean(void) {
   fixture_remove(folder);
@@ -129,7 +129,7 @@ static void remove_file(const char *name) {
   free(path);
 }
 
-/* Opens the folder with tokenizer.json in the place of the two older files, and puts those back. */
+/* Opens the folder with this tokenizer.json and without the two older files, then puts those back. */
 static void check_whole(const char *text) {
   remove_file("vocab.json");
   remove_file("merges.txt");
@@ -140,7 +140,7 @@ static void check_whole(const char *text) {
 }
 
 static void check_text(const char *text) {
-  static struct tokenizer *tokenizer; /* kept, for speed */
+  static struct tokenizer *tokenizer; /* kept from one input to the next, for speed */
   if (!tokenizer)
     tokenizer = open_folder();
   FUZZ_CHECK(tokenizer);

@@ -1,5 +1,5 @@
-/* The file of tuning results: "v" then what follows a right first line, or "r" then the whole file. Whatever it is, it
- * is read, this run's own choice is saved with it, and what was saved is read and saved again as it is. */
+/* Fuzzes the file of tuning results: "v", then what follows a valid first line; "r", then the whole file. Any file is
+ * read, a choice of this process is added, and what was saved must be read and saved again unchanged. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-static char *folder, *path, *first; /* the right first line */
+static char *folder, *path, *first; /* first: the valid first line of a file */
 
 static struct tuner *open_tuner(void) {
   static struct cuda_device device = {.driver = "1.2"};
@@ -29,7 +29,7 @@ static struct tuner *open_tuner(void) {
   return tuner;
 }
 
-/* Saves one choice of this run's own; the file that is there then, which the caller frees. */
+/* Saves one choice of this process, and returns the contents of the file, which the caller frees. */
 static char *save_own(size_t *size) {
   struct tuner *tuner = open_tuner();
   struct choice own = {&way_cudnn, 5, 7}, found;

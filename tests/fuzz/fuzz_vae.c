@@ -1,5 +1,6 @@
-/* Autoencoders given by themselves, as fuzz_file.h writes them; a line "=" ends the encoder's file of a pair. What is
- * accepted has sizes that its network can be made of, or is refused there. */
+/* Fuzzes files of autoencoders without a checkpoint, as fuzz_file.h writes them; a line "=" separates the encoder's
+ * file from the decoder's. A file that is accepted has sizes that a network can be made of, or making it reports an
+ * error. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-/* An autoencoder by itself: what is accepted has sizes that its network can be made of, or is refused there. */
+/* Opens one autoencoder. If it is accepted, its network can be made, or making it reports an error. */
 static void check_vae(const char *path) {
   struct autoencoder a = {.weights = {.name = "vae", .prefix = ""}};
   struct error err = {0};
@@ -86,7 +87,7 @@ static void write_at(int number, const uint8_t *data, size_t size) {
 static void check_pair(const uint8_t *data, size_t size, const uint8_t *middle) {
   size_t first = (size_t)(middle - data), rest = size - first;
   begin();
-  uint8_t *decoder = malloc(rest); /* "=\n", of which the last byte becomes its letter */
+  uint8_t *decoder = malloc(rest); /* skips "=\n", whose last byte becomes the letter that fuzz_file.h expects */
   FUZZ_CHECK(decoder);
   memcpy(decoder, middle, rest);
   decoder[1] = 'l';

@@ -1,5 +1,5 @@
-/* Bytes that anybody on the network may send to the web page: HTTP/1.1, HTTP/2, web sockets. They go to the page itself
- * over a connection. */
+/* Fuzzes the web page with bytes that any machine on the network may send: HTTP/1.1, HTTP/2, web sockets. They go over
+ * a real connection to the page. */
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define MASK "\0\0\0\0"
 
-/* Each begins with its kind: "h": a connection's bytes; "s": a web socket's, behind a request that is right. */
+/* The first byte is the kind: "h": bytes of a connection; "s": bytes of a web socket, after a valid request. */
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("h", GET("/", "") GET("/picture.jpg", "") GET("/page.css", "Connection: close\r\n")),
     FUZZ_SEED("h", GET("/", "") GET("/", "Content-Length: 5\r\n")),
@@ -69,14 +69,14 @@ static int enter(void) {
   return client;
 }
 
-/* Returns the number of bytes that come first, 0 at the end. */
+/* Reads what the page sends next. Returns the number of bytes, 0 at the end. */
 static ssize_t hear(int client, char *bytes, size_t size) {
   struct pollfd poll_for = {.fd = client, .events = POLLIN};
   FUZZ_CHECK(poll(&poll_for, 1, PATIENCE_MS) == 1);
   return recv(client, bytes, size, 0);
 }
 
-/* Says all of it, ends, and hears what comes until the page ends, too. */
+/* Sends all bytes, closes this side of the connection, and reads until the page closes its side. */
 static void talk(const uint8_t *data, size_t size, bool in_socket) {
   char answer[4096];
   int client = enter();

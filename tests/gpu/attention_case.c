@@ -15,11 +15,11 @@ static double sign(void) {
   return random_uniform() < 0.5 ? -1 : 1;
 }
 
-/* Huge scores. FP32 keeps 24 bits: in general it knows a score near 2^35 to about 2^11, and a softmax of such scores is
- * noise, whatever the kernel. So huge operands are powers of two, and all partial sums of a score are multiples of some
- * 2^n below 2^(n + 23). FP32 holds them exactly in any order, and so do the tensor cores, which line up products with
- * the largest of them and keep no fewer bits. Scores, their differences and their ties are then those of the
- * definition, only the softmax can go wrong, and the tolerance is that of all other values. */
+/* About huge scores: FP32 has 24 significant bits, so a score near 2^35 is in general known only to about 2^11, and a
+ * softmax of such scores is noise in any kernel. Huge operands are therefore powers of two, and all partial sums of a
+ * score are multiples of some 2^n below 2^(n + 23). FP32 holds such sums exactly in any order, and so do tensor cores,
+ * which align products with the largest one and keep as many bits. Scores, their differences and ties are then exact;
+ * only the softmax can be wrong, and the tolerance is the same as for all other values. */
 
 static unsigned row_hash(int t) {
   unsigned x = ((unsigned)t + 1) * 2654435761u;
@@ -31,16 +31,16 @@ static double row_sign(int t) {
   return row_hash(t) >> 20 & 1 ? -1 : 1;
 }
 
-/* Against keys of 2^15 a third of the rows have ordinary scores, a third those of FILL_HUGE; the largest |score| in
- * units of log2 of a third is somewhere from 2^10 to 2^31. Spread so that a warp, and a sample of rows at equal
- * distances, has all kinds. */
+/* Returns how large the values of row t are. With keys of 2^15 a third of the rows have ordinary scores, a third the
+ * scores of FILL_HUGE, and a third a largest |score| (in units of log2) between 2^10 and 2^31. A hash chooses, so that
+ * a warp, and a sample of rows at equal distances, has rows of each kind. */
 static double row_magnitude(int t) {
   unsigned hash = row_hash(t);
   return hash % 3 == 0 ? 0x1p-13 : hash % 3 == 1 ? 0x1p15 : ldexp(1, (int)(hash / 3 % 21) - 7);
 }
 
-/* Two of three such rows have scores that differ by little, which tells whether their large common part was taken out
- * of all of them alike. */
+/* Returns the large part that all scores of row t share. In two of three rows the scores differ by little beside it, so
+ * a kernel that does not subtract it from all of them alike is found. */
 static double far_magnitude(int t) {
   return ldexp(1, (int)(row_hash(t) % 16));
 }
@@ -49,10 +49,11 @@ static double huge_query(enum fill fill, int t, int c) {
   switch (fill) {
   case FILL_HUGE_MIXED:
     return sign() * row_magnitude(t);
-  case FILL_HUGE_FAR: /* the first channel says how far, the others are up to 2^22 times smaller */
+  case FILL_HUGE_FAR: /* the first channel is the distance from zero, the others are up to 2^22 times smaller */
     return c == 0 ? row_sign(t) * far_magnitude(t) : sign() * fmax(0x1p-13, far_magnitude(t) * 0x1p-22);
   case FILL_HUGE_RISING:
-  case FILL_HUGE_FALLING: /* not all channels: most sums would be powers of two, whose product with scale is exact */
+  /* some channels are 0: otherwise most sums would be powers of two, whose product with scale is exact */
+  case FILL_HUGE_FALLING:
     return c % 3 == 0 ? 0 : row_sign(t) * row_magnitude(t);
   case FILL_HUGE_STEP:
     return c == 0 ? 0x1p12 : c == 1 ? 4 : 0;
@@ -62,7 +63,7 @@ static double huge_query(enum fill fill, int t, int c) {
 }
 
 static double huge_key(enum fill fill, int t, int T, int c) {
-  int exponent = (int)(30L * t / T) - 14; /* up to 15 */
+  int exponent = (int)(30L * t / T) - 14; /* from -14 to 15 */
   switch (fill) {
   case FILL_HUGE_FAR:
     return c == 0 ? 0x1p15 : sign() * 0x1p15;
@@ -77,17 +78,18 @@ static double huge_key(enum fill fill, int t, int T, int c) {
   }
 }
 
-/* Every other column of V near one value, which leaves results little room; the others as large as can be. */
+/* Returns values for FILL_LARGEST. Half the columns of V are near one value, so that the bounds of their mean are
+ * narrow; all other values are the largest of FP16. */
 static double largest_value(int part, int c) {
   return part == 2 && c % 2 == 0 ? 1 + random_uniform() / 4 : sign() * 65504;
 }
 
-/* Element c of row t (of T) of q (part 0), k (1) or v (2), for a head dim of D. */
+/* Returns element c of row t (of T) of q (part 0), k (1) or v (2), for a head dim of D. */
 static double value_of(enum fill fill, int part, int t, int T, int c, int D) {
   switch (fill) {
   case FILL_LARGE:
     return part < 2 ? 12 * random_normal() : random_normal();
-  case FILL_ONE_HOT: /* row t's only large channels: a signature of t */
+  case FILL_ONE_HOT: /* signs by a hash of t, so that only row t of k matches row t of q */
     return part < 2 ? (((unsigned)t * 2654435761u >> (c % 29)) & 1 ? 3 : -3) : random_normal();
   case FILL_CONSTANT:
     return part == 2 ? 0.7 : 0.3;
@@ -137,7 +139,7 @@ static void operand_free(struct operand *x) {
   CUDA(cudaFree(x->device));
 }
 
-/* Rows of the bank that take part. */
+/* Returns how many rows of the bank take part. */
 static int clamped_count(const struct test_case *t) {
   int rows = t->rows2 ? t->rows2 : 1, most = t->Tk2 / rows;
   return (t->count2 < 0 ? 0 : t->count2 > most ? most : t->count2) * rows;
@@ -243,9 +245,9 @@ void problem_free(struct problem *p) {
   CUDA(cudaFree(p->count2));
 }
 
-/* ---- what is expected ------------------------------------------------------------------------------------ */
+/* ---- expected results ------------------------------------------------------------------------------------ */
 
-/* The same problem over host arrays of float. */
+/* Returns the arguments of the same problem with host arrays of float. */
 static struct attn_args wide_args(const struct problem *p) {
   struct attn_args a = p->args;
   long C = (long)a.H * a.D;
@@ -260,7 +262,7 @@ static struct attn_args wide_args(const struct problem *p) {
   return a;
 }
 
-/* Rows of the definition. Sampling is a matter of strides. */
+/* Computes rows first, first + step, ... of the result by the definition. Larger strides select the rows. */
 static float *reference(const struct problem *p, int first, int step, int count) {
   struct attn_args a = wide_args(p);
   long C = (long)a.H * a.D;

@@ -98,7 +98,7 @@ void rig_close(struct rig *rig) {
 void submit(struct rig *rig, int number) {
   struct frame frame = make_frame(number);
   must(rig, device_submit(rig->device, rig->program, &params, &frame, &rig->err));
-  memset(source, 0, sizeof source); /* the frame was consumed */
+  memset(source, 0, sizeof source); /* the device has read the frame, so its memory can be reused */
 }
 
 void collect(struct rig *rig, uint8_t *out) {

@@ -1,4 +1,4 @@
-/* For tests of the CUDA device as a whole: a small network on it. */
+/* Helpers for tests of the whole CUDA device: a small network that runs on it. */
 #ifndef TESTS_CUDA_RIG_H
 #define TESTS_CUDA_RIG_H
 
@@ -18,7 +18,7 @@ struct net {
 void net_init(struct net *net);
 void net_free(struct net *net);
 
-extern uint8_t source[SIDE * SIDE * 4]; /* what make_frame filled last */
+extern uint8_t source[SIDE * SIDE * 4]; /* pixels of the frame that make_frame made last */
 struct frame make_frame(int number);
 
 static const struct run_params params = {.mix = 1, .geometry = {{0, 0, SIDE, SIDE, 0, 0, SIDE, SIDE}}};
@@ -37,7 +37,8 @@ void submit(struct rig *rig, int number);
 void collect(struct rig *rig, uint8_t *out);
 void one_frame(struct rig *rig, int number, uint8_t *out);
 void assert_one_line(const struct error *err, const char *what);
-/* 0: there is a GPU. SKIPPED: there is none, which is said in one line, and "auto" goes on with the CPU; else 1. */
+/* Returns 0 if there is a GPU. Returns SKIPPED if there is none, the device says so in one line, and "auto" uses the
+ * CPU; otherwise 1. */
 int look_for_gpu(void);
 
 #endif

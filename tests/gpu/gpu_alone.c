@@ -1,4 +1,4 @@
-/* Parts of a model on their own: an autoencoder, a depth model, an image encoder. */
+/* Times parts of a model on their own: an autoencoder, a depth model, an image encoder. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "unet/model/vision.h"
 #include "tests/gpu/gpu_rig.h"
 
-/* Fills times with what each of so many runs took the GPU, in seconds. These programs have no frames and no pictures:
- * each run is submitted and collected, because the graph alone reads parameters that only a submitted run has. */
+/* Fills times with the GPU's time of each of `runs` runs, in seconds. Each run is submitted and collected: a graph that
+ * is launched alone would read parameters that only a submitted run has. */
 static void time_runs(struct bench *b, double *times, int runs) {
   struct device_counters counters;
   for (int i = 0; i < runs; i++) {

@@ -1,9 +1,10 @@
-/* Times of frames while another handle is prepared on a second thread, for people. Not a test by itself.
+/* Prints times of frames while a second thread prepares another handle (the engine made ready for another size or step
+ * count), for people. Not a test by itself.
  *
  *   gpu_beside MODEL W H STEPS  W2 H2 STEPS2 GUIDANCE2  [FPS]
  *
  * Frames of the first shape run one after the other, or FPS of them a second, first alone, then while the second shape
- * is prepared; TUNING_DIR says where choices are kept. */
+ * is prepared; TUNING_DIR is the folder in which choices of kernels are kept. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct bench {
   struct prepared *running, *second;
   struct engine_shape shape;
   struct frame frame;
-  int64_t period_ns; /* 0: one frame after the other */
+  int64_t period_ns; /* time between two frames; 0: each frame follows at once */
   double times[TIMES_MAX];
   int count;
   double prepared_ms;

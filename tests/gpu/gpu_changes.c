@@ -1,9 +1,9 @@
-/* How long a change takes to show while frames are running, two in flight, on the CUDA device: from the moment the
- * change is known to the first picture that has it. Prints a table for people; not a test by itself.
+/* Measures on the CUDA device how long a change takes to show while two frames are in flight: from the change to the
+ * first picture that has it. Prints a table for people; not a test by itself.
  *
  *   gpu_changes MODEL [W H]
  *
- * TUNING_DIR: the folder of tuning results. Empty, it shows what a new size costs the first time. */
+ * TUNING_DIR: the folder of tuning results. If it is empty, the table shows what a new size costs the first time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static void collect(struct run *run) {
   frame_release(&result.picture);
 }
 
-/* Runs some frames, then the change with two of them in flight. reconfigure: the engine must be empty for it. */
+/* Runs some frames, then makes the change while two are in flight. reconfigure: the change needs an engine without
+ * frames in flight. */
 static void measure(struct run *run, const char *what, void (*change)(struct run *run), bool reconfigure) {
   submit(run);
   for (int i = 0; i < 10; i++) {
@@ -87,7 +88,7 @@ static void change_seed(struct run *run) {
   run->controls.seed++;
 }
 
-/* Half way to the next, for which its noise comes to the device; then a little further. */
+/* Moves half way to the next seed, whose noise is then copied to the device. walk_on moves a little further. */
 static void walk_to_seed(struct run *run) {
   run->controls.seed_position = 0.5;
 }
@@ -109,7 +110,7 @@ static void change_guidance(struct run *run) {
   run->controls.guidance = 2;
 }
 
-/* Another handle in the place of the one before, which goes. 0: as before. */
+/* Replaces the handle by one of another shape. A width, height or number of steps of 0 keeps the old value. */
 static void reshape(struct run *run, int width, int height, int steps) {
   struct prepared *prepared;
   struct prepared_info info;

@@ -1,5 +1,5 @@
-/* How much of the scatter of frames' times is the clock's: each frame's time beside the number of clocks that its
- * multiprocessors counted meanwhile. */
+/* Measures how much of the variation of frame times is due to the clock: prints each frame's time beside the number of
+ * clock cycles that its multiprocessors counted. */
 #include "tests/gpu/gpu_clocks.h"
 
 #include <stdlib.h>
@@ -8,13 +8,14 @@
 #include "tests/gpu/gpu_rig.h"
 
 enum { AT_BEGIN, AT_END, READINGS };
-static const double step_mhz = 15; /* in which NVIDIA's clocks go up and down */
+static const double step_mhz = 15; /* the steps in which NVIDIA's GPUs change their clock */
 
 struct frame_clocks {
   double ms, clocks, mhz;
 };
 
-/* Frames one after the other, each between two readings: at [(frame * READINGS + which) * sms + multiprocessor]. */
+/* Runs frames one after the other and reads all clocks before and after each: at [(frame * READINGS + which) * sms +
+ * multiprocessor]. */
 static struct clock_reading *read_frames(struct bench *b, int frames) {
   const struct cuda_device *device = cuda_device(b->device);
   size_t sms = (size_t)device->queue.sms, bytes = (size_t)frames * READINGS * sms * sizeof(struct clock_reading);
@@ -36,7 +37,7 @@ static struct clock_reading *read_frames(struct bench *b, int frames) {
   exit(1);
 }
 
-/* The middle of what its multiprocessors say. Each has a counter of its own. */
+/* Returns the medians over a frame's multiprocessors, each of which has a counter of its own. */
 static struct frame_clocks middle(const struct clock_reading *frame, int sms) {
   double *ms = malloc((size_t)sms * sizeof *ms), *clocks = malloc((size_t)sms * sizeof *clocks);
   int count = 0;
@@ -64,9 +65,9 @@ static void print_spread(const char *what, double *values, int count) {
          p99, p99 / median, values[count - 1]);
 }
 
-/* Times of those frames that ran at about the same clock, for each clock that was common. */
+/* Prints times of frames by their clock, for each clock that many frames ran at. */
 static void print_by_clock(const struct frame_clocks *frames, int count, double *values) {
-  enum { COMMON = 50 /* one of so many */ };
+  enum { COMMON = 50 /* a clock is common if more than one frame in COMMON ran at it */ };
   for (int step = 0; step * step_mhz < 4000; step++) {
     int found = 0;
     for (int i = 0; i < count; i++)
@@ -79,9 +80,10 @@ static void print_by_clock(const struct frame_clocks *frames, int count, double 
   }
 }
 
-/* Many small times that vary on their own add up to a normal distribution, frame by frame anew; one cause that comes
- * and goes gives one side a tail, or frames that are slow one after the other. Robust: the deviation is half of what
- * lies between the 15.87th and the 84.13th percentile. sorted: the frames' clocks by size. */
+/* Prints what the distribution of the clocks looks like. Many small independent delays give a normal distribution
+ * without a link between frames; one cause that comes and goes gives a tail on one side, or slow frames in a row. The
+ * deviation is half of the distance between the 15.87th and the 84.13th percentile, which outliers do not affect.
+ * sorted: the frames' clocks in ascending order. */
 static void print_shape(const struct frame_clocks *frames, const double *sorted, int count) {
   static const double shares[] = {0.001, 0.01, 0.1, 0.9, 0.99, 0.999},
                       normal[] = {-3.09, -2.33, -1.28, 1.28, 2.33, 3.09};

@@ -1,4 +1,4 @@
-/* The clock of each multiprocessor, read by the GPU itself. */
+/* Reads the clock of each multiprocessor, by a kernel. */
 #ifndef TESTS_GPU_CLOCKS_H
 #define TESTS_GPU_CLOCKS_H
 
@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct clock_reading {
-  int64_t clocks, ns; /* since some moment of the multiprocessor's own; 0: not read */
+  int64_t clocks, ns; /* counted from a start that differs from one multiprocessor to the next; 0: not read */
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* readings: one for each multiprocessor, by its number, in device memory. */
+/* readings: device memory for one reading of each multiprocessor, in the order of their numbers. */
 cudaError_t launch_clocks(cudaStream_t stream, struct clock_reading *readings, int sms);
 
 #ifdef __cplusplus

@@ -23,9 +23,9 @@
 enum { SKIPPED = 77, FULL_CHANGES = 50, APART_MAX = 60, WORST = 3 };
 enum { TAKES_MAX = FULL_CHANGES * APART_MAX + WARM };
 static const double spare_ms = 0.3;
-static const double walk_step = 0.07; /* seeds a frame */
+static const double walk_step = 0.07; /* seeds that a walk advances by with each frame */
 
-/* What was missed, one line each. */
+/* Descriptions of what was missed, one line each. */
 static struct {
   char line[64][160];
   int count;
@@ -146,7 +146,7 @@ static uint8_t *copy(const struct run *run, const struct frame *picture) {
   return pixels;
 }
 
-/* Pictures that are compared line by line cost time that belongs to no frame. */
+/* Compares row by row and stops at the first difference, because this time is counted as no frame's. */
 static bool shows(const struct run *run, const struct frame *picture, int value) {
   size_t row = 4 * (size_t)run->frame.width;
   for (int y = 0; y < run->frame.height; y++)
@@ -155,32 +155,34 @@ static bool shows(const struct run *run, const struct frame *picture, int value)
   return true;
 }
 
-/* Milliseconds. */
+/* Measured times of one frame, in milliseconds. */
 struct seen {
-  double apart; /* paced: from when it was due to the picture; else between pictures */
+  double apart; /* at 60 a second: from the frame's due time to its picture; at full rate: between two pictures */
   double device, submit;
-  /* By the device's stamps: from the end of the frame before to this one's beginning, and from this one's end to the
-   * moment when the thread saw it. */
+  /* By the device's time stamps. idle: from the end of the frame before to the beginning of this one; late: from this
+   * one's end until the thread saw it. */
   double idle, late;
-  /* What the thread was at between this picture and the one before, at full rate: the change itself, what engine_submit
-   * does, waiting for the picture, and the comparison of the one before, which is the test's own. */
+  /* What the thread did since the picture before, at full rate: set: the change itself; collect: waiting for the
+   * picture; compare: checking the picture before, which only this test does. engine_submit's parts are in
+   * in_submit. */
   double set, collect, compare;
   struct submit_times in_submit;
-  int since; /* the last change, in frames */
+  int since; /* frames since the last change */
   bool whole;
 };
 
-/* What was seen of one way to run. */
+/* Results of frames at 60 a second, or of frames at full rate. */
 struct outcome {
   struct seen seen[TAKES_MAX];
-  double submits;                                    /* the longest submission */
-  int64_t ended_ns;                                  /* the end of the frame before, by the device's stamps */
-  int frames, changes, missed, wrong, done, longest; /* frames until a change is whole, at most */
-  int over;                                          /* frames that lost more than they may */
-  long until;                                        /* until changes are whole, in all */
+  double submits;                                    /* longest time of a call of engine_submit */
+  int64_t ended_ns;                                  /* end of the frame before, by the device's time stamps */
+  int frames, changes, missed, wrong, done, longest; /* longest: most frames until a picture had all of a change */
+  int over;                                          /* number of frames that took longer than allowed */
+  /* sum over the changes of the frames until a picture had all of it */
+  long until;
 };
 
-/* What a frame was submitted with, and what the one before. */
+/* The value that a frame was submitted with, and the value of the frame before. */
 struct values {
   int now, before;
 };
@@ -188,12 +190,13 @@ struct values {
 struct script {
   const struct change *change;
   struct values values;
-  int changed, asked; /* the frame that was submitted with the last change; -1 once that is whole */
-  bool still;         /* nothing changes */
+  /* number of the frame that was submitted with the last change; changed: -1 once a picture has all of it */
+  int changed, asked;
+  bool still; /* true: nothing changes */
   int apart;
 };
 
-/* A change every so many frames. */
+/* Makes a change every s->apart frames. */
 static void step(struct run *run, struct script *s, struct outcome *o, int frame) {
   s->values.before = s->values.now;
   if (s->still || frame < WARM || (frame - WARM) % s->apart)
@@ -204,7 +207,7 @@ static void step(struct run *run, struct script *s, struct outcome *o, int frame
   s->changed = s->asked = frame;
 }
 
-/* Frame number `frame`, submitted with these values. */
+/* Checks the picture of frame number `frame`, which was submitted with these values. */
 static void look(const struct run *run, struct outcome *o, struct script *s, const struct engine_result *result,
                  int frame, struct values values) {
   bool now = shows(run, &result->picture, values.now);
@@ -245,7 +248,7 @@ static int compare_seen(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* One frame at a time, 60 a second; in the time between, the engine goes on. */
+/* Runs one frame at a time, 60 a second; the engine's background work runs between frames. */
 static void run_paced(struct run *run, struct script s, struct outcome *o) {
   *o = (struct outcome){0};
   s.changed = s.asked = -1;
@@ -271,7 +274,7 @@ static void run_paced(struct run *run, struct script s, struct outcome *o) {
   }
 }
 
-/* Two in flight, one after the other. What was submitted last is not the frame that is collected. */
+/* Runs frames at full rate, two in flight: the frame that is collected is the one submitted before the last. */
 static void run_full(struct run *run, struct script s, struct outcome *o) {
   *o = (struct outcome){0};
   struct values values[2] = {s.values};
@@ -280,7 +283,7 @@ static void run_full(struct run *run, struct script s, struct outcome *o) {
   int frames = WARM + (s.change->walks ? CHANGES : FULL_CHANGES * s.apart);
   submit(run);
   double last = 0, compared = 0;
-  struct seen *before = NULL; /* whose engine_submit the next result tells of */
+  struct seen *before = NULL; /* the frame whose engine_submit the next result measures */
   for (int i = 1; i < frames; i++) {
     double start = clock_seconds();
     step(run, &s, o, i);
@@ -320,7 +323,7 @@ static void print_parts(const char *what, const struct seen *seen) {
          what, seen->set, in->fill, in->launch, in->slice, in->ahead, seen->collect, seen->compare);
 }
 
-/* The longest of each part, whichever frames had them: a part that costs a frame its time stands out. */
+/* Prints the longest time of each part over all frames: a part that makes a frame late stands out. */
 static void print_longest_parts(const struct outcome *o) {
   struct seen most = {0};
   for (int i = 0; i < o->frames; i++) {
@@ -363,7 +366,7 @@ static void print_by_age(const struct outcome *o) {
              sum[i].submit / count[i]);
 }
 
-/* What the longest frames were about. */
+/* Prints the longest frames and what was being done in them. */
 static void print_worst(const struct outcome *o, double limit) {
   for (int i = o->frames - 1; i >= 0 && i >= o->frames - WORST && o->seen[i].apart > limit; i--) {
     const struct seen *seen = &o->seen[i];
@@ -387,7 +390,7 @@ static void judge(const char *name, const struct outcome *o, double spare, bool 
          spare);
 }
 
-/* Both are sorted. */
+/* Prints a row of the table. Sorts o->seen; still->seen must be sorted. */
 static void print(const char *name, struct outcome *o, const struct outcome *still, bool paced) {
   qsort(o->seen, (size_t)o->frames, sizeof *o->seen, compare_seen);
   double most = at(o, 1), middle = at(o, 0.5), quiet = at(still, 1), quiet_middle = at(still, 0.5);
@@ -416,7 +419,7 @@ static int value_count(const struct change *change) {
   return change->walks ? VALUES_MAX : 2;
 }
 
-/* Pictures of all values, by an engine that shows them at once. */
+/* Makes the pictures of all values with an engine that shows a change at once. */
 static void make_pictures(struct run *exact, struct run *run, const struct change *change) {
   begin(exact, change);
   for (int v = 0; v < value_count(change); v++) {

@@ -1,4 +1,5 @@
-/* Until another handle shows, whose preparation is beside frames at 60 a second. */
+/* Measures how long another handle takes until its first picture, when it is prepared while frames run at 60 a
+ * second. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@ static const double another_handle_s = 1;
 
 struct another {
   const char *name;
-  struct engine_shape shape; /* 0: as the handle in use */
+  struct engine_shape shape; /* fields that are 0 stay as in the engine's present shape */
   float guidance;
 };
 
@@ -29,7 +30,7 @@ static const struct another others[] = {
     {"one-time", {.guidance = GUIDANCE_ONE_TIME}, 1.4f},
 };
 
-/* A preparation beside frames. */
+/* A preparation on a thread of its own, while frames run. */
 struct errand {
   struct run *run;
   struct engine_shape shape;
@@ -60,11 +61,12 @@ static struct engine_shape shape_of(const struct run *run, const struct another 
 }
 
 struct switching {
-  double shown, prepared, longest; /* seconds: until it shows, until it is prepared; of a frame meanwhile */
+  /* seconds until the new handle's picture, until it was prepared, and of the longest frame in between */
+  double shown, prepared, longest;
   int frames, missed;
 };
 
-/* A frame at its time; from when it was due until the picture. */
+/* Runs a frame at its due time. Returns the seconds from then until its picture. */
 static double frame_at(struct run *run, double due, struct engine_result *result) {
   while (clock_seconds() < due)
     ;
@@ -73,7 +75,8 @@ static double frame_at(struct run *run, double due, struct engine_result *result
   return clock_seconds() - due;
 }
 
-/* Frames at 60 a second with the old handle until the new one is there, then one with that, whose picture is kept. */
+/* Runs frames at 60 a second with the old handle until the new one is prepared, then one frame with the new one, whose
+ * picture goes to *last. */
 static void switch_handle(struct run *run, struct errand *e, float guidance, struct switching *s,
                           struct engine_result *last) {
   pthread_t thread;
@@ -101,7 +104,7 @@ static void switch_handle(struct run *run, struct errand *e, float guidance, str
   run->prepared = old;
 }
 
-/* The mean difference of two pictures in levels. */
+/* Returns the mean difference of two pictures in levels of 8 bit. */
 static double difference(const struct frame *a, const struct frame *b) {
   double sum = 0;
   for (int y = 0; y < a->height; y++)
@@ -111,7 +114,7 @@ static double difference(const struct frame *a, const struct frame *b) {
   return sum / (4.0 * a->width * a->height);
 }
 
-/* The same picture by the other engine. */
+/* Returns the difference of the picture from the one that the other engine makes. */
 static double check_picture(struct run *exact, const struct errand *e, float guidance, const struct frame *picture) {
   struct prepared *old = exact->prepared;
   must(exact, engine_prepare(exact->engine, &e->shape, &exact->prepared, &exact->err));

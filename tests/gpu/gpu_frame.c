@@ -136,7 +136,7 @@ static void make_frames(const struct frame_shape *shape, struct frame frames[BAT
                                .pitch = {shape->width, shape->width}};
 }
 
-/* What is run over and over. */
+/* What the program is to run repeatedly. */
 struct work {
   struct frame_shape shape;
   struct run_params run;
@@ -148,7 +148,8 @@ static void run_once(struct bench *b, const struct work *work) {
   must(b, device_collect(b->device, b->program, NULL, &b->err));
 }
 
-/* As many runs are made as have parameters of their own: launches then find them. Returns when the first was done. */
+/* Makes as many runs as there are sets of run parameters, so that launches of the graph alone find each set filled.
+ * Returns the time when the first run was done. */
 static double work_open(struct bench *b, struct work *work, int argc, char **argv) {
   double first = 0;
   prepare_frame(b, &work->shape, argc, argv);
@@ -236,9 +237,9 @@ static void count_clocks(struct bench *b, int argc, char **argv) {
   work_close(b, &work);
 }
 
-/* --- parts alone, by power --- */
+/* --- times and energy of single parts --- */
 
-/* What a launch is counted as. */
+/* Writes the name under which a launch is counted. */
 static void name_part(const struct launch *launch, char *out, size_t size) {
   const struct gemm_args *g = launch->kind == LAUNCH_PRODUCT ? &launch->product.gemm
                               : launch->kind == LAUNCH_HALO  ? &launch->halo.gemm
@@ -253,7 +254,7 @@ static void name_part(const struct launch *launch, char *out, size_t size) {
     snprintf(out, size, "%s", launch_kind_name(launch->kind));
 }
 
-enum { PART_TURNS = 4 /* in one graph */ };
+enum { PART_TURNS = 4 /* repetitions in one graph */ };
 
 static cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct launches *part = opaque;
@@ -263,9 +264,9 @@ static cudaError_t record_part(struct cuda_device *device, const struct launch_q
   return status;
 }
 
-/* Returns how often the graph ran. */
+/* Replays the graph until this time, in seconds. Returns how often. */
 static int replay_until(struct bench *b, cudaGraphExec_t graph, double until) {
-  enum { ENQUEUED = 4 }; /* so that the GPU need not wait for the host */
+  enum { ENQUEUED = 4 }; /* launches between two waits, so that the GPU never waits for the host */
   cudaStream_t stream = cuda_device(b->device)->queue.stream;
   int count = 0;
   for (; clock_seconds() < until; count += ENQUEUED) {
@@ -277,7 +278,7 @@ static int replay_until(struct bench *b, cudaGraphExec_t graph, double until) {
   return count;
 }
 
-/* Clocks and power settle before anything is counted. */
+/* Times one part after a pause in which clocks and power settle. */
 static void write_part(struct bench *b, const char *name, const struct launches *part, FILE *file) {
   static const double settled = 0.1, enough = 0.4;
   struct cuda_device *device = cuda_device(b->device);
@@ -367,7 +368,7 @@ static int slowest_first(const void *a, const void *b) {
   return x > y ? -1 : x < y;
 }
 
-/* What runs the launch, on which shape, for which op. */
+/* Describes a launch: its kernel, shape and op. */
 static void describe(const struct launch *launch, const struct op *op, char *out, size_t size) {
   char name[96], shape[96] = "";
   const struct gemm_args *g = launch->kind == LAUNCH_GEMM || launch->kind == LAUNCH_NARROW ? &launch->gemm

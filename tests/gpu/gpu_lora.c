@@ -1,6 +1,6 @@
-/* What an adapter costs on the CUDA device: opening it, its first weight, weights that change while frames run two in
- * flight. Pictures of two weights are compared with those of engines that were opened anew; exits with 1 where they
- * differ. Prints lines for people.
+/* Measures what an adapter costs on the CUDA device: opening it, setting its first weight, and changing weights while
+ * two frames are in flight. Pictures of two weights are compared with those of engines that were opened with that
+ * weight; exits with 1 if they differ. Prints lines for people.
  *
  *   gpu_lora MODEL ADAPTER [W H]
  *
@@ -37,7 +37,7 @@ static struct engine_info info_of(const struct run *run) {
   return info;
 }
 
-/* Returns how long the opening took, without the preparation. */
+/* Returns the seconds that opening took, without preparing the handle. */
 static double open_engine(struct run *run, const char *adapter) {
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = run->model;
@@ -83,7 +83,7 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Frames two in flight; with changes, each APARTth has another weight. Times between pictures. */
+/* Runs frames, two in flight, and prints the times between pictures. changes: each APARTth frame has another weight. */
 static void measure(struct run *run, const char *what, int count, bool changes) {
   double *apart = malloc((size_t)count * sizeof *apart), *device = malloc((size_t)count * sizeof *device);
   double worst_submit = 0, last = 0;
@@ -115,7 +115,7 @@ static void measure(struct run *run, const char *what, int count, bool changes) 
   free(device);
 }
 
-/* One frame alone, from its submission to its picture. */
+/* Times one frame alone, from its submission to its picture. */
 static void measure_one(struct run *run, const char *what, float weight) {
   size_t before = info_of(run).device_bytes;
   run->controls.adapter[0] = weight;

@@ -1,4 +1,4 @@
-/* A checkpoint's networks, and one picture of theirs, for tests/peers/sd_shapes.py. */
+/* Runs a checkpoint's networks, and one whole frame, for tests/peers/sd_shapes.py. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { MERGED_APART = 8 };
 
 /* --- networks --- */
 
-/* "unet" or "text_encoder": the component that has the tensor. */
+/* Returns the component that has the tensor: "unet" or "text_encoder". */
 static const char *component_of(const struct bench *b, const struct safetensor *tensor) {
   const struct component *component;
   for (int i = 0; (component = checkpoint_component(b->checkpoint, i)); i++)
@@ -38,7 +38,7 @@ static void write_merged(struct bench *b, const struct bound *bound, FILE *names
   free(values);
 }
 
-/* At weight 1, in what the program reads. */
+/* Adds the adapter with weight 1 to the weights of the open checkpoint. */
 static void merge_adapter(struct bench *b, const char *folder, const char *path) {
   const struct adapter_options options = {.log = &lines_log};
   const float weights[ADAPTERS_MAX] = {1};
@@ -79,7 +79,8 @@ void run_networks(struct bench *b, const char *folder, const char *adapter) {
     of.pooled = plan_input(plan, 1, 1, 1, second->config.projection_dim, ELEMENT_DEVICE);
     run.end = clip_end(second, run.tokens);
   }
-  for (int i = 0; i < c->text_encoder_count; i++) { /* copies: layers behind may take the place of what they read */
+  /* copies are read: a later op may reuse the memory of a tensor that is an output */
+  for (int i = 0; i < c->text_encoder_count; i++) {
     texts[i] = clip_encode(&c->text_encoders[i], plan);
     texts[i].hidden = plan_norm(plan, "copy", (struct op_norm){.x = texts[i].hidden});
   }
@@ -117,7 +118,7 @@ void run_networks(struct bench *b, const char *folder, const char *adapter) {
 
 /* --- one picture --- */
 
-/* As a command line chooses them: strength 0.5, and the checkpoint's sampler or one that takes its place. */
+/* Chooses the sampling as a command line does: strength 0.5, and the checkpoint's sampler or the one that is named. */
 static struct sampling choose_sampling(const struct bench *b, int steps, const char *word) {
   const struct scheduler_config *config = &b->checkpoint->scheduler;
   enum sampler sampler = word ? sampler_of_word(word) : config->sampler;

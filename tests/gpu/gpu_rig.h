@@ -1,4 +1,4 @@
-/* A model on a device, from its files: what the parts of gpu_frame share. What fails ends the program. */
+/* Helpers that the parts of gpu_frame share: a model on a device, opened from its files. An error ends the program. */
 #ifndef TESTS_GPU_RIG_H
 #define TESTS_GPU_RIG_H
 
@@ -22,12 +22,12 @@ struct bench {
   struct adapters adapters;
   struct control_network *networks[CONTROLS_MAX];
   int network_count;
-  struct ip_adapter *ip_adapter; /* NULL: none */
+  struct ip_adapter *ip_adapter; /* NULL: without an IP-Adapter */
   bool on_cuda;
   struct error err;
 };
 
-extern const struct log lines_log; /* to standard error */
+extern const struct log lines_log; /* prints log lines to standard error */
 
 void must(struct bench *b, int status);
 
@@ -39,13 +39,13 @@ void open_style(struct bench *b, const char *model);
 void open_device(struct bench *b);
 void close_model(struct bench *b);
 
-/* The prompt of all text encoders, with the same tokens, to keys and values. */
+/* Computes keys and values of the prompt: all text encoders read the same tokens. */
 void run_prompt(struct bench *b, struct run_params *run);
 
-/* The picture as the first style. */
+/* Sets the picture in `folder` as the first style picture. */
 void run_style(struct bench *b, const char *folder, struct run_params *run);
 
-/* The time projections of the run's steps, for the frame program. */
+/* Computes the time projections of the run's steps for the frame's program. */
 void run_times(struct bench *b, const struct frame_shape *shape, const struct run_params *run);
 void *read_file(const char *folder, const char *name, size_t bytes);
 void write_input(struct bench *b, const char *folder, const char *name, struct tensor t);
@@ -62,12 +62,13 @@ void run_picture(struct bench *b, const char *folder, int steps, const char *sam
 int by_value(const void *a, const void *b); /* doubles, for qsort */
 void print_times(const char *what, double *times, int count);
 
-/* Times each launch of the program by itself, into a file. */
+/* Writes the time of each launch of the program to a file. */
 void write_launches(struct bench *b, const char *path);
 
 /* --- gpu_clocks.c --- */
 
-/* Prints the times of so many frames, how many clocks they took, and what of the times' scatter is the clock's. */
+/* Prints the times of frames, how many clock cycles they took, and how much of the times' variation is due to the
+ * clock. */
 void time_clocks(struct bench *b, int frames);
 
 /* --- gpu_alone.c --- */

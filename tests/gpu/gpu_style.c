@@ -29,7 +29,7 @@ static void must(const struct error *err, int status) {
   exit(1);
 }
 
-/* Whether the frame shows all that is asked for. */
+/* Runs one frame; returns true if its picture has all that was asked for. */
 static bool one_frame(struct bench *b, struct prepared *prepared) {
   const struct engine_request request = {.prepared = prepared, .controls = &b->controls, .frame = &b->frame};
   struct engine_result result;
@@ -71,7 +71,7 @@ static struct frame make_frame(int number) {
   return (struct frame){.format = PIXEL_RGBA, .width = SIDE, .height = SIDE, .plane = {pixels}, .pitch = {4 * SIDE}};
 }
 
-/* Reading is another thread's in the program. */
+/* Reads a style picture on the calling thread; in the program another thread does that. */
 static struct engine_style *read_style(struct bench *b, int number, double *ms) {
   struct frame frame = make_frame(number);
   struct engine_info info;

@@ -1,11 +1,11 @@
-/* Every variant of the flash attention kernels against the definition in double: random and adversarial values, awkward
- * lengths, strided operands, a bank with poisoned memory behind its valid rows, poisoned outputs, captured graphs. With
- * an empty bank the bits are those of a launch without one.
+/* Compares every variant of the flash attention kernels with the definition in double: random and adversarial values,
+ * awkward lengths, strided operands, a bank with NaN behind its valid rows, outputs that are NaN at first, captured
+ * graphs. With an empty bank all bits equal those of a launch without a bank.
  *
  *   test_attention [PREFIX [quick] [D]]
  *
- *   PREFIX  only the variants whose name begins so ("sm80", "sm90 long"), "" for all, of which a Hopper GPU has to have
- *           its own
+ *   PREFIX  only the variants whose names begin with it ("sm80", "sm90 long"), "" for all; a Hopper GPU must have the
+ *           variants for it
  *   quick   only small cases, for compute-sanitizer
  *   D       a number: only cases with this head dim */
 #include "tests/gpu/attention_case.h"
@@ -16,18 +16,20 @@
 
 enum { SKIPPED = 77, CHOICES_MAX = 64 };
 
-/* Relative error in the norm. FP16 output alone rounds by up to this much in a single element. */
+/* Largest error allowed, as the norm of the difference by the norm of the result: rounding to FP16 alone can be this
+ * much in one element. */
 static const double tolerance = 1.0 / 2048;
 
-/* How far a mean of values may lie outside them, relative to the larger: probabilities and results are FP16. */
+/* How far a mean of values may lie outside their range, relative to the larger bound: probabilities and results are
+ * FP16. */
 static const float mean_tolerance = 1.0f / 512;
 
 static int failures, compared;
 
-/* What the arguments ask for. */
+/* What the command line selects. */
 static const char *only = ""; /* prefix of the variants to run */
 static bool quick;
-static int only_dim; /* 0: all */
+static int only_dim; /* head dim of the cases; 0: all */
 
 static bool left_out(const struct test_case *t) {
   bool large = (long)t->Tq * t->Tk > 80000 || t->H * t->D > (t->D > 200 ? 512 : 200);
@@ -39,9 +41,9 @@ static bool chosen(const struct attn_device *device, const struct attn_args *arg
          attention_choice_supported(device, args, choice);
 }
 
-/* ---- one variant, one case ------------------------------------------------------------------------------- */
+/* ---- one variant, one case -------------------------------------------------------------------------------- */
 
-/* Everything outside the rows must still be NaN, everything inside a mean of values. */
+/* True if everything outside the rows of o is still NaN, and everything inside lies between the bounds of its mean. */
 static bool written_exactly(const struct problem *p, const struct expected *e, const half *out) {
   const struct attn_args *a = &p->args;
   long C = (long)a->H * a->D;
@@ -102,7 +104,8 @@ static void guard_check(const char *workspace, size_t bytes, const struct test_c
   }
 }
 
-/* The problem's outputs begin as NaN. choice: a variant, or -1 - path for what attention_launch chooses. */
+/* Runs the problem with outputs that are NaN at first. choice: number of a variant; -1 - path: what attention_launch
+ * chooses for that path. */
 static void run_args(const struct attn_device *device, const struct problem *p, const struct attn_args *args,
                      int choice, char *workspace, half *out) {
   enum attn_path path = choice < 0 ? (enum attn_path)(-1 - choice) : ATTN_AUTO;
@@ -122,7 +125,8 @@ static void run(const struct attn_device *device, const struct problem *p, int c
   run_args(device, p, &p->args, choice, workspace, out);
 }
 
-/* out, again: room for two runs. Returns the error; 0 where only bounds are known. */
+/* Checks one choice. out and again have space for the results of two runs. Returns the error; 0 if only bounds are
+ * known. */
 static double check_choice(const struct attn_device *device, const struct problem *p, const struct expected *e,
                            int choice, void *workspace, half *out, half *again) {
   run(device, p, choice, workspace, out);
@@ -186,8 +190,8 @@ static void compare_empty(const struct attn_device *device, const struct problem
   failures++;
 }
 
-/* With no key of the bank, each variant and each path gives the bits of the launch without a bank. All of the bank's
- * room is NaN. */
+/* Checks that with an empty bank each variant and each path gives the same bits as the launch without a bank. All
+ * memory of the bank is NaN. */
 static void check_empty(const struct attn_device *device, const struct test_case *t, void *workspace) {
   struct problem p;
   if (left_out(t))
@@ -206,7 +210,7 @@ static void check_empty(const struct attn_device *device, const struct test_case
 }
 
 /* Self-attention of SD-Turbo and SDXL at 512 and 1024, of SD 1.5 with guidance, and shapes that few other cases reach.
- * The first would be cut with its room's keys, and is not without. */
+ * Counting all keys that its bank can hold, the first one would be split over the keys; without the bank it is not. */
 static const struct test_case bank_shapes[] = {
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .ring = true},
     {.B = 1, .H = 10, .Tq = 1024, .Tk = 1024, .D = 64, .Tk2 = 4096, .ring = true},
@@ -235,8 +239,8 @@ static void check_empty_banks(const struct attn_device *device, void *workspace)
   }
 }
 
-/* The choice for a Hopper GPU, which needs none: a bank changes the tile shape of no problem, and a launch with a bank
- * has room for what the launch without one needs. */
+/* Checks, without a GPU, the choice that is made for a Hopper GPU: a bank does not change the tile shape, and the
+ * workspace with a bank is at least as large as without. */
 static void check_bank_choice(int sms, const struct test_case *t) {
   struct attn_device device = {.capability = 90, .sms = sms, .encode_tensor_map = &device};
   struct attn_args bare = {
@@ -264,12 +268,12 @@ static void check_bank_choices(void) {
 
 /* ---- graphs ---------------------------------------------------------------------------------------------- */
 
-/* Two launches of one variant, the second with the first's results for its queries. */
+/* Two launches of one variant; the second reads the results of the first as its queries. */
 struct chain {
   const struct attn_device *device;
   struct problem *p;
   struct attn_args second;
-  size_t bytes; /* of either's results */
+  size_t bytes; /* size of the result of one launch */
   int choice;
   void *workspace;
   cudaStream_t stream;
@@ -291,7 +295,7 @@ static cudaGraphExec_t chain_capture(const struct chain *c) {
   return exec;
 }
 
-/* By replaying exec, or directly where it is NULL, into memory that is NaN. */
+/* Runs both launches into memory that is NaN: by replaying exec, or directly if it is NULL. */
 static void chain_run(const struct chain *c, cudaGraphExec_t exec, half *out) {
   CUDA(cudaMemsetAsync(c->p->args.o, 0xff, c->bytes, c->stream));
   CUDA(cudaMemsetAsync(c->second.o, 0xff, c->bytes, c->stream));
@@ -318,7 +322,8 @@ static void expect_equal(const struct chain *c, const half *direct, const half *
   failures++;
 }
 
-/* Replays equal direct launches to the bit, with every count of the bank; another input gives another result. */
+/* Checks that replays equal direct launches in all bits for each count of the bank's rows, and that another input gives
+ * another result. */
 static void check_chain(const struct chain *c) {
   half *direct = malloc(c->bytes), *replayed = malloc(c->bytes);
   cudaGraphExec_t exec = chain_capture(c);
@@ -340,7 +345,7 @@ static void check_chain(const struct chain *c) {
   free(replayed);
 }
 
-/* With a bank: all of its rows are filled, check_chain says how many take part. */
+/* The cases that are captured. Those with a bank fill all of its rows; check_chain sets how many take part. */
 static const struct test_case graph_cases[] = {
     {.B = 1, .H = 3, .Tq = 700, .Tk = 700, .D = 64},
     {.B = 1, .H = 5, .Tq = 2048, .Tk = 2048, .D = 64},
@@ -377,7 +382,7 @@ static void check_graphs(const struct attn_device *device, void *workspace) {
   CUDA(cudaStreamDestroy(stream));
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------- */
+/* ---- problems that are refused --------------------------------------------------------------------------- */
 
 static void check_refusals(const struct attn_device *device) {
   half dummy[8];
@@ -437,7 +442,8 @@ static const struct test_case special_cases[] = {
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .fused = true},
     {.B = 1, .H = 8, .Tq = 4096, .Tk = 4096, .D = 40, .fused = true},
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 5000},
-    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 2049, .ring = true}, /* the first cut */
+    /* the smallest count at which the keys are split over thread blocks */
+    {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 8192, .count2 = 2049, .ring = true},
     {.B = 1, .H = 5, .Tq = 4096, .Tk = 4096, .D = 64, .Tk2 = 4096, .count2 = 9000, .ring = true},
     {.B = 1, .H = 10, .Tq = 1024, .Tk = 1024, .D = 64, .Tk2 = 2048, .count2 = 1, .rows2 = 1024, .ring = true},
     {.B = 1, .H = 20, .Tq = 256, .Tk = 256, .D = 64, .Tk2 = 512, .count2 = 3, .rows2 = 256, .ring = true},
@@ -457,7 +463,7 @@ static const struct test_case special_cases[] = {
     {.B = 1, .H = 1, .Tq = 16384, .Tk = 77, .D = 64},
 };
 
-/* Head dims and lengths that every kind of value is tried with. */
+/* Head dims and lengths with which each kind of values is tried. */
 static const int main_dims[] = {40, 64, 80, 128, 160, 512};
 static const int main_lengths[][2] = {{1, 77}, {77, 113}, {113, 1}, {1023, 1023}, {64, 4097}, {4097, 113}};
 enum { MAIN_DIMS = sizeof main_dims / sizeof *main_dims, MAIN_LENGTHS = sizeof main_lengths / sizeof *main_lengths };
@@ -473,7 +479,7 @@ static void check_shapes(const struct attn_device *device, void *workspace, doub
     }
 }
 
-/* scale 0: the usual one. */
+/* scale 0: 1 / sqrt(D). */
 static void check_values(const struct attn_device *device, enum fill fill, float scale, void *workspace,
                          double *worst) {
   for (int d = 0; d < MAIN_DIMS; d++)
@@ -485,9 +491,9 @@ static void check_values(const struct attn_device *device, enum fill fill, float
     }
 }
 
-/* Scales out of the ordinary: scores that FP32 holds are beyond it when scaled, of both signs, or far from it only
- * before; the largest scale there is; and one with which the next score after a huge maximum is 2^16 times its worth,
- * which must not pass for less than the 2^8 that probabilities may reach. */
+/* Tries unusual scales: with some, scores that FP32 holds overflow once they are scaled, in either direction, or lie
+ * far from 0 only before; one is the largest scale; with one, the next score after a huge maximum is 2^16 times as
+ * likely, which must not be taken for the factor of 2^8 that probabilities may reach. */
 static void check_scales(const struct attn_device *device, void *workspace, double *worst) {
   static const struct {
     enum fill fill;
@@ -558,7 +564,7 @@ int main(int argc, char **argv) {
     printf("FAILED: a Hopper GPU, and no kernels for it in this program; build with -Dgpu_archs=90a\n");
     return 1;
   }
-  void *workspace; /* zeroed once, shared by all launches */
+  void *workspace; /* zeroed once and used by all launches */
   size_t bytes = 256 << 20;
   CUDA(cudaMalloc(&workspace, bytes));
   CUDA(cudaMemset(workspace, 0, bytes));

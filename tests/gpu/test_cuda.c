@@ -1,7 +1,7 @@
-/* The CUDA device as a whole: captured graphs, frames in flight, memory, faults. Without a GPU: that the device says so
- * in one line and "auto" goes on with the CPU; then skipped.
+/* Tests the whole CUDA device: captured graphs, frames in flight, memory, errors. Without a GPU the test checks that
+ * the device says so in one line and that "auto" uses the CPU, and is then skipped.
  *
- *   test_cuda [PATTERN]      the tests of such names alone */
+ *   test_cuda [PATTERN]      only the tests whose names match */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 static void test_replay_is_direct_execution(void **state) {
   (void)state;
   static uint8_t replayed[2][SIDE * SIDE * 4], direct[2][SIDE * SIDE * 4];
-  char *folder = fixture_make(); /* for tuning results, so that two devices choose alike */
+  char *folder = fixture_make(); /* folder of tuning results, so that both devices choose the same kernels */
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
   for (int i = 0; i < 2; i++)
@@ -52,7 +52,7 @@ static void test_two_in_flight(void **state) {
     assert_memory_equal(alone[i], paired[i], sizeof alone[i]);
 }
 
-/* The picture is the mean of two sources; the second one grows, and there are two runs in flight. */
+/* A picture is the mean of two source frames, of which the second one grows, with two runs in flight. */
 static void test_two_sources(void **state) {
   (void)state;
   enum { RUNS = 6, LARGEST = 2 * SIDE };
@@ -82,17 +82,17 @@ static void test_two_sources(void **state) {
       if (i >= depth - 1)
         collect(&rig, pictures[depth - 1][i - depth + 1]);
       device_get_counters(rig.device, &counters[i]);
-      if (depth == 1 && i == 1) /* it has room for a second frame as large as the first */
+      if (depth == 1 && i == 1) /* the first allocation suffices for a second frame of the same size as the first one */
         assert_int_equal(counters[0].allocations, counters[1].allocations);
     }
     if (depth == 2)
       collect(&rig, pictures[1][RUNS - 1]);
   }
-  /* the last RUNS were of sizes that had been there */
+  /* the last runs had sizes that were seen before, so they allocated nothing */
   assert_int_equal(counters[0].allocations, counters[RUNS - 1].allocations);
   for (int i = 0; i < RUNS; i++) {
     make_frame(i);
-    for (int j = 0; j < SIDE * SIDE * 4; j++) { /* BGRA in, RGBA out */
+    for (int j = 0; j < SIDE * SIDE * 4; j++) { /* input is BGRA, output RGBA */
       int from = j % 4 == 3 ? j : j / 4 * 4 + 2 - j % 4, mean = j % 4 == 3 ? 255 : (source[from] + 20 * i + 1) / 2;
       assert_in_range(pictures[0][i][j], mean ? mean - 1 : 0, mean);
     }
@@ -101,7 +101,7 @@ static void test_two_sources(void **state) {
   rig_close(&rig);
 }
 
-/* Resident memory of this process in KiB. */
+/* Returns this process's resident memory in KiB. */
 static long resident_kb(void) {
   char line[128];
   long kb = 0;
@@ -114,7 +114,7 @@ static long resident_kb(void) {
   return kb;
 }
 
-/* Nothing is allocated by anybody, and every picture is that of the same frame before. */
+/* Many frames: no run allocates memory, and equal frames give equal pictures. */
 static void test_many_frames(void **state) {
   (void)state;
   enum { KINDS = 4, WARM = 200 };
@@ -157,7 +157,7 @@ static void test_memory_limit(void **state) {
   net_init(&net);
   assert_int_equal(device_open(&device, &net.resources, &options, &err), -1);
   assert_one_line(&err, "allowed");
-  options.memory_limit = 66 << 20; /* enough to open, not for the program */
+  options.memory_limit = 66 << 20; /* enough memory to open the device, but not for the program */
   assert_int_equal(device_open(&device, &net.resources, &options, &err), 0);
   assert_int_equal(device_prepare(device, &program, &net.plan, &(struct program_options){PIXEL_RGBA}, &err), -1);
   assert_one_line(&err, "allowed");
@@ -230,14 +230,14 @@ static void test_no_such_gpu(void **state) {
   assert_one_line(&err, "99");
 }
 
-/* Last: the GPU's context does not survive it. */
+/* Runs last, because the GPU's context cannot be used after this error. */
 static void test_launch_error(void **state) {
   (void)state;
   struct rig rig;
   struct frame frame = make_frame(0);
   int failures = 0;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
-  /* Between two frames. */
+  /* the error happens between two frames */
   assert_int_equal(launch_trap(cuda_device(rig.device)->queue.stream), cudaSuccess);
   for (int i = 0; i < 2; i++) {
     if (device_submit(rig.device, rig.program, &params, &frame, &rig.err) < 0 ||
@@ -250,7 +250,7 @@ static void test_launch_error(void **state) {
   rig_close(&rig);
 }
 
-/* Every op and launch has its time, and frames are afterwards as they were. */
+/* The profile has a time for each op and launch, and frames are the same after it as before. */
 static void test_profile(void **state) {
   (void)state;
   struct rig rig;
@@ -259,7 +259,7 @@ static void test_profile(void **state) {
   struct frame frame = make_frame(1), picture;
   uint8_t before[SIDE * SIDE * 4];
   rig_open(&rig, &(struct device_options){.name = "cuda"});
-  for (int i = 0; i < 4; i++) { /* whichever buffer and picture has the turn */
+  for (int i = 0; i < 4; i++) { /* four runs use each buffer and picture at least once */
     must(&rig, device_submit(rig.device, rig.program, &params, &frame, &rig.err));
     must(&rig, device_collect(rig.device, rig.program, &picture, &rig.err));
     if (i == 0)

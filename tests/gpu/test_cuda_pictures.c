@@ -1,6 +1,6 @@
-/* Pictures that stay on the CUDA device. Skipped without a GPU.
+/* Tests pictures that stay in the CUDA device's memory. Skipped without a GPU.
  *
- *   test_cuda_pictures [PATTERN]      the tests of such names alone */
+ *   test_cuda_pictures [PATTERN]      only the tests whose names match */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "unet/devices.h"
 #include "tests/gpu/cuda_rig.h"
 
-/* Starts a run whose picture stays there. */
+/* Starts a run whose picture stays in the device's memory. */
 static struct frame stay(struct rig *rig, int number) {
   struct frame frame = make_frame(number), picture;
   struct run_params run = params;
@@ -27,7 +27,7 @@ static void assert_shows(const struct frame *picture, const uint8_t *expected) {
     assert_memory_equal(picture->plane[0] + (long)y * picture->pitch[0], expected + (size_t)y * SIDE * 4, SIDE * 4);
 }
 
-/* Of the device's memory. */
+/* Checks a plane in the device's memory. */
 static void assert_plane(const void *plane, int pitch, const uint8_t *expected, int row_bytes, int rows) {
   static uint8_t there[SIDE * SIDE * 4];
   assert_int_equal(cudaMemcpy2D(there, (size_t)row_bytes, plane, (size_t)pitch, (size_t)row_bytes, (size_t)rows,
@@ -46,7 +46,8 @@ static void poison_host(const struct frame *picture) {
   memset(frame_plane(picture, 0), 0xa5, (size_t)picture->pitch[0] * (size_t)picture->height);
 }
 
-/* The same pixels as without, in the device's memory at once, in the host's when somebody asks, once. */
+/* A picture that stays has the same pixels as one that is copied to the host. They are in device memory at once, and
+ * are copied to the host when somebody first asks for them, only once. */
 static void test_a_picture_stays_on_the_device(void **state) {
   (void)state;
   static uint8_t expected[SIDE * SIDE * 4];
@@ -76,7 +77,7 @@ static void test_a_picture_stays_on_the_device(void **state) {
   rig_close(&rig);
 }
 
-/* With two in flight, some of each kind. */
+/* With two runs in flight, some pictures stay on the device and some do not. */
 static void test_some_pictures_stay(void **state) {
   (void)state;
   enum { KINDS = 3, RUNS = 60 };
@@ -116,7 +117,7 @@ static void *ask_for_host(void *opaque) {
   return NULL;
 }
 
-/* Threads that never used the GPU ask at the same time; it is copied once. */
+/* Two threads that never used the GPU ask for a picture at the same time; it is copied once. */
 static void test_two_threads_ask(void **state) {
   (void)state;
   enum { ASKERS = 2, TIMES = 50 };
@@ -149,7 +150,7 @@ static void test_two_threads_ask(void **state) {
   rig_close(&rig);
 }
 
-/* Of another size, which takes the pool that the first one's picture is from. */
+/* A run of another size replaces the pool of pictures while a picture of the old pool is still held. */
 static void test_a_picture_outlives_a_size(void **state) {
   (void)state;
   static uint8_t expected[SIDE * SIDE * 4];
@@ -203,7 +204,7 @@ static void test_a_picture_outlives_its_device(void **state) {
   frame_release(&picture);
 }
 
-/* Memory that was exported, once more. */
+/* Another mapping of memory that the driver exported. */
 struct mapping {
   cudaExternalMemory_t memory;
   void *bytes;
@@ -228,7 +229,7 @@ static void unmap_share(struct mapping *mapping) {
   cudaDestroyExternalMemory(mapping->memory);
 }
 
-/* Where the driver exports memory, another mapping of it shows the same bytes. */
+/* Where the driver can export memory, a second mapping of it shows the same bytes. */
 static void test_a_picture_is_shared(void **state) {
   (void)state;
   static uint8_t expected[SIDE * SIDE * 4];
@@ -256,7 +257,8 @@ static void test_a_picture_is_shared(void **state) {
   rig_close(&rig);
 }
 
-/* A decoder's surface: two planes, one behind the other, and a copy that may be begun before they are written. */
+/* Two planes in one block of memory, as a decoder's surface has them; their copy may be enqueued before they are
+ * written. */
 static void test_planes_are_shared(void **state) {
   (void)state;
   enum { PITCH = SIDE + 192, ROWS = SIDE / 2 * 3, TIMES = 50 };
@@ -296,7 +298,8 @@ static void test_planes_are_shared(void **state) {
   }
   if (mapped)
     unmap_share(&other);
-  assert_int_equal(gpu.impl->fill_share(&gpu, share, &frame, &err), 0); /* which nobody waits for */
+  /* this share is filled, and nobody waits for it */
+  assert_int_equal(gpu.impl->fill_share(&gpu, share, &frame, &err), 0);
   gpu.impl->free_share(&gpu, share);
   gpu.impl->free_fence(&gpu, picture.fence);
   cudaFree(surface);

@@ -1,7 +1,7 @@
-/* What the CUDA device prepares beside runs, and what it keeps of its choices; a submit that fails half-way; work that
- * is given up. Skipped without a GPU.
+/* Tests preparing a program on the CUDA device while runs go on, keeping tuning results, a submit that fails half-way,
+ * and a preparation that is cancelled. Skipped without a GPU.
  *
- *   test_cuda_prepare [PATTERN]      the tests of such names alone */
+ *   test_cuda_prepare [PATTERN]      only the tests whose names match */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,19 +21,19 @@
 static void test_tuning_file(void **state) {
   (void)state;
   static uint8_t a[SIDE * SIDE * 4], b[SIDE * SIDE * 4];
-  char *folder = fixture_make(); /* for tuning results, so that two devices choose alike */
+  char *folder = fixture_make(); /* folder of tuning results, so that both devices choose the same kernels */
   struct rig rig;
   char command[256];
   rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
   one_frame(&rig, 0, a);
   rig_close(&rig);
   snprintf(command, sizeof command, "test $(cat %s/tuning-*.txt | wc -l) -ge 6", folder);
-  assert_int_equal(system(command), 0); /* the version and five products */
+  assert_int_equal(system(command), 0); /* the line of the version and five tuned products */
   rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
   one_frame(&rig, 0, b);
   rig_close(&rig);
   assert_memory_equal(a, b, sizeof a);
-  /* A file full of choices nobody can make costs time and nothing else, and is whole again afterwards. */
+  /* Choices in the file that no kernel can execute only cost time; afterwards the file is correct again. */
   static const char *const nonsense[] = {"gemm 99", "gemm -1", "cublaslt 99", "cudnn 98", "cudnn -2"};
   for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
     snprintf(command, sizeof command, "sed -i '2,$s/^[a-z]* [0-9]*/%s/' %s/tuning-*.txt", nonsense[i], folder);
@@ -50,23 +50,24 @@ static void test_tuning_file(void **state) {
   fixture_remove(folder);
 }
 
-/* --- a preparation beside runs --- */
+/* --- preparing while runs go on --- */
 
 enum { PATIENCE_MS = 60000, HOLD_MS = PATIENCE_MS / 2 };
 
-/* A function of the host's that keeps a stream busy until it is let go; for ever would be a test that never ends. */
+/* Host function that keeps a stream busy until *opaque is false, at most HOLD_MS, so that the test ends in any case. */
 static void CUDART_CB hold(void *opaque) {
   int64_t until = platform_now_ns() + HOLD_MS * INT64_C(1000000);
   while (atomic_load((atomic_bool *)opaque) && platform_now_ns() < until)
     ;
 }
 
-static int failing_record;            /* that many calls from now on fails; 0: none */
-static bool launch_fails;             /* the next one */
-static _Atomic(cudaStream_t) hold_at; /* held from the next record on; NULL: none is */
+/* cudaEventRecord fails at the call that is so many calls ahead; 0: no call fails */
+static int failing_record;
+static bool launch_fails;             /* true: the next launch of a graph fails */
+static _Atomic(cudaStream_t) hold_at; /* stream that is blocked at its next record; NULL: none */
 static atomic_bool held;
 
-/* The linker puts this in front of CUDA's. */
+/* A wrapper that the linker puts in place of CUDA's function. */
 cudaError_t __real_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
@@ -87,10 +88,10 @@ cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   return fails ? cudaErrorUnknown : __real_cudaGraphLaunch(graph, stream);
 }
 
-static int disturbances;             /* so many captures to come */
-static cudaError_t disturber_status; /* of the last one */
+static int disturbances;             /* number of captures that are still to be disturbed */
+static cudaError_t disturber_status; /* result of the last disturbance */
 
-/* As another thread's library may do it. */
+/* A thread that waits for the whole device, which breaks another thread's capture. Other libraries may do that. */
 static void *wait_for_all(void *opaque) {
   (void)opaque;
   disturber_status = cudaDeviceSynchronize();
@@ -125,7 +126,7 @@ static void *prepare_beside(void *opaque) {
   return NULL;
 }
 
-/* What is prepared next is timed again. */
+/* Forgets tuning results, so that the next preparation times kernels again. */
 static void forget_choices(struct rig *rig) {
   struct cuda_device *device = cuda_device(rig->device);
   tuner_close(device->tuner);
@@ -141,14 +142,14 @@ static void release_second(struct beside *b, pthread_t thread) {
   device_release(b->rig->device, &b->rig->program);
   b->rig->program = b->program;
   one_frame(b->rig, 1, got);
-  int most = 0; /* another choice may round otherwise */
+  int most = 0; /* another kernel may round differently, so small differences are allowed */
   for (size_t i = 0; i < sizeof got; i++)
     most = abs(got[i] - expected[i]) > most ? abs(got[i] - expected[i]) : most;
   assert_in_range(most, 0, 3);
 }
 
-/* While no run can end, a program is prepared to the end: trials and capture wait for no run, nor does any memory that
- * they take and give back. */
+/* While a run is blocked, a program can be prepared completely: timing kernels and capturing graphs do not wait for
+ * runs, nor does allocating or freeing the memory for them. */
 static void test_preparation_waits_for_no_run(void **state) {
   (void)state;
   static uint8_t picture[SIDE * SIDE * 4];
@@ -170,8 +171,8 @@ static void test_preparation_waits_for_no_run(void **state) {
   rig_close(&rig);
 }
 
-/* While no trial can end, frames and changes of weights come and go. Each has been there before, because the driver may
- * wait for the whole GPU where it loads a kernel's code. */
+/* While the timing of a kernel is blocked, frames and changes of weights complete. Each of them has run once before,
+ * because the driver may wait for the whole GPU when it loads a kernel's code. */
 static void test_run_waits_for_no_preparation(void **state) {
   (void)state;
   enum { RUNS = 50 };
@@ -190,7 +191,7 @@ static void test_run_waits_for_no_preparation(void **state) {
   assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &b), 0);
   for (int i = 0; i < PATIENCE_MS && hold_at; i++)
     usleep(1000);
-  assert_null(hold_at); /* it has come to its first trial */
+  assert_null(hold_at); /* the preparation has reached its first timed kernel */
   for (int i = 0; i < RUNS; i++) {
     must(&rig, device_update(rig.device, &same, 1, &rig.err));
     one_frame(&rig, i % 2, picture);
@@ -203,7 +204,8 @@ static void test_run_waits_for_no_preparation(void **state) {
   rig_close(&rig);
 }
 
-/* Choices made beside frames are for this device alone, those of a quiet time are kept in the file. */
+/* Choices that were timed while frames ran are used by this device only; those that were timed alone are kept in the
+ * file. */
 static void test_disturbed_choices_are_not_kept(void **state) {
   (void)state;
   static uint8_t picture[SIDE * SIDE * 4];
@@ -216,7 +218,7 @@ static void test_disturbed_choices_are_not_kept(void **state) {
   tuner_close(device->tuner);
   must(&rig, tuner_open(&device->tuner, device, folder, &rig.err));
   struct beside b = {.rig = &rig};
-  submit(&rig, 0); /* and stays in flight */
+  submit(&rig, 0); /* this run stays in flight */
   assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &b), 0);
   pthread_join(thread, NULL);
   collect(&rig, picture);
@@ -236,8 +238,8 @@ static void test_disturbed_choices_are_not_kept(void **state) {
   fixture_remove(folder);
 }
 
-/* A capture that another thread ended is made again; one that is ended each time is an error, and the next one is as
- * usual. */
+/* A capture that another thread broke is repeated. If it breaks each time, that is an error, and the next preparation
+ * succeeds. */
 static void test_captures_that_are_disturbed(void **state) {
   (void)state;
   static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
@@ -263,15 +265,16 @@ static void test_captures_that_are_disturbed(void **state) {
   rig_close(&rig);
 }
 
-/* A submit that fails, before the graph is launched or behind it, costs that frame alone: those after it are their own.
- */
+/* A submit that fails before or after the launch of its graph loses only that frame; later frames have their own
+ * pictures. */
 static void test_failed_submit(void **state) {
   (void)state;
   static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
   one_frame(&rig, 1, expected);
-  for (int call = 0; call <= 4; call++) { /* the launch of a frame alone; uploaded, begun, computed, downloaded */
+  /* points of failure: the launch of a frame alone, and the records after upload, begin, computing, download */
+  for (int call = 0; call <= 4; call++) {
     if (call)
       submit(&rig, 1);
     struct frame frame = make_frame(2);
@@ -292,14 +295,14 @@ static void test_failed_submit(void **state) {
   rig_close(&rig);
 }
 
-/* Says true when it has been asked so often. */
+/* A cancel function: returns true from call number *opaque on, counted from 0. */
 static bool gives_up(void *opaque) {
   int *left = opaque;
   return (*left)-- <= 0;
 }
 
-/* A preparation ends wherever it is given up: between ops, weights, trials and graphs. The device can then prepare the
- * same plan, as if nothing had been. */
+/* A preparation can be cancelled anywhere: between ops, weights, timings and graphs. Afterwards the device can prepare
+ * the same plan as usual. */
 static void test_what_is_given_up_ends(void **state) {
   (void)state;
   static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
@@ -323,7 +326,7 @@ static void test_what_is_given_up_ends(void **state) {
     if (!prepared)
       must(&rig, device_prepare(rig.device, &rig.program, &rig.net.plan, &wish, &rig.err));
     one_frame(&rig, 1, got);
-    for (size_t i = 0; i < sizeof got; i++) /* another choice may round otherwise */
+    for (size_t i = 0; i < sizeof got; i++) /* another kernel may round differently, so small differences are allowed */
       assert_in_range(abs(got[i] - expected[i]), 0, 3);
     rig_close(&rig);
   }

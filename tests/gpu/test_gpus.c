@@ -1,4 +1,4 @@
-/* GPUs without an engine, and the device's frames that lie in GPU memory. Skipped where there is no GPU. */
+/* Tests the list of GPUs without an engine, and frames of a device that lie in GPU memory. Skipped without a GPU. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ static void test_names(void **state) {
   assert_false(devices_find_gpu("cuda:99", &found) || devices_find_gpu("cuda:x", &found));
 }
 
-/* The engine's device says that it computes there. */
+/* The engine's device computes on the GPU that was named. */
 static void test_device(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -58,11 +58,11 @@ static void test_host_memory(void **state) {
   assert_true(is_locked(pinned) && is_locked(pinned + bytes - 1) && !is_locked(own));
   assert_true(gpu.impl->lock_host(&gpu, own, bytes));
   assert_true(is_locked(own));
-  assert_false(gpu.impl->lock_host(&gpu, own, bytes)); /* it is */
+  assert_false(gpu.impl->lock_host(&gpu, own, bytes)); /* the memory was locked before */
   gpu.impl->unlock_host(&gpu, own);
   assert_false(is_locked(own));
   assert_null(gpu.impl->alloc_host(&gpu, (size_t)1 << 60));
-  assert_int_equal(cudaGetLastError(), cudaSuccess); /* nothing is left for others to stumble on */
+  assert_int_equal(cudaGetLastError(), cudaSuccess); /* the error is cleared, so that later calls do not report it */
   gpu.impl->free_host(&gpu, pinned);
   platform_free(own);
 }
@@ -118,10 +118,11 @@ static void test_download(void **state) {
 
 enum { W = 64, H = 48, ODD_W = 197, ODD_H = 131, SURFACE = 1 << 18 };
 
-/* How a frame's planes reach the device. */
-enum place { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_ELSEWHERE /* another GPU's */, PLACES };
+/* Where the planes of a frame are before the device gets them. */
+enum place { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_ELSEWHERE /* memory of another GPU */, PLACES };
 
-/* A decoder's picture: surfaces in device memory, in locked memory or in both, with the pitches of that frame. */
+/* A decoder's picture: planes in device memory, in page-locked host memory or in both, with the row pitches of that
+ * frame. */
 struct surface {
   struct picture base;
   enum place place;
@@ -169,7 +170,7 @@ static const struct picture_owner surface_owner = {.bytes = sizeof(struct surfac
                                                    .wait = surface_wait,
                                                    .ready = surface_ready};
 
-/* Fills a surface on the default stream, as a decoder does: pixels that depend on seed, padding that is poison. */
+/* Fills a surface on the default stream, as a decoder does: pixels from `seed`, and fixed bytes as padding. */
 static void surface_fill(struct frame *frame, unsigned seed) {
   static uint8_t pixels[SURFACE];
   struct surface *surface = (struct surface *)frame->picture;
@@ -197,7 +198,7 @@ static void surface_fill(struct frame *frame, unsigned seed) {
     assert_int_equal(gpu.impl->record_fence(&gpu, frame->picture->fence, NULL), 0);
 }
 
-/* One with planes at odd distances: pitches are `more` bytes longer than rows. */
+/* Takes a surface from the pool. Its rows are padded by `more` bytes, so that planes have odd pitches. */
 static struct frame surface_take(struct picture_pool *pool, enum pixel_format format, int width, int height, int more,
                                  unsigned seed) {
   struct frame frame;
@@ -216,7 +217,7 @@ static struct frame surface_take(struct picture_pool *pool, enum pixel_format fo
   return frame;
 }
 
-/* A picture that is the mean of two sources. */
+/* A plan whose picture is the mean of two source frames. */
 struct rig {
   struct resources resources;
   struct plan plan;
@@ -257,7 +258,7 @@ static void rig_close(struct rig *rig) {
     picture_pool_close(&rig->pools[i]);
 }
 
-/* The frames' holds end here. */
+/* Submits the frames and ends their holds. */
 static void submit(struct rig *rig, struct frame frames[SOURCES_MAX]) {
   for (int i = 0; i < SOURCES_MAX; i++)
     rig->params.geometry[i] = (struct geometry){0, 0, (float)frames[i].width, (float)frames[i].height, 0, 0, W, H};
@@ -281,7 +282,8 @@ static struct device_counters counters(struct rig *rig) {
   return now;
 }
 
-/* Wherever the same samples lie, the picture is the same to the bit, and what was copied is counted. */
+/* The same samples give the same picture in all bits wherever they lie, and the counters say how many bytes were
+ * copied. */
 static void test_places(void **state) {
   (void)state;
   static uint8_t pictures[PLACES][W * H * 4];
@@ -290,7 +292,7 @@ static void test_places(void **state) {
   rig_open(&rig, GRAPH_ON);
   for (size_t i = 0; i < 2 * sizeof formats / sizeof formats[0]; i++) {
     enum pixel_format format = formats[i / 2];
-    /* an odd pitch of 16-bit samples is the host's to mend */
+    /* the host repacks planes of 16-bit samples whose pitch is odd */
     int more = i % 2 ? 29 : 32, odd = format == PIXEL_P010 && more % 2;
     for (int place = 0; place < PLACES; place++) {
       struct frame frames[SOURCES_MAX] = {
@@ -318,8 +320,8 @@ static void test_places(void **state) {
   rig_close(&rig);
 }
 
-/* A frame alone is brought by its run, and its picture is given by it; one beside another by copies. It is the same
- * picture to the bit. */
+/* One source frame is uploaded and its picture downloaded by the graph; of two frames in flight by separate copies.
+ * Both give the same bits. */
 static void test_alone_and_beside(void **state) {
   (void)state;
   enum { EVEN_W = 192, EVEN_H = 131 };
@@ -350,7 +352,7 @@ static void test_alone_and_beside(void **state) {
   rig_close(&rig);
 }
 
-/* Frames in turn from everywhere, of changing sizes, with two runs in flight and without a graph. */
+/* Frames lie in all kinds of memory in turn, with changing sizes, two runs in flight, and no graph. */
 static void test_turns(void **state) {
   enum { RUNS = 24 };
   static uint8_t pictures[PLACES + 1][RUNS][W * H * 4];
@@ -382,8 +384,8 @@ static void CUDART_CB hold(void *opaque) {
     platform_sleep_ns(100000);
 }
 
-/* A frame that the decoder is still at work on keeps nobody waiting but its own run, and a run in flight before it is
- * collected meanwhile. Its picture shows what the decoder wrote in the end. */
+/* A frame that the decoder is still writing delays only its own run; an earlier run can be collected meanwhile. The
+ * picture shows what the decoder wrote at last. */
 static void test_fence(void **state) {
   (void)state;
   static uint8_t expected[2][W * H * 4], got[2][W * H * 4];
@@ -397,7 +399,7 @@ static void test_fence(void **state) {
       for (int j = 0; j < SOURCES_MAX; j++)
         frames[i][j] = surface_take(rig.pools[PLACE_DEVICE], PIXEL_NV12, ODD_W, ODD_H, 9, (unsigned)(2 * i + j));
     cudaDeviceSynchronize();
-    if (late) { /* the second frame's planes are written when the stream goes on */
+    if (late) { /* the second frame is written only when the blocked stream continues */
       struct surface *surface = (struct surface *)frames[1][0].picture;
       assert_int_equal(cudaMemcpy(kept, surface->device, SURFACE, cudaMemcpyDeviceToDevice), 0);
       assert_int_equal(cudaMemset(surface->device, 0, SURFACE), 0);
@@ -420,8 +422,7 @@ static void test_fence(void **state) {
   rig_close(&rig);
 }
 
-/* The launches behind it are as many as without pixels to bring: none is there for a frame in place. Nothing is
- * allocated for device frames, however large they are. */
+/* Frames in device memory add no launches and no allocations, whatever their size. */
 static void test_device_frames_cost_nothing(void **state) {
   (void)state;
   static uint8_t picture[W * H * 4];
@@ -446,7 +447,7 @@ int main(void) {
   struct resources resources = {0};
   struct device *device;
   if (!devices_find_gpu("cuda", &gpu)) {
-    /* Then no device can be opened there. */
+    /* if an error were left, no device could be opened after it */
     int opened = device_open(&device, &resources, &(struct device_options){.name = "cuda"}, &err);
     printf("skipped: %s\n", err.message);
     return opened == 0 || gpu.impl ? 1 : SKIPPED;

@@ -1,9 +1,11 @@
-/* NVDEC against software: the same pictures to the bit, in mid-stream, after seeking and across loops.
+/* Compares NVDEC with decoding in software: pictures are equal in all bits, in mid-stream, after seeking, and when a
+ * clip starts again.
  *
  *   test_hwdec_cuda [FOLDER [time | loops]]      FOLDER has the clips already; skipped where there is no NVDEC
  *
- * With time: what a picture costs, for people. With loops: what those cost with which loop.mp4 starts again, asked for
- * at its rate. */
+ * time: prints what a picture costs. loops: prints what the pictures cost with which loop.mp4 starts again, when
+ * pictures
+ * are taken at the clip's rate. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -23,9 +25,9 @@
 
 enum { SKIPPED = 77, PICTURES_MOST = 120, WARM = 30, TIMED = 300 };
 
-static const char *folder; /* of clips that are there; NULL: they are made */
+static const char *folder; /* folder with the clips; NULL: the test makes them */
 static struct gpu gpu;
-static int times_failed; /* that lines tell of */
+static int times_failed; /* number of log lines that report a failure of the hardware */
 
 static void print_line(void *opaque, enum log_level level, const char *text) {
   (void)opaque;
@@ -82,7 +84,7 @@ static void read_clip(const char *name, const struct source_options *options, st
   source_close(&source);
 }
 
-/* Of the clip's first pictures, with what options say beside. taken: whether NVDEC decodes them. */
+/* Compares the first pictures of the clip with those of software. taken: NVDEC is expected to decode them. */
 static void compare(const char *name, struct source_options options, bool taken) {
   static struct given software, hardware;
   options.gpu = gpu;
@@ -108,14 +110,14 @@ static void test_same_pictures(void **state) {
   compare("eight.mp4", (struct source_options){.live = true}, true);
 }
 
-/* FFmpeg cuts nothing off a surface's left: software does it. */
+/* A stream that is cropped on the left is decoded in software, because FFmpeg cannot crop a surface there. */
 static void test_cut(void **state) {
   (void)state;
   compare("cut.mp4", (struct source_options){0}, false);
 }
 
-/* NVDEC takes no 4:2:2. Where it comes in mid-stream software goes on: no picture is missing in render; live some may
- * be that NVDEC still held. */
+/* NVDEC cannot decode 4:2:2. If a stream changes to it, software goes on: render loses no picture; live may lose those
+ * that NVDEC still had. */
 static void test_refused_later(void **state) {
   (void)state;
   static struct given software, hardware;
@@ -126,7 +128,7 @@ static void test_refused_later(void **state) {
     assert_int_equal(software.count, 50);
     times_failed = 0;
     options.hardware = &hardware_nvdec;
-    options.hardware_must = true; /* of the first picture */
+    options.hardware_must = true; /* the first picture must come from the hardware */
     read_clip("formats.ts", &options, &hardware);
     assert_int_equal(times_failed, 1);
     assert_in_range(hardware.on_gpu, live ? 20 : 10, 25);
@@ -148,7 +150,7 @@ static void test_same_elsewhere(void **state) {
   compare("ten.mkv", (struct source_options){.loop = true, .start = 0.3}, true);
 }
 
-/* Pictures that are held keep what is in them while decoding goes on. */
+/* The pixels of held pictures stay unchanged while decoding goes on. */
 static void test_held(void **state) {
   (void)state;
   const struct source_options options = {.gpu = gpu, .hardware = &hardware_nvdec, .hardware_must = true, .log = &lines};
@@ -231,7 +233,7 @@ static int time_loops(void) {
   return 0;
 }
 
-/* --- */
+/* --- whether NVDEC is there, and the list of tests --- */
 
 static bool decodes(void) {
   const struct source_options options = {.gpu = gpu, .hardware = &hardware_nvdec, .hardware_must = true};

@@ -1,14 +1,15 @@
-/* Every op on the CUDA device against the definition, and every way a convolution or linear layer can be done: each
- * tile of the project's own kernels with and without a split sum, the narrow kernel, cuBLASLt's and cuDNN's first
- * offers. What cannot do a product leaves it to the own kernel, so those it did are counted: a way that did none fails.
+/* Compares every op on the CUDA device with its definition, and every kernel (called a way) that can compute a
+ * convolution or linear layer: each tile of the project's own kernels with and without a split sum, the narrow kernel,
+ * and the first proposals of cuBLASLt and cuDNN. A way that cannot compute a product leaves it to the project's own
+ * kernel, so the products that it did compute are counted: a way that computed none fails.
  *
- * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
- * test_ops_cuda --way WAY         the ways whose names begin with WAY
- * test_ops_cuda --fused           chains of ops that are one launch
- * test_ops_cuda --generic         all, and it fails where anything is used that came with Hopper, or that an Ada GPU
- *                                 has no room for
- * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer
- * test_ops_cuda --flat [WAY]      the same with no graph, for synccheck, which takes none that decides */
+ *   test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
+ *   test_ops_cuda --way WAY         the ways whose names begin with WAY
+ *   test_ops_cuda --fused           chains of ops that are one launch
+ *   test_ops_cuda --generic         all cases; fails if something is used that came with Hopper, or that needs more
+ *                                   shared memory than an Ada GPU has
+ *   test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer
+ *   test_ops_cuda --flat [WAY]      as --quick without graphs, for synccheck, which supports no conditional graphs */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,12 @@
 
 enum { SKIPPED = 77, QUICK_APART = 7 };
 
-static const struct choice *forced; /* NULL: the device's choice */
-static int sms;                     /* that kernels are told of; 0: all */
+/* the way that convolutions and linear layers must take; NULL: the device chooses */
+static const struct choice *forced;
+static int sms; /* number of multiprocessors that kernels are told of; 0: all */
 static bool generic;
 
-enum { ADA_SHARED_BYTES = 99 << 10 }; /* that a thread block may have */
+enum { ADA_SHARED_BYTES = 99 << 10 }; /* most shared memory of a thread block on an Ada GPU */
 
 static void limit(struct cuda_device *device) {
   if (generic)
@@ -47,12 +49,13 @@ static void opened_to_tune(struct device *device) {
   cuda_device(device)->tune_always = true;
 }
 
-/* --- who did it --- */
+/* --- which kernel (way) computed a convolution or linear layer --- */
 
-/* Convolutions and linear layers, who did them, and how many were done the forced way; launches that do several ops. */
+/* Counts convolutions and linear layers, those that each kernel (way) computed, those that the forced one computed, and
+ * launches that do several ops. */
 static struct { int products, by[WAYS], forced, fused; } tally;
 
-/* Number among the ways; WAYS for a launch that is no product. */
+/* Returns the index in `ways` of the launch's kernel; WAYS: the launch does no convolution or linear layer. */
 static int find_way(const struct launch *launch) {
   int i = 0;
   while (i < WAYS && ways[i]->kind != launch->kind)
@@ -60,7 +63,8 @@ static int find_way(const struct launch *launch) {
   return i;
 }
 
-/* cuDNN's even offers fuse what follows a convolution: one that nothing follows tells nothing of them. */
+/* True if the launch uses the kernel that is forced. cuDNN's even-numbered proposals fuse what follows a convolution,
+ * so a convolution that nothing follows does not count for them. */
 static bool is_forced(const struct launch *launch, const struct op *op) {
   if (launch->kind != forced->way->kind)
     return false;
@@ -96,7 +100,7 @@ static void prepared(const struct program *base) {
 static const struct forced_way {
   const char *name;
   struct choice choice;
-  int sms; /* with fewer, thread blocks that go from tile to tile have many; 0: all */
+  int sms; /* number of multiprocessors, small so that each thread block computes many tiles; 0: all */
 } cases[] = {
     {"128x128 tiles", {&way_gemm, TILE_128x128, 1}},
     {"64x160 tiles", {&way_gemm, TILE_64x160, 1}},
@@ -147,7 +151,8 @@ static const struct forced_way {
     {"cuDNN raw", {&way_cudnn, 1, 1}},
 };
 
-/* Returns how many cases failed; adds to *done how many products were done the forced way. */
+/* Runs cases; returns how many failed, and adds to *done how many convolutions and linear layers used the forced
+ * kernel. */
 static int run(const char *what, const char *prefix, const struct op_test_options *options, int *done) {
   int count = 0;
   memset(&tally, 0, sizeof tally);
@@ -164,8 +169,7 @@ static int run(const char *what, const char *prefix, const struct op_test_option
   return failed;
 }
 
-/* Chains that are one launch, which most of the cases are and some just miss (the few of --quick may be those); then op
- * by op. */
+/* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, struct op_test_options options) {
   enum { FEWEST = 34 };
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
@@ -183,8 +187,8 @@ static int run_fused(bool sm90, struct op_test_options options) {
   return failed;
 }
 
-/* One way with the cases that begin with prefix, or all of convolutions and linear layers. A way that did nothing is a
- * failure unless the prefix may have left nothing for it. */
+/* Runs one kernel on the cases that begin with prefix, or on all convolutions and linear layers. It is a failure if the
+ * kernel computed nothing, unless the prefix may have left no case for it. */
 static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
   int done = 0;
   bool linear = way->choice.way == &way_gemm || way->choice.way == &way_sm90 || way->choice.way == &way_cublaslt;
@@ -201,7 +205,7 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
   return failed + 1;
 }
 
-/* Why there is nothing to test of a way; NULL when there is. */
+/* Returns why a kernel cannot be tested here; NULL if it can. */
 static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, bool sm90) {
   if (way->choice.way == &way_cublaslt && !blas)
     return "cuBLASLt is not there";
@@ -210,7 +214,7 @@ static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, 
   return way->choice.way == &way_cudnn && !dnn ? "cuDNN is not there" : NULL;
 }
 
-/* What the device has that an Ada GPU has not; NULL: nothing. */
+/* Returns a feature that the device has and an Ada GPU has not; NULL: none. */
 static const char *find_hopper(const struct cuda_device *device) {
   return device->queue.overlap                 ? "launches that overlap"
          : device->product.encode_tiled        ? "the products of compute capability 9.0"
@@ -224,7 +228,7 @@ int main(int argc, char **argv) {
   bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
   const char *only = some && argc > 2 ? argv[2] : "";
   const char *prefix = argc > 1 && !some && !generic ? argv[1] : "";
-  /* Bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
+  /* Error bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
   struct op_test_options options = {.device = {.name = "cuda", .graph = flat ? GRAPH_OFF : GRAPH_ON},
                                     .opened = opened,
                                     .prepared = prepared,

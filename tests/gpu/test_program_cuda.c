@@ -1,5 +1,5 @@
-/* The built program on a GPU: a real clip decoded, restyled and encoded, beside the CPU's rendering of it; what bench
- * prints; the window without a screen. Skipped where there is no GPU.
+/* Tests the built program on a GPU: a clip is decoded, restyled and encoded and compared with the CPU's result; bench's
+ * output; the window without a screen. Skipped without a GPU.
  *
  *   test_program_cuda PROGRAM */
 #include "tests/rigs/cmocka_all.h"
@@ -17,7 +17,7 @@ enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77, FRAMES 
 
 /* --- against the CPU --- */
 
-/* The decoded samples of a clip. */
+/* Decodes a clip and returns its samples. */
 static uint8_t *samples(const char *name, size_t *size) {
   return shell_output(size, "ffmpeg -nostdin -v error -i %s -f rawvideo -pix_fmt yuv420p -", name);
 }
@@ -70,7 +70,7 @@ static void test_same_bits(void **state) {
         FRAMES);
 }
 
-/* Whoever decodes. */
+/* The result has the same bits whether the GPU or the CPU decodes the clip. */
 static void test_same_bits_decoded_there(void **state) {
   (void)state;
   struct outcome outcome;
@@ -107,7 +107,7 @@ static double field(const char *name) {
   return value;
 }
 
-/* cmocka's own messages end after 1024 characters. */
+/* Prints a file line by line, because cmocka cuts its own messages at 1024 characters. */
 static void print_file(const char *name) {
   char *text = (char *)shell_output(NULL, "cat %s", name);
   printf("%s\n", text);

@@ -1,5 +1,5 @@
-/* Changes of weights on the GPU, from the inside: the other forms follow at their addresses, captured graphs see the
- * change, nobody waits. Skipped where there is no GPU. */
+/* Tests changes of weights on the GPU: copies of a weight in other layouts change at their addresses, captured graphs
+ * see the change, and no call waits. Skipped without a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void rig_close(struct rig *rig) {
   free(rig->matrix_values);
 }
 
-/* Every form of the two weights is that of what device_read gives. */
+/* Checks that each copy of the two weights equals what is computed from the weight that device_read returns. */
 static void assert_forms(struct rig *rig, const half_t *padded, const half_t *f16) {
   static float matrix[ROWS * ROW], vector[ROWS];
   static half_t copy[ROWS * TAPS * PITCH];
@@ -58,7 +58,8 @@ static void assert_forms(struct rig *rig, const half_t *padded, const half_t *f1
     assert_int_equal(copy[i], f32_to_f16(vector[i]));
 }
 
-/* The window's rows (or columns) that fall together for the first and second pixel of two, as bits. */
+/* Bits of the rows (or columns) of a 3x3 window that read the same input pixel in an image that was doubled in size,
+ * for the first and the second pixel of a pair. */
 static const int together[2][2] = {{1, 6}, {3, 4}};
 
 static float quarter(const float *row, int which, int tap, int c) {
@@ -93,7 +94,7 @@ static void other_forms_follow(void **state) {
   assert_true(padded && f16 && quartered);
   assert_forms(&rig, padded, f16);
   assert_quarters(&rig, quartered);
-  for (int round = 0; round < 4; round++) { /* the second half of the vector begins at an odd place */
+  for (int round = 0; round < 4; round++) { /* the second half of the vector begins at an odd index */
     size_t first = round == 0 ? 0 : 7 * (size_t)round, rows = round == 0 ? ROWS : 3 + 2 * (size_t)round;
     for (int i = 0; i < ROWS * ROW; i++)
       values[i] = (float)((i + round) % 61) / 16;
@@ -113,7 +114,7 @@ static void other_forms_follow(void **state) {
   rig_close(&rig);
 }
 
-/* Values that FP16 cannot hold are refused, and nothing of the change has come through. */
+/* A change with values that FP16 cannot hold is refused, and no part of it is made. */
 static void beyond_fp16_is_refused(void **state) {
   (void)state;
   struct rig rig;
@@ -128,13 +129,13 @@ static void beyond_fp16_is_refused(void **state) {
   rig_close(&rig);
 }
 
-/* Host function on the compute stream that keeps it busy until it is let go. */
+/* Host function that keeps the compute stream busy until *opaque is false. */
 static void CUDART_CB hold(void *opaque) {
   while (__atomic_load_n((int *)opaque, __ATOMIC_ACQUIRE))
     ;
 }
 
-/* While the compute stream is held, a change of few bytes returns: it waits neither for a run nor for itself. */
+/* While the compute stream is blocked, a small change of a weight returns: it does not wait for a run. */
 static void a_change_waits_for_nobody(void **state) {
   (void)state;
   struct rig rig;
@@ -143,11 +144,13 @@ static void a_change_waits_for_nobody(void **state) {
   rig_open(&rig);
   struct cuda_device *device = cuda_device(rig.device);
   struct weight_change change = {rig.vector.index, 2, 1, &value};
-  must(&rig, device_update(rig.device, &change, 1, &rig.err)); /* memory is there from now on */
+  /* this call allocates the memory that later changes need */
+  must(&rig, device_update(rig.device, &change, 1, &rig.err));
   must(&rig, device_read(rig.device, NULL, rig.vector, 2, &seen, 1, &rig.err));
   assert_int_equal(cudaLaunchHostFunc(device->queue.stream, hold, &held), cudaSuccess);
   value = 5;
-  must(&rig, device_update(rig.device, &change, 1, &rig.err)); /* for ever, if it waited */
+  /* this call would never return if it waited for the blocked stream */
+  must(&rig, device_update(rig.device, &change, 1, &rig.err));
   value = 7;
   assert_int_equal(cudaStreamQuery(device->queue.stream), cudaErrorNotReady);
   __atomic_store_n(&held, 0, __ATOMIC_RELEASE);

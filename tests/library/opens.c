@@ -1,7 +1,7 @@
-/* opens [N]: makes, opens, uses and closes a struct reverie N times (1000), with a picture that outlives it, and every
- * third time with a frame left in flight. It prints the resident memory and the number of open files as it goes. Ends
- * with status 1 if one of them has grown since the first tenth: memory by more than 4 MB, files at all. Not part of
- * ./check:
+/* opens [N]: creates, opens, uses and closes a struct reverie N times (default 1000), with a picture that is held
+ * longer, and every third time with a frame in flight. It prints the resident memory and the number of open files as it
+ * goes. Ends with status 1 if memory has grown by more than 4 MB since the first tenth, or the number of files at all.
+ * Not part of ./check:
  *
  *     ninja -C build tests/library/opens && build/tests/library/opens */
 #include <reverie.h>

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #ifdef APPENDED
-/* What the appended fields hold: a library that does not know them leaves them alone. */
+/* Fills the fields that a later version appended: a library that does not know them must not touch them. */
 #define APPEND(object) memset(object.appended, 0x5a, sizeof object.appended)
 #define IS_LEFT(object) is_left(object.appended, sizeof object.appended)
 static int is_left(const unsigned char *bytes, size_t size) {
@@ -35,7 +35,7 @@ _Static_assert(ENDS_WITH(reverie_error, message) && ENDS_WITH(reverie_config, ca
                "structs end with their last field");
 #endif
 
-/* --- what programs rely on --- */
+/* --- the binary interface --- */
 
 #define SIZE(type) printf("struct %s %zu\n", #type, sizeof(struct type))
 #define FIELD(type, field) printf("%s.%s %zu\n", #type, #field, offsetof(struct type, field))

@@ -19,10 +19,10 @@ enum { SIDE = 64, FPS = 10 };
 #define FRAMES "video/x-raw, format=RGBA, width=64, height=64, framerate=10/1"
 static const GstClockTime duration = GST_SECOND / FPS;
 
-/* Number of pictures, of the next that are made, that the element sees fail. */
+/* how many of the next pictures are reported as failed to the element */
 static int failures;
 
-/* Stands before the library's function, which it calls. */
+/* Replaces the library's function of this name and calls it, unless a failure is to be simulated. */
 int reverie_collect(struct reverie *reverie, struct reverie_picture *picture, struct reverie_error *error) {
   int (*collect)(struct reverie *, struct reverie_picture *, struct reverie_error *);
   *(void **)&collect = dlsym(RTLD_NEXT, "reverie_collect");
@@ -107,14 +107,14 @@ static void negotiates(void **state) {
   assert_int_equal(size_for("reverierestyle", wide, "video/x-raw", "RGBA"), 5120288);
 }
 
-/* What the size follows that is set while frames run, and frames of another size. */
+/* A new size that is set while frames run, and frames of another size, lead to a new negotiation. */
 static void negotiates_anew(void **state) {
   (void)state;
   GstHarness *harness = begin("reverierestyle size=64x64 in-flight=2", FRAMES);
   push(harness, 0);
   gst_harness_set(harness, "reverierestyle", "size", "96x64", NULL);
   push(harness, 1);
-  assert_int_equal(waiting(harness), 1); /* the picture of the first frame, in its own size */
+  assert_int_equal(waiting(harness), 1); /* the picture of the first frame, which has the size of that frame */
   GstBuffer *picture = gst_harness_pull(harness);
   assert_int_equal(gst_buffer_get_size(picture), SIDE * SIDE * 4);
   gst_buffer_unref(picture);
@@ -220,7 +220,7 @@ static void values_change_while_frames_run(void **state) {
   assert_int_not_equal(watercolor, neon);
   gst_harness_get(harness, "reverierestyle", "prompt-1", &prompt, "strength", &strength, NULL);
   assert_string_equal(prompt, "watercolor");
-  assert_true(strength == 1); /* what suits mini */
+  assert_true(strength == 1); /* the default that fits the mini model */
   g_free(prompt);
   gst_harness_set(harness, "reverierestyle", "prompt-1", "neon", NULL);
   push(harness, 0);
@@ -244,7 +244,7 @@ static void says_what_it_cannot_open(void **state) {
   assert_non_null(strstr(error->message, "/nowhere"));
   g_error_free(error);
   gst_message_unref(message);
-  assert_null(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)); /* once is enough */
+  assert_null(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)); /* the error is reported only once */
   gst_element_set_bus(element, NULL);
   gst_object_unref(bus);
   gst_object_unref(element);

@@ -51,7 +51,7 @@ static uint64_t hash_of(const struct reverie_picture *picture) {
   return hash;
 }
 
-/* Collects the oldest picture, and returns what stands for its pixels. */
+/* Collects the oldest picture, and returns a checksum of its pixels. */
 static uint64_t collected(struct reverie *reverie, int width) {
   struct reverie_picture picture = {.size = sizeof picture};
   struct reverie_error error = {.size = sizeof error};
@@ -83,7 +83,7 @@ static void is(struct reverie *reverie, const char *name, const char *value) {
   assert_string_equal(text, value);
 }
 
-/* --- what is refused --- */
+/* --- refused calls --- */
 
 static void refuses_what_is_too_early(void **state) {
   (void)state;
@@ -213,7 +213,7 @@ static void shows_what_was_set_before(void **state) {
   is(reverie, "strength", "0.25");
   assert_int_equal(reverie_set(reverie, "strength", NULL, NULL), 0);
   assert_true(picture_of(reverie) == ink);
-  is(reverie, "strength", "1"); /* what suits mini */
+  is(reverie, "strength", "1"); /* the default that fits the mini model */
   char text[4];
   struct reverie_error error = {.size = sizeof error};
   assert_true(refused(reverie_get(reverie, "prompt[1]", text, sizeof text, &error), &error, REVERIE_USAGE, "12 bytes"));
@@ -224,7 +224,7 @@ static void changes_size_between_frames(void **state) {
   struct reverie_info info = {.size = sizeof info};
   uint64_t first = picture_of(reverie);
   submit(reverie);
-  for (int i = 1; i <= 5; i++) { /* more sizes than are kept */
+  for (int i = 1; i <= 5; i++) { /* more sizes than the engine keeps prepared */
     char size[16];
     snprintf(size, sizeof size, "%dx%d", SIDE + 32 * i, SIDE);
     assert_int_equal(reverie_set(reverie, "size", size, NULL), 0);
@@ -242,7 +242,7 @@ static void changes_size_between_frames(void **state) {
   assert_true(picture_of(reverie) == first);
 }
 
-/* --- threads, and what outlives --- */
+/* --- threads, and pictures that outlive the library's object --- */
 
 static void count_line(void *opaque, int level, const char *line) {
   if (level == REVERIE_LOG_WARNING || *line)
@@ -264,7 +264,7 @@ static void picture_outlives_its_engine(void **state) {
   assert_true(picture.time_ns == 40 && picture.opaque == &lines && picture.whole);
   assert_true(lines > 0);
   uint64_t before = hash_of(&picture);
-  submit(reverie); /* and one that is never collected */
+  submit(reverie); /* this frame is never collected */
   reverie_destroy(&reverie);
   assert_true(hash_of(&picture) == before);
   reverie_release(&picture);

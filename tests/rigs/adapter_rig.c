@@ -28,7 +28,8 @@ char *case_file(const struct suite *suite, const char *file) {
   return *file == '/' ? strdup(file) : fixture_path(suite->golden.folder, file);
 }
 
-/* Writes the header of such a file, and returns the number of its elements. size: bytes of an element. */
+/* Writes the header of a safetensors file with these tensors, and returns the number of elements. size: bytes of an
+ * element. */
 static size_t write_header(char *header, size_t room, const struct tensor_text *tensors, const char *type,
                            size_t size) {
   size_t used = (size_t)snprintf(header, room, "{"), at = 0;

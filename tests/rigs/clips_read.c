@@ -12,7 +12,7 @@
 
 #include "tests/rigs/clips.h"
 
-/* Reads a clip's first stream of a kind. */
+/* Reads the first stream of a kind (video or sound) of a clip. */
 struct reader {
   AVFormatContext *file;
   AVCodecContext *decoder; /* NULL: packets are read */
@@ -50,7 +50,7 @@ static void close_reader(struct reader *reader) {
   avformat_close_input(&reader->file);
 }
 
-/* The next packet of the stream, or none. */
+/* Reads the next packet of the stream; packet is empty at the end. */
 static void read_packet(struct reader *reader) {
   do {
     av_packet_unref(reader->packet);
@@ -58,7 +58,7 @@ static void read_packet(struct reader *reader) {
   } while (!reader->over && reader->packet->stream_index != reader->stream->index);
 }
 
-/* The next frame or packet; false: there is none. What cannot be decoded is passed over. */
+/* Reads the next frame or packet; returns false at the end. Data that cannot be decoded are skipped. */
 static bool read_next(struct reader *reader) {
   if (!reader->decoder) {
     read_packet(reader);
@@ -88,7 +88,7 @@ static double time_of(const struct reader *reader) {
 int clip_times(const char *name, enum clip_part part, double *times, int most) {
   struct reader reader = {0};
   int count = 0, level = av_log_get_level();
-  av_log_set_level(AV_LOG_QUIET); /* a last picture that was cut is no mistake; what can be read counts */
+  av_log_set_level(AV_LOG_QUIET); /* no messages: a damaged last picture is no error here */
   if (!open_reader(&reader, name, part))
     for (; read_next(&reader); count++)
       if (count < most)
@@ -144,7 +144,7 @@ struct clip_sound clip_sound(const char *name) {
   return sound;
 }
 
-/* The first frame's pixels, without what lies between rows; free() them. */
+/* Returns the first frame's pixels without padding between rows; the caller frees them. */
 static uint8_t *first_pixels(const char *name, int *size) {
   struct reader reader = {0};
   if (open_reader(&reader, name, CLIP_FRAMES) || !read_next(&reader))

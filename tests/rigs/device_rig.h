@@ -9,7 +9,7 @@
 
 enum { W = 24, H = 16, HELD = 3 };
 
-/* the plan, and all that is needed to run it */
+/* A plan, and all that is needed to run it. */
 struct rig {
   struct resources resources;
   struct plan plan;

@@ -19,30 +19,31 @@ struct fake_frame {
   void *opaque;
   int64_t submitted_ns, done_ns;
   bool there, whole;
-  int left; /* frames of the same run after this one */
+  int left; /* number of frames in the same run that are collected after this one */
   bool fails;
 };
 
 struct prepared {
   struct prepared *next;
   struct prepared_info info;
-  struct fake_frame waiting[STREAM_BATCH_MAX]; /* frames waiting in the handle's stream batch, newest first */
+  /* frames in the handle's stream batch (frames at different steps in one run), newest first */
+  struct fake_frame waiting[STREAM_BATCH_MAX];
 };
 
 struct engine {
   int number;                           /* number in the order of opening */
-  bool prompts[SLOTS], has_long[SLOTS]; /* slots that were set; slots whose text is long */
+  bool prompts[SLOTS], has_long[SLOTS]; /* prompts: slots whose text was set; has_long: slots with a long text */
   struct engine_info info;
   struct prepared *handles;
   struct fake_frame frames[RING]; /* frames in flight; the n-th submitted one is at n modulo RING */
   int64_t last_done_ns;
-  int left; /* slices */
+  int left; /* number of slices of background work that are still to be done */
   bool behind;
   int pictures;
-  int submitted, collected; /* frames; a run without one counts as well */
+  int submitted, collected; /* numbers of frames; a run without a frame counts as one */
   int runs, in_flight;      /* runs submitted so far, and those in flight */
   unsigned random;
-  size_t bytes; /* of one */
+  size_t bytes; /* size of the memory of one picture */
   struct picture_pool *pool;
 };
 
@@ -164,7 +165,8 @@ static const struct picture_owner owner = {.bytes = sizeof(struct fake_picture),
                                            .destroy = free_picture,
                                            .wait = wait_for_picture};
 
-/* Makes pictures: as many as are in flight and as the caller holds, with room for the largest handle's. */
+/* Makes the pool of pictures: enough for the frames in flight and for those that the caller holds, each large enough
+ * for the largest handle. */
 static int make_pictures(struct engine *engine, const struct engine_shape *shape, struct error *err) {
   int count = RING + engine->pictures + STREAM_BATCH_MAX;
   size_t bytes = (size_t)shape->width * (size_t)shape->height * 4;

@@ -12,7 +12,7 @@ struct golden {
   char folder[512]; /* folder with golden.json and golden.safetensors */
   cJSON *json;
   struct safetensors *tensors;
-  uint8_t *input; /* RGBA */
+  uint8_t *input; /* pixels of the input picture, RGBA */
   struct frame frame;
   char missing[1100]; /* text that says why golden_open has failed */
 };

@@ -43,7 +43,7 @@ static const char *const culprits[] = {"reverie", "libav",     "libsw",   "libdn
 
 enum { CULPRITS = sizeof culprits / sizeof *culprits };
 
-/* Libraries that others call, so that the caller's caller counts. */
+/* Libraries that call on behalf of others: for their calls, the caller one further up the stack counts. */
 static const char *const between[] = {"libc.so", "libstdc++", "libgcc_s", "libinject"};
 
 static bool active, all, interrupts;
@@ -105,12 +105,12 @@ static int find_culprit(const void *address) {
     const void *address;
     int culprit;
     bool between;
-  } seen[256]; /* a program calls from few places, but often */
+  } seen[256]; /* cache of the addresses that were looked up: a program calls from few places, but often */
   size_t entry = (uintptr_t)address / 4 % 256;
   if (seen[entry].address != address) {
     const char *name = library_at(address);
-    /* The unwinder allocates while it holds its lock, and a walk up the stack would wait for that lock without end. So
-     * its own calls do not count. */
+    /* The stack unwinder (libgcc_s) allocates while it holds its lock; looking at the stack in such a call would wait
+     * for that lock forever. So the unwinder's own calls do not count. */
     seen[entry].between = is_between(name) && !starts_with(name, "libgcc_s");
     seen[entry].culprit = find(name, culprits, CULPRITS);
     seen[entry].address = address;
@@ -126,8 +126,8 @@ static void trace(void) {
     backtrace_symbols_fd(frames, backtrace(frames, DEPTH), report);
 }
 
-/* Returns true if this call is to fail. Once that can no longer happen the caller is not looked up, because that takes
- * time. */
+/* Returns true if this call is to fail. Once the failure has happened the caller is not looked up any more, because
+ * that takes time. */
 static bool fails(enum kind kind, const void *address) {
   bool settled = at && (kind != chosen || (!all && atomic_load(&taken) >= at));
   int culprit = active && !settled ? find_culprit(address) : -1;
@@ -180,7 +180,8 @@ void abort(void) {
 static void catch_crashes(void) {
   static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   struct sigaction action = {.sa_sigaction = on_crash,
-                             /* the fault then happens again, with the default action */
+                             /* SA_RESETHAND: when this handler returns, the fault happens again, with the default
+                              * action */
                              .sa_flags = SA_RESETHAND | SA_SIGINFO};
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
     sigaction(fatal[i], &action, NULL);
@@ -199,7 +200,7 @@ __attribute__((constructor)) static void begin(void) {
   all = getenv("REVERIE_INJECT_ALL") != NULL;
   interrupts = getenv("REVERIE_INJECT_SIGNAL") != NULL;
   report = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-  backtrace(&frame, 1); /* loads what backtrace needs */
+  backtrace(&frame, 1); /* the first call loads the library that backtrace needs */
   catch_crashes();
   alarm(TIME_LIMIT);
 }

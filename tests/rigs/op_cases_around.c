@@ -11,7 +11,7 @@ static void build_embed(struct op_test *t, const void *argument) {
   test_output(t, plan_embed(&t->plan, "embed", op));
 }
 
-/* Joins two rows of tokens, of which the first is a weight. */
+/* Joins token rows: a weight of one row and an input of 16, then two inputs. */
 static void build_join(struct op_test *t, const void *argument) {
   const enum demand *demand = argument;
   struct tensor first = test_table(t, 1, 24), x = test_input(t, 1, 1, 16, 24, *demand, FILL_NORMAL);
@@ -37,7 +37,8 @@ static void build_timestep(struct op_test *t, const void *argument) {
                        (struct op_timestep){.y = {.n = 5, .c = c->c}, .cos_first = c->cos_first, .shift = c->shift}));
 }
 
-/* Two rows of each step, and six values beside each other. */
+/* Six rows, two for each of three steps; four rows, two for the first step and one for each later one; and three rows
+ * of six values side by side, as for SDXL's sizes. */
 static void build_timestep_rows(struct op_test *t, const void *argument) {
   (void)argument;
   for (int i = 0; i < 3; i++)
@@ -118,7 +119,8 @@ static const struct shift_case shift_cases[] = {
     {.n = 2, .x = true, .demand = ELEMENT_PRECISE},
 };
 
-/* Blends one prompt, two, four and all. After the first weight of 0 there are no prompts, and nothing must be read. */
+/* Blends of one prompt, two, four and all. The list ends with the first weight of 0: slots after it must not be
+ * read. */
 static void build_prompt(struct op_test *t, const void *argument) {
   struct tensor slots = test_slots(t, 12, 1, 77, 24);
   const int *count = argument;
@@ -140,7 +142,7 @@ static void build_affine(struct op_test *t, const void *argument) {
   test_output(t, plan_affine(&t->plan, "affine", op));
 }
 
-/* Uses one of several pictures unchanged. */
+/* Copies the last one of three pictures. */
 static void build_affine_of_one(struct op_test *t, const void *argument) {
   const enum demand *demand = argument;
   struct tensor all = test_state(t, 3, 5, 7, 4, *demand);
@@ -150,7 +152,8 @@ static void build_affine_of_one(struct op_test *t, const void *argument) {
 
 static const enum demand affine_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
 
-/* Two rows of guidance for each of four steps, and an empty row. */
+/* Two guidance rows for each of four steps, the second of which has no prompt (its first weight is 0); then two rows
+ * for the first step and one for each later one. */
 static void build_prompt_rows(struct op_test *t, const void *argument) {
   (void)argument;
   struct tensor slots = test_slots(t, 12, 1, 1, 40);
@@ -172,7 +175,7 @@ static const enum demand end_token_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
 
 struct emphasis_case {
   enum demand demand;
-  float emphasis[2]; /* emphasis of even tokens, emphasis of odd tokens */
+  float emphasis[2]; /* weights by which emphasised tokens are multiplied: [0] of even tokens, [1] of odd tokens */
 };
 
 /* The mean must be far from 0, or the factor would consist of rounding errors. */
@@ -325,7 +328,7 @@ static const struct guide_case guide_cases[] = {
 
 struct step_case {
   bool noise;
-  int kept; /* earlier predictions that each of four steps uses; 0: none */
+  int kept; /* number of earlier predictions that each of the four steps uses; 0: none */
   bool state, loop, precise;
   int latents, together;
 };
@@ -334,9 +337,9 @@ static float factor(struct op_test *t, float most) {
   return most * fmaxf(-1, fminf(1, test_normal(t)));
 }
 
-/* The coefficients decide what is done with earlier predictions, and each step uses as many as exist. The second step
- * keeps none, so that the third uses the first's. The latent outweighs what is added to it, or errors would grow over
- * the steps. */
+/* Sets coefficients that say how earlier predictions are used; each step uses as many as there are. The second step
+ * stores no prediction, so the third one uses that of the first step. The latent has a larger coefficient than what is
+ * added to it, because errors would otherwise grow from step to step. */
 static void look_back(struct op_test *t, int first, int count, int kept) {
   for (int i = 0; i < count; i++) {
     struct step_params *s = &t->params.step[first + i];
@@ -375,7 +378,8 @@ static void build_look_back(struct op_test *t, const void *argument) {
   struct op_step op = {.step = 3, .x = start(t, test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL))};
   struct tensor weight = test_weight(t, 16, 1, 16);
   op.earlier = c->state ? test_state(t, c->kept, 5, 7, 16, ELEMENT_PRECISE)
-                        : plan_input(plan, c->kept, 5, 7, 16, ELEMENT_PRECISE); /* poisoned at first */
+                        /* an input with invalid values (NaN): it must not be read before it is written */
+                        : plan_input(plan, c->kept, 5, 7, 16, ELEMENT_PRECISE);
   look_back(t, 3, 4, c->kept);
   if (c->loop)
     plan_loop_begin(plan, 4);

@@ -1,4 +1,4 @@
-/* Cases of the bank's ops, and of attention with a second segment. */
+/* Cases of the ops of the bank (keys and values of earlier frames), and of attention with a second segment of keys. */
 #include "tests/rigs/op_cases.h"
 
 #include <math.h>

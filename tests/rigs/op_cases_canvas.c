@@ -84,7 +84,8 @@ static const struct canvas_case draw_cases[] = {
     {{62, 50, 96, 80, 8}, 3, .warped = true, .back = true},
     {{64, 48, 128, 96, 32}, 1, .nearest = true},
     {{64, 48, 128, 96, 32}, 1, .nearest = true, .warped = true, .kept = true},
-    {{3, 5, 40, 48, 8}, 2, .warped = true}, /* the mirror image is mirrored again */
+    /* a window larger than the mirrored canvas, so that the mirror image is mirrored again */
+    {{3, 5, 40, 48, 8}, 2, .warped = true},
     {{1, 1, 16, 16, 8}, 3},
     {{1, 9, 16, 16, 8}, 3, .warped = true, .back = true},
     {{257, 131, 288, 160, 16}, 3, .warped = true},

@@ -4,11 +4,12 @@
 /* --- inject --- */
 
 struct inject_case {
-  int n, h, w, c, out; /* out 0: x itself is added */
-  bool bias, one;      /* one: x is a single picture, which is added to all n */
-  int rows, first;     /* rows and first of the op */
-  int index, count;    /* count 0: 13 */
-  bool guess, off;     /* guess: ControlNet's guess mode. off: the gain is 0 at some steps */
+  /* out: channels of the convolution that x goes through before it is added; 0: x itself is added */
+  int n, h, w, c, out;
+  bool bias, one;   /* one: x is a single picture, which is added to all n */
+  int rows, first;  /* values of op_inject.rows and op_inject.first */
+  int index, count; /* values of op_inject.index and op_inject.count; count 0 stands for 13 */
+  bool guess, off;  /* guess: ControlNet's guess mode is on; off: the control's weight is 0 at some steps */
   enum fill fill;
 };
 
@@ -42,7 +43,7 @@ static void build_inject(struct op_test *t, const void *argument) {
 /* --- pixels to blocks, by which adapters read a map --- */
 
 struct blocks_case {
-  int n, h, w, c, first, channels, size; /* channels [first, first + channels) of c */
+  int n, h, w, c, first, channels, size; /* the op reads channels first to first + channels - 1 of the c channels */
   bool mean;
 };
 
@@ -63,7 +64,7 @@ static const struct blocks_case blocks_cases[] = {
 };
 
 static const struct inject_case inject_cases[] = {
-    /* the networks' */
+    /* shapes of the networks */
     {1, 16, 16, 320, 320, .bias = true},
     {2, 8, 8, 640, 640, .bias = true, .rows = 2, .index = 7},
     {1, 8, 8, 1280, 1280, .bias = true, .guess = true, .index = 12},
@@ -84,7 +85,7 @@ static const struct inject_case inject_cases[] = {
     {7, 5, 3, 40, .rows = 2, .first = 3, .guess = true, .index = 1},
     {3, 43, 47, 72, 168, .bias = true, .rows = 3},
     {8, 13, 11, 72, 200, .bias = true, .rows = 1, .off = true},
-    /* awkward ones */
+    /* unusual shapes */
     {1, 1, 1, 8, 8, .bias = true},
     {1, 3, 5, 7, 5, .bias = true},
     {2, 5, 3, 19, 33, .rows = 1, .guess = true, .index = 0, .count = 1},

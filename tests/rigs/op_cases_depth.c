@@ -4,8 +4,8 @@
 
 struct patches_case {
   int h, w;                /* size of the picture */
-  int rows, columns, size; /* of patches */
-  int more;                /* channels of y after those of a patch */
+  int rows, columns, size; /* numbers of patches, and side of a patch in pixels */
+  int more;                /* number of channels of the output beyond those of a patch */
 };
 
 static void build_patches(struct op_test *t, const void *argument) {

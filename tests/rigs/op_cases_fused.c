@@ -24,15 +24,15 @@ static const struct prologue no_prologue = {0};
 
 struct rows_case {
   int n, h, w, c;
-  /* enter: groups of the group norm, 0: there is none; the outputs have c times parts channels */
+  /* enter: number of groups of the group norm, 0: no group norm; the outputs have parts * c channels */
   int groups, parts;
   int tokens;               /* attend: number of the text's tokens */
-  bool own_text, no_biases; /* attend: each n has its own text */
+  bool own_text, no_biases; /* attend: each latent has its own text */
   bool read_inside;         /* the intermediate result is read again, so that it must be stored */
   enum fill fill;
 };
 
-/* The first chain, which makes queries, keys and values. */
+/* The first chain of ops: norm and projection to queries, keys and values. */
 static void build_enter(struct op_test *t, const void *argument) {
   const struct rows_case *c = argument;
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
@@ -46,7 +46,7 @@ static void build_enter(struct op_test *t, const void *argument) {
   test_output(t, linear(t, y, c->parts * c->c, layer_norm(t, c->c), c->no_biases, ACT_NONE, none));
 }
 
-/* The second chain, from self-attention to attention to the text. */
+/* The second chain of ops: self-attention, its output projection, and attention to the text. */
 static void build_attend(struct op_test *t, const void *argument) {
   const struct rows_case *c = argument;
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);

@@ -9,7 +9,7 @@ struct before {
   enum norm_kind norm;
   int groups;
   enum activation act;
-  bool bare; /* no gamma and beta */
+  bool bare; /* true: the norm has no weights (gamma and beta) */
 };
 
 static struct prologue prologue(struct op_test *t, const struct before *b, int channels) {
@@ -59,7 +59,7 @@ static void build_conv(struct op_test *t, const void *argument) {
 #define GROUP_SILU(g)                                                                                                  \
   { .norm = NORM_GROUP, .groups = g, .act = ACT_SILU }
 static const struct conv_case conv_cases[] = {
-    /* the networks' */
+    /* shapes of the networks */
     {1, 32, 32, 3, 0, 32, .bias = true},
     {1, 33, 47, 32, 0, 32, .bias = true, .act = ACT_RELU},
     {1, 24, 40, 32, 0, 32, .bias = true, .act = ACT_RELU, .residual = true},
@@ -85,7 +85,7 @@ static const struct conv_case conv_cases[] = {
     {2, 13, 11, 72, 40, 168, .bias = true, .time = true, .residual = true, .act = ACT_SILU},
     {1, 20, 22, 136, 0, 200, .stride = 2, .bias = true, .act = ACT_RELU},
     {3, 8, 8, 320, 0, 320, .bias = true, .time = true},
-    /* autoencoders' blocks: parts of tiles, several tiles of a thread block, pictures that end within one */
+    /* blocks of autoencoders: pictures that are not whole tiles, or that end within a tile of a thread block */
     {1, 40, 48, 64, 0, 64, .bias = true, .act = ACT_RELU},
     {1, 37, 51, 64, 0, 64, .bias = true, .act = ACT_RELU, .residual = true},
     {3, 5, 7, 64, 0, 64, .bias = true},
@@ -119,7 +119,7 @@ static const struct conv_case conv_cases[] = {
     {3, 17, 35, 32, 0, 4, .time = true},
     {2, 20, 18, 64, 0, 64, .bias = true, .time = true, .residual = true},
     {1, 33, 35, 64, 0, 64, .up = true, .time = true},
-    /* a ControlNet's hint layers */
+    /* hint layers of a ControlNet, which read its map */
     {1, 37, 50, 3, 0, 16, .bias = true, .act = ACT_SILU},
     {2, 33, 21, 16, 0, 16, .bias = true, .act = ACT_SILU},
     {1, 18, 35, 16, 0, 16, .time = true, .residual = true, .act = ACT_SILU},
@@ -131,7 +131,7 @@ static const struct conv_case conv_cases[] = {
     {1, 18, 14, 96, 0, 256, .stride = 2, .bias = true, .act = ACT_SILU},
     {1, 9, 9, 32, 0, 32, .bias = true, .act = ACT_SILU, .fill = FILL_LARGE},
     {1, 9, 9, 16, 0, 16, .bias = true, .act = ACT_SILU, .fill = FILL_LARGE},
-    /* unusual ones; the first are large enough for Winograd's algorithm */
+    /* unusual shapes; the first ones are large enough for Winograd's algorithm */
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},
     {2, 16, 16, 64, 0, 64, .before = GROUP_SILU(32), .bias = true, .times = true},
@@ -164,7 +164,7 @@ static const struct conv_case conv_cases[] = {
     {1, 6, 6, 16, 0, 16, .before = {.act = ACT_GELU}, .act = ACT_GELU, .bias = true},
     {1, 6, 6, 16, 0, 16, .before = {.act = ACT_TANH3}, .act = ACT_TANH3, .bias = true, .residual = true},
     {1, 6, 6, 16, 0, 16, .act = ACT_SILU, .time = true, .residual = true},
-    /* extremes */
+    /* extreme sizes and values */
     {1, 9, 9, 32, 0, 32, .before = GROUP_SILU(8), .bias = true, .fill = FILL_LARGE},
     {1, 9, 9, 32, 0, 32, .bias = true, .act = ACT_RELU, .residual = true, .fill = FILL_LARGE},
     {1, 9, 9, 32, 0, 32, .before = GROUP_SILU(8), .bias = true, .fill = FILL_CONSTANT},
@@ -177,10 +177,10 @@ static const struct conv_case conv_cases[] = {
 /* --- linear --- */
 
 struct linear_case {
-  int n, h, w, c, c2, out; /* out: channels before they are halved */
+  int n, h, w, c, c2, out; /* out: number of channels before GEGLU halves it */
   struct before before;
   enum activation act;
-  bool bias, residual, into; /* into: y is a state */
+  bool bias, residual, into; /* into: the result is written to a state */
   enum fill fill;
 };
 
@@ -232,7 +232,8 @@ static const struct linear_case linear_cases[] = {
     {1, 8, 8, 64, 0, 128, .before = LAYER, .bias = true, .act = ACT_GEGLU, .fill = FILL_ZEROS},
     {1, 8, 8, 64, 0, 64, .bias = true, .residual = true, .fill = FILL_LARGE},
     {1, 8, 8, 64, 0, 64, .act = ACT_GELU, .bias = true, .fill = FILL_TINY},
-    /* more than two blocks deep, and one for each way, which is tried on every seventh case */
+    /* large sums, over more than two blocks of inputs, and one for each kernel; kernels are tried on every seventh
+     * case */
     {1, 1, 520, 192, 0, 784, .bias = true, .act = ACT_GEGLU},
     {3, 9, 11, 264, 0, 336, .act = ACT_GEGLU},
     {1, 1, 129, 136, 0, 1312, .bias = true, .act = ACT_GEGLU},
@@ -318,9 +319,10 @@ static const struct norm_case norm_cases[] = {
 
 struct attention_case {
   int n, queries_h, queries_w, keys, heads, dim; /* keys 0: self-attention, from one fused projection */
-  bool shared, causal;                           /* all n share one k and v; the mask is causal */
-  bool state;                                    /* k and v are slices of a state */
-  float factor;                                  /* factor of attention's usual scale; 0 stands for 1 */
+  /* shared: all n pictures use the same keys and values; causal: the mask is causal */
+  bool shared, causal;
+  bool state;   /* true: keys and values are slices of a state */
+  float factor; /* factor of attention's usual scale; 0 stands for 1 */
   enum fill fill;
 };
 
@@ -461,7 +463,7 @@ static void build_own_residual(struct op_test *t, const void *argument) {
   test_output(t, chain_conv(t, x, (struct tensor){0}, ACT_NONE));
 }
 
-/* Time projections in a state: slices of its middle row. */
+/* Convolutions that read their time projections from the middle row of a state. */
 static void build_kept_times(struct op_test *t, const void *argument) {
   struct tensor x = test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL);
   struct tensor times = tensor_rows_of(test_state(t, 3, 1, 1, 56, ELEMENT_DEVICE), 1, 1);
@@ -476,7 +478,7 @@ static void build_kept_times(struct op_test *t, const void *argument) {
   test_output(t, x);
 }
 
-/* Group norms of products' results: of one, and of two side by side, one of which is normalised twice. */
+/* Group norms of results of convolutions: of one, and of two that are joined, one of which is normalised twice. */
 struct behind_case {
   int n, h, w, c_in, c, c2, k;
   int groups;

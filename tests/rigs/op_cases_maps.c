@@ -15,8 +15,9 @@ struct map_case {
   enum map_kind kind;
   enum content content;
   int w, h;
-  float parameters[MAP_PARAMS]; /* first one below 0: standard parameters */
-  float scale, bias;            /* scale 0: codes become 0 to 1 */
+  float parameters[MAP_PARAMS]; /* the first one below 0: the map's default parameters are used */
+  /* how 8-bit codes are converted to the picture's values; scale 0: codes become values from 0 to 1 */
+  float scale, bias;
 };
 
 /* Returns true on lines 12 pixels apart that are joined at the right and left in turn. */

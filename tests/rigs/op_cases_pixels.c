@@ -7,8 +7,8 @@ struct in_case {
   enum color_range range;
   int width, height;  /* size of the frame */
   int w, h;           /* size of the picture */
-  float x, y, cw, ch; /* source rectangle; cw 0: the whole frame */
-  int dx, dy, dw, dh; /* destination; dw 0: the whole picture */
+  float x, y, cw, ch; /* the part of the frame that is read; cw 0: the whole frame */
+  int dx, dy, dw, dh; /* the part of the picture that is written; dw 0: the whole picture */
   float scale, bias;  /* scale 0: 1 */
 };
 
@@ -235,7 +235,7 @@ static void build_detail(struct op_test *t, const void *argument) {
   const struct detail_case *c = argument;
   struct op_detail op = {.x = test_input(t, c->n, c->h, c->w, 3, ELEMENT_DEVICE, c->fill)};
   struct tensor y = test_input(t, c->n, c->h, c->w, 3, ELEMENT_DEVICE, c->fill);
-  op.y = plan_norm(&t->plan, "y", (struct op_norm){.x = y}); /* a copy, which may change */
+  op.y = plan_norm(&t->plan, "y", (struct op_norm){.x = y}); /* a copy, because the input may not be changed */
   t->params.detail = c->detail;
   plan_detail(&t->plan, "detail", op);
   test_output(t, op.y);

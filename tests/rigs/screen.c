@@ -100,7 +100,7 @@ void wait_said(const char *words) {
 
 void start_window(const char *arguments) {
   shell("mkdir -p shots");
-  shell(": >err.txt"); /* the output of the former program must not be taken for this one's */
+  shell(": >err.txt"); /* the last program's output must not be taken for this one's */
   screen.program = program_start("@ live %s", arguments);
   wait_said("first picture");
   shell("xdotool windowfocus --sync $(xdotool search --sync --name '^reverie$')");
