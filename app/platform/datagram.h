@@ -36,7 +36,7 @@ bool datagram_equal(const struct datagram_address *a, const struct datagram_addr
 /* Opens a UDP socket. listen true: the socket receives at `address`, which is updated if its port was 0 (any free
  * port); false: the socket only sends to that address. Returns the socket, or -1 with errno. */
 int datagram_open(struct datagram_address *address, bool listen);
-void datagram_close(int socket); /* accepts -1 */
+void datagram_close(int socket); /* closes the socket; does nothing if it is -1 */
 /* Waits up to wait_ms for a datagram of at most `size` bytes. Returns its size; -1: none came. */
 int64_t datagram_receive(int socket, void *bytes, size_t size, struct datagram_address *from, int wait_ms);
 /* Sends a datagram without waiting. If the socket has no room for it, the datagram is lost, as any datagram may be lost

@@ -175,7 +175,7 @@ int loop_start(struct loop **loop, const struct loop_params *params, struct mail
 long loop_send(struct loop *loop, const struct parameters *changes);
 /* Applies the marked values of `changes` to the first frame at or after begin_ns (platform_now_ns) or, with seconds
  * above 0, within so many seconds from then on (glide.h). There is one such change at a time: another takes its place.
- * Any thread may call this once the engine is open. `changes` may get more values. */
+ * Any thread may call this once the engine is open. Values that glide.h needs in addition are added to `changes`. */
 void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds);
 /* Copies the values in use, without marks. settings must be initialised; zeros suffice. Any thread may call it. Returns
  * false, and leaves settings unchanged, until the engine is open. */

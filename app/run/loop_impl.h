@@ -71,8 +71,8 @@ struct loop {
   long applied; /* number of calls of loop_send whose changes the copied values contain */
   /* time when the values were last copied; 0: they must be copied again, for example because sound changes them */
   int64_t looked_ns;
-  bool glides;               /* true: the glide was not over when the values were last copied */
-  bool moves;                /* true: params.modulate may change values at any time */
+  bool glides;               /* true: values were still changing gradually (`glide`) when they were last copied */
+  bool moves;                /* true: params.modulate (changes by sound, for example) may change values at any time */
   long submitted, collected; /* number of runs submitted to the engine, and of runs collected from it */
   /* number of pictures that the collected runs gave; the first runs of a stream batch, which only bring frames into it,
    * give none */
@@ -94,7 +94,7 @@ struct loop {
   /* for users: the property in which the prepared size and step count in use differ from those before: "640x360", "4
    * steps" */
   char name[80];
-  long handles_used; /* number of times that another handle (prepared size and step count) was put to use */
+  long handles_used; /* number of times that another handle (prepared size and step count) has become the one in use */
   /* shape (size, step count and so on) of the handle with which the engine in use was opened */
   struct engine_shape first;
 

@@ -11,8 +11,8 @@
 
 enum { NAMES = 99 }; /* number of names that are tried: OUT.part, OUT.part2 and so on */
 
-/* Stores name number n (from 1) of the part of the output `path`, and that of its manifest. Returns false if a name is
- * too long. */
+/* Stores name number n (from 1) of the unfinished file of the output `path`, and that of its manifest. Returns false if
+ * a name is too long. */
 static bool name_part(char name[PATH_MAX], char manifest[PATH_MAX], const char *path, int n) {
   char number[12] = "";
   if (n > 1)
@@ -58,7 +58,7 @@ void part_forget_all(const char *path) {
   free(plain);
 }
 
-/* Creates the part and its manifest, or neither of them. Returns 0, or -1 with errno. */
+/* Creates the unfinished file and its manifest, or neither of them. Returns 0, or -1 with errno. */
 static int make_files(struct part *part, FILE **manifest) {
   part->descriptor = platform_make_new_locked(part->name);
   if (part->descriptor < 0)
@@ -91,7 +91,7 @@ int part_make(struct part *part, const char *path, bool replace, FILE **manifest
     return -1;
   }
   if (platform_is_file(part->path))
-    /* gives the part owner and mode of the file that it replaces; if that fails, the part keeps those of a new file */
+    /* gives OUT.part owner and mode of the file OUT that it replaces; if that fails, it keeps those of a new file */
     platform_make_like(part->descriptor, part->path);
   platform_name_open_file(part->descriptor, part->name, part->url, sizeof part->url);
   return 0;

@@ -17,40 +17,41 @@
 struct target;
 
 struct part {
-  char *path; /* path of OUT, with links resolved; NULL: there is no part */
+  char *path; /* path of OUT, with links resolved; NULL: there is no unfinished file */
   char name[PATH_MAX], manifest[PATH_MAX];
-  char url[64];   /* URL by which FFmpeg writes to the open file, even if another file gets the part's name meanwhile */
-  int descriptor; /* file descriptor that holds the part's lock */
-  bool replace;   /* true: a file at `path` may be replaced */
+  /* URL by which FFmpeg writes to the open file, even if another file gets the name OUT.part meanwhile */
+  char url[64];
+  int descriptor; /* descriptor of the unfinished file, which keeps it locked */
+  bool replace;   /* true: a file that has the name OUT already may be replaced */
 };
 
-/* The paths of a part that a former render left unfinished, and of its manifest. */
+/* The paths of an unfinished file OUT.part that a former render left, and of its manifest. */
 struct part_left {
   char name[PATH_MAX], manifest[PATH_MAX];
 };
 
-/* True if the output is written to a part first: it is a single regular file, or will be one. */
+/* True if the output is written to a file OUT.part first: it is a single regular file, or will be one. */
 bool part_is_for(const struct target *target);
-/* Looks for a part of the output `path` that a former render left and that no process is writing. Returns true if there
- * is one, with its names in *left. */
+/* Looks for an unfinished file of the output `path` that a former render left and that no process is writing. Returns
+ * true if there is one, with its names in *left. */
 bool part_find(struct part_left *left, const char *path);
-/* Deletes a part that a former render left, and its manifest. */
+/* Deletes an unfinished file that a former render left, and its manifest. */
 void part_forget(const struct part_left *left);
-/* Deletes all parts of the output `path` that former renders left. */
+/* Deletes all unfinished files of the output `path` that former renders left. */
 void part_forget_all(const char *path);
-/* Creates the empty part of the output `path`, and its manifest, which is stored open for writing in *manifest. The
- * part gets owner and mode of the file at `path`, if there is one. Returns 0, or -1 with err. */
+/* Creates the empty file OUT.part for the output `path`, and its manifest, which is stored open for writing in
+ * *manifest. OUT.part gets owner and mode of the file at `path`, if there is one. Returns 0, or -1 with err. */
 int part_make(struct part *part, const char *path, bool replace, FILE **manifest, struct error *err);
-/* Renames the part to OUT, and releases its lock. keep true: the manifest is renamed to OUT.json first; false: it is
- * deleted afterwards. Returns 0, or -1 with err; then the part stays. */
+/* Renames OUT.part to OUT, and releases its lock. keep true: the manifest is renamed to OUT.json first; false: it is
+ * deleted afterwards. Returns 0, or -1 with err; then OUT.part stays. */
 int part_take_over(struct part *part, bool keep, struct error *err);
-/* Gives the part and its manifest the names of `left`, the unfinished file of an earlier render, all of whose segments
- * are in the new part; if that fails, they keep their own names. Further such files, left by a render that was killed
- * while it resumed, are deleted. */
+/* Gives the unfinished file and its manifest the names of `left`, the unfinished file of an earlier render, all of
+ * whose segments are in the new file too; if that fails, they keep their own names. Further such files, left by a
+ * render that was killed while it resumed, are deleted. */
 void part_replace(struct part *part, const struct part_left *left);
-/* Deletes the part and its manifest. Accepts a zeroed struct. */
+/* Deletes the unfinished file and its manifest. Accepts a zeroed struct. */
 void part_drop(struct part *part);
-/* Releases the lock; the files stay. Accepts a zeroed struct. */
+/* Closes the unfinished file, which ends its lock; the file and its manifest stay. Accepts a zeroed struct. */
 void part_close(struct part *part);
 
 #endif

@@ -65,15 +65,15 @@ struct sink_options {
   bool is_later;
   int64_t first;    /* time of the job's first frame in the whole job's output, in units of frame.pts */
   const char *mark; /* text that is written into each picture file of a sequence, if it is a PNG (mark.h); NULL: none */
-  /* The fields of this block describe the sound, which is copied from an input or recorded from a tap. */
+  /* The fields of this block describe the sound, which is copied from an input file or recorded from a live source. */
   const char *sound; /* input whose sound and metadata are copied; NULL: none */
   bool no_sound;     /* true: only the metadata of the input `sound` is copied, not its sound */
   int sound_track;   /* number of the only sound track to copy, from 1; 0: all are copied */
   const struct source_options *sound_options; /* the options with which the input `sound` was opened */
   /* gives the tracks of `sound` if that input cannot be opened a second time; NULL: it is opened a second time */
   struct side_feed *feed;
-  struct sound_tap *tap; /* sound to record with live pictures; NULL: none */
-  /* true: positions in tap and the times of sink_place_sound are read from the clock of platform_now_ns */
+  struct sound_tap *tap; /* buffer of the sound to record with live pictures (sound_tap.h); NULL: none */
+  /* true: times in tap and those of sink_place_sound are read from the clock of platform_now_ns */
   bool tap_by_clock;
   /* The fields of this block are for waiting and messages. */
   double patience;         /* seconds to wait for a network's receiver to answer; 0: no limit */

@@ -41,7 +41,8 @@ struct changer {
   /* seeks: the wanted source is the current one, to be read from the time seek_s on (seconds, changer_seek) */
   bool seeks;
   double seek_s;
-  /* handed_seeks: the source that was handed to the reader last was opened for changer_seek; handed_s: at that time */
+  /* handed_seeks: the source that was handed to the reader last was opened for changer_seek; handed_s: the time in
+   * seconds at which it then begins */
   bool handed_seeks;
   double handed_s;
   bool sought;  /* true: the reader has begun at another time, which no changer_news has reported yet */

@@ -79,8 +79,8 @@ void about_shape(struct ffmpeg_source *from) {
   source_describe(info);
 }
 
-/* Returns the time at which the pictures end as the container states it, in the stream's time base; 0: it states none.
- * MP4 and MOV state a duration of the track, and Matroska has a tag for each track. */
+/* Returns the time at which the pictures end according to the container, in the stream's time base; 0: unknown. MP4 and
+ * MOV store a duration for each track, Matroska has a tag for each track. */
 static int64_t told_end(const struct ffmpeg_source *from) {
   const AVStream *stream = from->stream;
   const AVDictionaryEntry *tag = av_dict_get(stream->metadata, "DURATION", NULL, AV_DICT_IGNORE_SUFFIX);

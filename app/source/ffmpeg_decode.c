@@ -134,7 +134,7 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
  * that FFmpeg's demuxer marks one of the last packets before it as damaged: that packet is subtracted from `damaged`
  * again. */
 static void note_time(struct ffmpeg_source *from) {
-  enum { NEAR = 3 /* packets */ };
+  enum { NEAR = 3 /* number of packets after a join within which a damaged one counts as damaged by the join */ };
   int part = from->joins.newest;
   joins_note(&from->joins, from->packet);
   if (from->joins.newest != part && from->damage_near > 0 && atomic_load(&from->damaged) > 0) {

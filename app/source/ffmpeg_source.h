@@ -126,7 +126,7 @@ struct ffmpeg_source {
   uint64_t returns;    /* number of times that reading returned to the start of the input */
   atomic_long damaged; /* number of packets and frames that were damaged; other threads read it */
   int damage_in_a_row;
-  /* number of further video packets that count as near the last packet that was marked as damaged; 0: none does */
+  /* number of further video packets that still count as near the last damaged packet (see note_time); 0: none does */
   int damage_near;
   int read_error; /* FFmpeg code of the error that ended reading; 0: none */
 };

@@ -34,8 +34,8 @@ struct frame_places {
   struct list_cuts cuts;
   struct joins joins;
   int64_t step; /* usual time between two frames, in units of frame_places_tick */
-  /* Frames that were read and not given to the caller yet. Those before `settled` are complete: no packet that comes
-   * later is shown before that time. */
+  /* Frames that were read and not given to the caller yet. Those with times before `settled` are all known: no packet
+   * that comes later is shown before that time. */
   struct waiting *waiting;
   size_t count, capacity;
   int64_t settled;

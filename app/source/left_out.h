@@ -13,7 +13,7 @@
 bool left_out_tell(const AVStream *video, const AVFrame *first, const char *spec, const struct log *log);
 
 /* True if a pixel of the picture, or a colour of its palette, is not opaque; also true if the format has alpha that
- * cannot be read here (big-endian, or in a GPU's memory). */
+ * cannot be read here (big-endian, or in a GPU's memory), because it may be transparent. */
 bool left_out_is_transparent(const AVFrame *frame);
 /* True if the video's frames come with alpha. format: the decoder's pixels. first: the first frame, which shows if a
  * palette has transparent colours; NULL: it is not known. */

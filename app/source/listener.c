@@ -89,7 +89,8 @@ static int refuse(const struct listener *listener, int code, struct error *err) 
   return error_set(err, STATUS_INPUT, "%s: %s", listener->params.input, ffmpeg_reason(code, reason));
 }
 
-/* Returns params.tap, or NULL after the listener was told to stop: the tap may be closed by then. */
+/* Returns params.tap, the buffer for packets of sound, or NULL after the listener was told to stop: the buffer may be
+ * freed by then. */
 static struct sound_tap *tap_of(const struct listener *listener) {
   return atomic_load(&listener->stop) ? NULL : listener->params.tap;
 }

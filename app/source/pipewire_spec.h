@@ -1,4 +1,5 @@
-/* Names of PipeWire's nodes as sources and outputs: pipewire:NAME, or pipewire: for the one that PipeWire chooses. */
+/* Specs that name a node of PipeWire as a source or an output: pipewire:NAME, or pipewire: for the node that PipeWire
+ * chooses. */
 #ifndef APP_SOURCE_PIPEWIRE_SPEC_H
 #define APP_SOURCE_PIPEWIRE_SPEC_H
 

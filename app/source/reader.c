@@ -36,9 +36,9 @@ struct reader {
   int retry_ms;
   long from_here;  /* number of frames that now.source has given so far, including dropped ones */
   uint64_t serial; /* number that the next frame gets, counted over all sources */
-  /* stretch: number of the last frame's stretch (frames that follow each other in time, frame.h), counted over all
-   * sources. own_stretch: the number that the source itself gave the stretch. opened: a source was opened, for the
-   * first time or again, since the last frame. */
+  /* stretch: number of the stretch (frames that follow each other in time, frame.h) to which the last frame belongs,
+   * counted over all sources. own_stretch: the number that the source itself gave that stretch. opened: a source was
+   * opened, for the first time or again, since the last frame. */
   uint64_t stretch, own_stretch;
   bool opened;
   bool urgent;  /* true: the reader's thread runs at an urgent priority */
@@ -508,8 +508,8 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(&next, &reader->away, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  /* the source that `next` replaced before; zeros unless two sources were handed over and the thread has begun with
-   * neither */
+  /* the thread frees the source that `next` held so far and that will not begin; `before` is one of an earlier call,
+   * which the thread has not freed yet, and is freed here */
   before = reader->replaced;
   reader->replaced = reader->next;
   reader->next = next;

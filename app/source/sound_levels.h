@@ -13,8 +13,9 @@ enum sound_value {
   SOUND_BASS, /* level of the frequencies below limits.bass_below */
   SOUND_MID,
   SOUND_TREBLE, /* level of the frequencies above limits.treble_above */
-  SOUND_BEAT,   /* 1 when the bass sets in, then falling */
-  SOUND_ONSET,  /* 1 from when any sound sets in, for as long as limits.hold_s says; otherwise 0 */
+  SOUND_BEAT,   /* 1 at each beat (when the bass suddenly becomes loud), then falling to 0 */
+  /* 1 from each onset (when any sound suddenly becomes loud) on, for limits.hold_s seconds; otherwise 0 */
+  SOUND_ONSET,
   SOUND_VALUES
 };
 #define SOUND_WORDS "level|bass|mid|treble|beat|onset"

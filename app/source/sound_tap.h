@@ -1,5 +1,6 @@
-/* A tap keeps the newest packets of sound that a live source reads next to its pictures, for recording and measuring. A
- * position is a time in seconds on the clock of the source's frame.pts; it does not depend on when pictures are shown.
+/* A sound tap is a buffer of the newest packets of sound that a live source reads next to its pictures; recordings and
+ * level meters take them from it. Its owner is the source whose packets it keeps. A position is a time in seconds on
+ * the clock of the source's frame.pts; it does not depend on when pictures are shown.
  *
  * Any thread may call these functions, but each cursor is used by one thread at a time. */
 #ifndef APP_SOURCE_SOUND_TAP_H

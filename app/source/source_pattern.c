@@ -93,8 +93,8 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
   return 0;
 }
 
-/* Tells the sound tap that the test pattern has no sound. takes_over: the pattern replaces another source as the tap's
- * owner. */
+/* Tells options.tap, the buffer of the source's sound, that the test pattern has none. takes_over: the pattern replaces
+ * another source as the tap's owner. */
 static void begin_sound(struct pattern_source *pattern, bool takes_over) {
   const struct sound_origin origin = {
       .owner = pattern, .name = "pattern", .time_base = {0, 1}, .tick = 1 / pattern->fps};

@@ -1,6 +1,6 @@
 /* Measures the sound of a live source, so that each picture gets the levels of the sound at its own time. A thread
- * decodes the sound in a tap (sound_tap.h) as it comes, measures its levels a hundred times a second, and stores them
- * with their positions. */
+ * decodes the sound as it comes into a tap (sound_tap.h: a buffer of packets), measures its levels a hundred times a
+ * second, and stores them with their positions. */
 #ifndef APP_SOURCE_TRACK_H
 #define APP_SOURCE_TRACK_H
 
@@ -11,7 +11,8 @@
 
 struct track;
 
-/* Starts the thread that measures the sound in `tap`. tap and log must outlive the track. Returns 0, or -1 with err. */
+/* Starts the thread that measures the sound in `tap`. tap and log must outlive the struct. Returns 0, or -1 with
+ * err. */
 int track_start(struct track **track, struct sound_tap *tap, const struct log *log, struct error *err);
 /* Gets the levels, each from 0 to 1, for the frame that is shown at time now_ns (platform_now_ns); frame NULL: none is
  * shown yet. They are zeros if the source is silent or has no sound, and if the same frame is shown for more than a
