@@ -126,8 +126,9 @@ static void test_displays_come_and_go(void **state) {
 /* Drags the mouse from the first point of the screen to the second. */
 #define DRAG(from, to) "xdotool mousemove " from " mousedown 1 mousemove " to " mouseup 1"
 
-/* The right corners of the second display are dragged to its middle: the picture is drawn in the left half alone, in
- * the window, not in snapshots. That is kept with the display's name, and the other display knows nothing of it. */
+/* The right corners of the picture on the second display are dragged to its middle: the picture is drawn in the left
+ * half alone; snapshots do not change. The corners are stored for this display by its name, and do not apply to the
+ * other display. */
 static void test_corners_are_kept(void **state) {
   (void)state;
   const char *before = getenv("XDG_CONFIG_HOME");

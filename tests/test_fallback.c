@@ -1,5 +1,6 @@
-/* The file that stands in for a lost camera, and the mixer that passes on the one or the other; with a fake source in
- * place of the real ones. Pictures of the camera are numbered from 0 on, those of the file from 200. */
+/* Tests the file that is shown while a camera is lost, and the mixer, which passes on the frames of the one or the
+ * other. A fake source replaces the real ones: pictures of the camera are numbered from 0 on, those of the file from
+ * 200. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <string.h>
@@ -17,9 +18,9 @@ static struct {
   struct fallback *fallback;
   struct source_options options;
   double after_s;
-  int got;             /* what the mailbox answered last */
+  int got;             /* what mailbox_take returned last */
   struct frame newest; /* the last picture, of which only the numbers are still valid */
-  int value;           /* value of its bytes */
+  int value;           /* value of the bytes of the last picture */
 } rig;
 
 static void begin(const struct fake_source_script *script) {
@@ -44,7 +45,8 @@ static void end(void) {
   assert_int_equal(fake_source_open_now(), 0);
 }
 
-/* One pass of a main loop. Serial numbers rise whoever gives the frames, and another giver is another stretch. */
+/* Does one pass of the main loop. Checks that serial numbers rise whichever source gives the frames, and that a change
+ * of the source begins another stretch. */
 static void turn(void) {
   struct reader_status status;
   const struct mail *mail;
@@ -71,7 +73,8 @@ static void turn(void) {
     } while (!(condition));                                                                                            \
   } while (0)
 
-/* It comes when the camera is lost, goes with the camera's first picture, and comes again. */
+/* The file is shown when the camera is lost, ends with the camera's first picture, and is shown again at the next
+ * loss. */
 static void test_camera_dies_twice(void **state) {
   (void)state;
   begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 20});
@@ -81,7 +84,7 @@ static void test_camera_dies_twice(void **state) {
     rig.after_s = 0;
     UNTIL(rig.got == 1 && rig.value >= FIRST_SPARE);
     assert_true(fallback_is_shown(rig.fallback));
-    rig.after_s = 3600; /* from now on a loss is too short to count */
+    rig.after_s = 3600; /* from now on every loss is shorter than this, so the file is not shown */
     fake_source_come();
     UNTIL(rig.got == 1 && rig.value < FIRST_SPARE);
     UNTIL(!fallback_is_shown(rig.fallback));
@@ -93,8 +96,8 @@ static void test_camera_dies_twice(void **state) {
   end();
 }
 
-/* A loss that is shorter than it may be brings nothing. The end of the camera's reader ends the pictures, also while
- * the file is shown. */
+/* After a loss that is shorter than after_s the file is not shown. When the camera's reader ends, the mailbox is
+ * closed, even while the file is shown. */
 static void test_short_loss(void **state) {
   (void)state;
   begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 20});

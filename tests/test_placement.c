@@ -1,5 +1,5 @@
-/* Where the output window shows the picture: maps against points computed by hand, corners that keys and the mouse
- * move, and the file that keeps them for each display. */
+/* Tests the position of the picture in the output window: maps compared with points computed by hand, corners that are
+ * moved by keys and the mouse, and the file that stores them for each display. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -27,8 +27,8 @@ static void expect_point(const double matrix[9], double x, double y, double to_x
     fail_msg("%g, %g is at %g, %g, wanted %g, %g", x, y, at_x, at_y, to_x, to_y);
 }
 
-/* A trapezium whose upper side is half as long: its diagonals meet at 2/3 of the height from the longer side, and the
- * line through that point parallel to the sides is the image of the square's middle line. */
+/* A trapezium whose upper side is half as long as the lower one: its diagonals meet at 2/3 of the height from the lower
+ * side, and the line through that point parallel to the two sides is the image of the square's middle line. */
 static void homography(void **state) {
   (void)state;
   double at[PLACEMENT_CORNERS][2] = {{1, 0}, {3, 0}, {4, 2}, {0, 2}}, matrix[9];
@@ -40,11 +40,11 @@ static void homography(void **state) {
   expect_point(matrix, 0.5, 0.5, 2, 2.0 / 3);
   expect_point(matrix, 0, 0.5, 2.0 / 3, 2.0 / 3);
   expect_point(matrix, 1, 0.5, 10.0 / 3, 2.0 / 3);
-  /* a square stays a square where corners move alike */
+  /* if all corners move in the same way, a square remains a square */
   double moved[PLACEMENT_CORNERS][2] = {{0.25, 0.5}, {1.25, 0.5}, {1.25, 1.5}, {0.25, 1.5}};
   placement_homography(moved, matrix);
   expect_point(matrix, 0.125, 0.75, 0.375, 1.25);
-  /* lines through corners that have moved along them: 0,0 has gone to 1/4,1/4 of the diagonal, which stays straight */
+  /* the corner 0,0 has moved to 1/4,1/4, along the square's diagonal, which remains straight */
   double cut[PLACEMENT_CORNERS][2] = {{0.25, 0.25}, {1, 0}, {1, 1}, {0, 1}};
   placement_homography(cut, matrix);
   expect_point(matrix, 0.5, 0.5, 0.5, 0.5);
@@ -59,7 +59,8 @@ static void corners_that_fold(void **state) {
       {{0.6, 0.6}, {1, 0}, {1, 1}, {0, 1}},     /* not convex */
       {{0.5, 0.5}, {1, 0}, {1, 1}, {0, 1}},     /* a triangle */
       {{0, 0}, {1, 0}, {1, 0.001}, {0, 0.001}}, /* a line */
-      {{1, 1}, {0, 1}, {0, 0}, {1, 0}},         /* turned by half: so does every smaller step fold it */
+      /* rotated by 180 degrees: a good shape, although the shapes on the way to it are folded */
+      {{1, 1}, {0, 1}, {0, 0}, {1, 0}},
   };
   assert_true(placement_corners_good(own));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -68,7 +69,7 @@ static void corners_that_fold(void **state) {
     placement_bound_corners(bad[i]);
     assert_true(placement_corners_good(bad[i]));
   }
-  /* as little as makes it good: two thirds of the way to 0.6, 0.6 are less than a half */
+  /* moved back no further than necessary: corner 0, which was at 0.6, 0.6, is then just below 0.5, 0.5 */
   assert_true(bad[2][0][0] > 0.45 && bad[2][0][0] < 0.5 && bad[2][0][0] == bad[2][0][1]);
 }
 
@@ -92,12 +93,14 @@ static void fits_zooms_and_turns(void **state) {
   expect_canvas((struct placement){.flip = FLIP_HORIZONTAL}, 1, 0.75, 0, 0.25, 1);
   expect_canvas((struct placement){.flip = FLIP_VERTICAL}, 1, 0.25, 1, 0.75, 0);
   expect_canvas((struct placement){.flip = FLIP_BOTH, .rotation = 180}, 1, 0.25, 0, 0.75, 1);
-  /* a picture twice as wide, turned by a quarter: its top left corner is top right, and it is as high as the window */
+  /* a picture twice as wide as high, rotated by 90 degrees: its top left corner is at the top right, and it is as high
+   * as the window */
   expect_canvas((struct placement){.rotation = 90}, 2, 0.625, 0, 0.375, 1);
   expect_canvas((struct placement){.rotation = 90, .fit = OUTPUT_STRETCH}, 2, 1, 0, 0, 1);
   expect_canvas((struct placement){.rotation = 90, .fit = OUTPUT_FILL}, 2, 1, -1.5, 0, 2.5);
   expect_canvas((struct placement){.rotation = -270}, 2, 0.625, 0, 0.375, 1);
-  /* by an eighth, the square's diagonal is the window's height: its corner is at the middle of the upper edge */
+  /* rotated by 45 degrees: the square's diagonal is the window's height, so its corner is at the middle of the upper
+   * edge */
   double matrix[9], width;
   placement_canvas(&(struct placement){.rotation = 45, .zoom = 1}, 1, 2, matrix, &width);
   expect_point(matrix, 0, 0, 0.5, 0);
@@ -148,14 +151,14 @@ static void keys(void **state) {
 static void drags(void **state) {
   (void)state;
   struct corner_drag drag = {0};
-  corners_drag(&drag, &live, true, 0.9, 0.8, 0); /* takes the nearest, bottom right, without moving it */
+  corners_drag(&drag, &live, true, 0.9, 0.8, 0); /* selects the nearest corner, bottom right, without moving it */
   assert_int_equal(live.settings.values.corner_edit, 3);
   assert_true(corner('x', 3) == 0 && corner('y', 3) == 0);
   corners_drag(&drag, &live, false, 0.8, 0.85, 0);
   assert_true(fabs(corner('x', 3) + 0.1) < 1e-9 && fabs(corner('y', 3) - 0.05) < 1e-9);
-  corners_drag(&drag, &live, false, 0.1, 0.1, 0); /* would fold: the corner stays where it was */
+  corners_drag(&drag, &live, false, 0.1, 0.1, 0); /* the shape would be folded, so the corner stays where it was */
   assert_true(fabs(corner('x', 3) + 0.1) < 1e-9 && fabs(corner('y', 3) - 0.05) < 1e-9);
-  corners_drag(&drag, &live, false, 5, 5, 0); /* beyond the range: as far as that goes */
+  corners_drag(&drag, &live, false, 5, 5, 0); /* beyond the range: the corner is moved to the end of the range */
   assert_true(corner('x', 3) == 1 && corner('y', 3) == 1);
 }
 

@@ -58,7 +58,7 @@ static void bars_beside_another_shape(void **state) {
   frame_release(&picture);
 }
 
-/* A picture of four colours, whose parts are WIDTH / 2 by HEIGHT / 2. */
+/* Makes a picture of four rectangles, each WIDTH / 2 by HEIGHT / 2 pixels and of another colour. */
 static void fill_quarters(struct frame *picture) {
   static const uint8_t colors[4][4] = {{250, 0, 0, 255}, {0, 250, 0, 255}, {0, 0, 250, 255}, {250, 250, 0, 255}};
   take_picture(picture, PIXEL_RGBA, WIDTH, HEIGHT);
@@ -72,7 +72,7 @@ static void expect_color(double x, double y, int r, int g, int b) {
   expect_near((int)(x * WIDTH), (int)(y * HEIGHT), (const double[3]){r, g, b}, 2);
 }
 
-/* Turned by half, mirrored, zoomed, and filling the window with a picture of another shape. */
+/* The picture rotated by 180 degrees, mirrored, zoomed, and filling the window although its aspect ratio differs. */
 static void placed(void **state) {
   (void)state;
   struct frame picture = {0};
@@ -107,12 +107,12 @@ static void placed(void **state) {
   frame_release(&picture);
 }
 
-/* A corner pin: the picture's middle is where the diagonals of the four corners meet, not in the middle of its edges,
- * and nothing is drawn outside. What fills more than the canvas is cut at the canvas. Then the plain view again. */
+/* A corner pin moves the picture's middle to where the diagonals of the four corners meet, and nothing is drawn outside
+ * of the corners; a picture that is larger than the canvas is cut at its edges. Then the plain view is drawn again. */
 static void pinned(void **state) {
   (void)state;
   struct frame picture = {0};
-  /* upper side half as long: the diagonals meet at a third of the height, from above */
+  /* the upper side is half as long as the lower one, so the diagonals meet at a third of the height from above */
   struct placement placement = {.zoom = 1, .corner = {{0.25, 0}, {-0.25, 0}, {0, 0}, {0, 0}}};
   struct present_view view = plain_view();
   fill_quarters(&picture);
@@ -150,7 +150,8 @@ static void pinned(void **state) {
   frame_release(&input);
 }
 
-/* The test card covers the picture, or half of it, within the corners; without a picture, too. */
+/* The test card is drawn over the picture with full or half opacity, within the corners, and also if there is no
+ * picture. */
 static void carded(void **state) {
   (void)state;
   struct frame picture = {0}, card = {0};

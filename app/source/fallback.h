@@ -10,21 +10,22 @@
 
 struct fallback;
 
-/* Opens the file once, to see that it can be shown, and closes it again. file, and what options point to, must outlive
- * the fallback; of options those that are for the sources of the command line do not apply. The mixer must outlive the
- * fallback, too. Returns 0, or -1 with err. */
+/* Opens the file once, to test that it can be shown, and closes it again. file, mixer, and what options point to must
+ * outlive the fallback. Options that apply only to the sources of the command line (playlist_narrow) are left out.
+ * Returns 0, or -1 with err. */
 int fallback_open(struct fallback **fallback, const char *file, const struct source_options *options,
                   struct mixer *mixer, struct error *err);
-/* Shows the file if the source has been lost for after_s seconds at time now_ns (platform_now_ns), and ends it when
- * the source is back. status: state of the source's reader. Called in each pass of the main loop. */
+/* Begins to show the file when the source has been lost for after_s seconds at time now_ns (platform_now_ns), and ends
+ * it when the source is back. status: state of the source's reader. Called in each pass of the main loop. */
 void fallback_turn(struct fallback *fallback, const struct reader_status *status, double after_s, int64_t now_ns);
 /* True while the file is shown. fallback may be NULL. */
 bool fallback_is_shown(const struct fallback *fallback);
-/* Pauses the file, or lets it go on. Does nothing if fallback is NULL. */
+/* Pauses the file, or ends its pause. Does nothing if fallback is NULL. */
 void fallback_pause(struct fallback *fallback, bool paused);
 /* Copies the description of the file, as it was when it was opened. */
 void fallback_get_info(const struct fallback *fallback, struct source_info *info);
-/* Ends the file, waits for that, and frees the fallback. *fallback becomes NULL; does nothing if it is NULL. */
+/* Ends reading of the file, waits for that, and frees the fallback. *fallback becomes NULL; does nothing if it is
+ * NULL. */
 void fallback_close(struct fallback **fallback);
 
 #endif

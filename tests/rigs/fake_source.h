@@ -32,7 +32,7 @@ struct fake_source_script {
 void fake_source_begin(const struct fake_source_script *script);
 /* From now on a source can be opened although the script says `late`. */
 void fake_source_come(void);
-/* From now on no source can be opened, until fake_source_come. */
+/* Makes opening of every source fail until fake_source_come is called. */
 void fake_source_go(void);
 /* Allows this many more frames of each gated source to be read. */
 void fake_source_let_read(long frames);
