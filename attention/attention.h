@@ -44,7 +44,8 @@ struct attn_args {
   const void *k, *v; /* keys and values: [B, Tk, H * D] */
   void *o;           /* the output: [B, Tq, H * D]; must not overlap an input */
   int B, H;          /* B: number of batch rows; H: number of heads */
-  /* Tq: number of rows (tokens) of q; Tk: of k and v; both at least 1. D: number of channels of a head */
+  /* Tq: number of rows (tokens) of q; Tk: number of rows of k and v; both at least 1. D: number of channels of a
+   * head */
   int Tq, Tk, D;
   /* number of elements from one batch row of q to the next (positive unless B is 1), and from one row to the next;
    * o_batch and o_row are those of o */

@@ -25,11 +25,11 @@
 #define ATTN_FUNCTION static inline
 #endif
 
-/* What it costs to cut tiles, expressed in keys: a launch with cut tiles leaves no multiprocessor idle, but takes as
- * long as if each tile had this many more keys. */
+/* What cutting tiles costs, expressed in keys: a launch with cut tiles leaves no multiprocessor idle, but takes as long
+ * as a launch of whole tiles that have this many more keys. */
 enum { ATTN_CUT_COST = 1024 };
 
-/* When a launch cuts row tiles into ranges of keys, to keep all multiprocessors busy. */
+/* Whether a launch cuts row tiles into ranges of keys, to keep all multiprocessors busy. */
 enum attn_cutting {
   ATTN_CUT_NEVER,
   ATTN_CUT_ALWAYS,

@@ -86,7 +86,8 @@ static long all_keys(const attn_args &a) {
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = a.Tk, small_tiles = tiles_of(a, 64);
-  /* Larger head dims have only one shape. In a balanced launch of it tiles stay whole where that is faster. */
+  /* Larger head dims have only one shape. The launch is balanced (cuts.h): tiles are cut, unless whole tiles are
+   * faster. */
   if (dp > UNSPLIT_DIM_MAX)
     return {SHAPE_PAIR, ATTN_CUT_ALWAYS};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;

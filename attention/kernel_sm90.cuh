@@ -261,7 +261,8 @@ template <class T> struct Consumer {
     }
   }
 
-  /* scores_done gives the stage (buffer) of the present block of K back to the producer, values_done that of V. */
+  /* scores_done gives the stage (buffer) with the present block of K back to the producer, values_done the stage with
+   * the present block of V. */
   __device__ __forceinline__ void scores_done() {
     release(shared.k_empty(k_ring.stage));
     k_ring.advance(T::KEY_GROUPS);
@@ -510,8 +511,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   /* Set up shared memory and barriers, and load the descriptors of the tensors. */
   extern __shared__ char unaligned[];
-  /* Numbers that consumers need where tiles are cut. From the array's size present_sm90 also sees that this code was
-   * compiled. */
+  /* For each consumer, how many pieces of its cut tile are finished (merge_pieces). The array also tells present_sm90
+   * that this code was compiled: without it the kernel would have no static shared memory. */
   __shared__ int arrived[T::CONSUMERS];
   launch_dependents();
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));

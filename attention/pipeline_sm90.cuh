@@ -23,7 +23,8 @@ template <class T> __device__ __forceinline__ int part_of_block() {
   return T::PARTS > 1 ? cluster_rank() : 0;
 }
 
-/* The work of this thread block's cluster (cuts.h), and the sizes of the two segments of keys. */
+/* The share of the work that belongs to this thread block's cluster (cuts.h), and the sizes of the two segments of
+ * keys. */
 template <class T> struct Work {
   /* split: number of key blocks of the first segment; count2: number of keys of the second segment that take part */
   int split, count2;
@@ -111,8 +112,8 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
-  /* Returns the barrier on which the warpgroup waits that adds up the results of a row group's warpgroups. It counts
-   * the threads of the others that have stored their results. */
+  /* At the end one warpgroup of each row group adds up the results of all. Returns the barrier on which it waits, which
+   * counts the threads of the other warpgroups that have stored their results. */
   __device__ __forceinline__ uint32_t merge_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
   }

@@ -84,7 +84,7 @@ enum turns_sm90 { TURNS_NONE, TURNS_PRODUCTS, TURNS_EXPONENTIALS };
 template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1, int SLICES_ = 1,
           int PARTS_ = 1>
 struct TileSm90 {
-  /* head dim, padded to 8; if two thread blocks split the channels, the number of channels of one of them */
+  /* head dim, padded to 8; if two thread blocks split the channels, each one's number of channels */
   static constexpr int DP = DP_;
   static constexpr int ROW_GROUPS = ROW_GROUPS_; /* number of warpgroups, with 64 rows each, that use the same keys */
   static constexpr int KEY_GROUPS = KEY_GROUPS_; /* number of warpgroups that have the same rows but split the keys */
@@ -133,8 +133,8 @@ struct TileSm90 {
   static constexpr int PART_THREADS = 128 / PARTS;
   static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
-  /* Number of rows that one store by TMA writes: those of a row group, or those of a warp if two thread blocks store
-   * half of a row group each. */
+  /* Number of rows that one store by TMA writes: 64, those of a row group; or 16, those of a warp, if two thread blocks
+   * store half of a row group each. */
   static constexpr int STORE_ROWS = PARTS > 1 ? 16 : 64;
   /* offset of the coordinates of the current tile (a struct Place of 16 bytes) */
   static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES;
@@ -257,12 +257,12 @@ struct params_sm90 {
   /* count2_rows: number of keys in each group of the second segment; count2_most: largest *count2, to which it is
    * clamped */
   int count2_rows, count2_most;
-  /* true: each batch row has keys (values) of its own; false: all use those of batch row 0 */
+  /* true: each batch row has keys (values) of its own; false: all batch rows use the ones of batch row 0 */
   bool k_batched, v_batched;
   bool k2_batched, v2_batched;
   float scale; /* factor of the scores, times log2(e), because the exponentials are powers of 2 */
-  /* counters for cut tiles, zero between launches, [thread blocks][row groups]: how many pieces of a tile are finished,
-   * at the cluster in whose range the tile's first keys are */
+  /* counters for cut tiles, zero between launches: [thread blocks][row groups]. Each counts how many pieces of a tile
+   * are finished. A tile's counter is that of the cluster whose range has the tile's first keys */
   unsigned *arrivals;
   float4 *partials; /* partial results of cut tiles: [thread blocks][2][row groups][DP / 8 + 1][128] float4 */
 };

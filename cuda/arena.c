@@ -30,7 +30,7 @@ static size_t round_up(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/* --- pieces --- */
+/* --- mapping blocks of memory into the address range --- */
 
 static CUdeviceptr address(const struct arena *arena, size_t at) {
   return (CUdeviceptr)(uintptr_t)arena->base + at;

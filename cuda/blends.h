@@ -36,8 +36,9 @@ int blends_send(const struct blends *blends, struct cuda_device *device, void *l
 /* overflow: the number that the kernel has left in *args.overflow. Returns 0 if it is 0: all calculated values are
  * finite. Otherwise returns -1 with an error that names the weight with a value that is not. */
 int blends_check(const struct blends *blends, int overflow, struct error *err);
-/* Calculates all changed weights into the shadow buffer, and waits until that is done. lists: offset in bytes, in the
- * shadow buffer, at which the lists of weights and terms are put. Fails if a value is not finite. */
+/* Calculates all changed weights, stores them in the shadow buffer (device memory for results), and waits until that is
+ * done. lists: offset in bytes, in this buffer, at which the lists of weights and terms are put. Fails if a value is
+ * not finite. */
 int blends_run(struct blends *blends, struct cuda_device *device, size_t lists, struct error *err);
 
 #endif

@@ -70,7 +70,7 @@ struct nvml;
 struct picture_home;
 struct tuner;
 
-/* --- memory --- */
+/* --- device memory of weights and states --- */
 
 struct resource_memory {
   void *data; /* device address of the values, in the layout that kernels read; NULL: the weight was not loaded yet */
@@ -225,8 +225,8 @@ static inline struct cuda_device *cuda_device(struct device *device) {
   return (struct cuda_device *)device;
 }
 
-/* Converts the pointer, and makes the device's GPU current for the calling thread: CUDA keeps a current GPU for each
- * thread, and the device may have been opened by another thread. */
+/* Converts a pointer to the general struct device to one to this device's own struct. Makes the GPU current for the
+ * calling thread: CUDA keeps a current GPU for each thread, and another thread may have opened the device. */
 static inline struct cuda_device *cuda_enter(struct device *device) {
   cudaSetDevice(cuda_device(device)->ordinal);
   return cuda_device(device);

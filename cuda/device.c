@@ -15,7 +15,7 @@
 
 enum { LIVE_LONGEST = 512 };
 
-/* --- opening --- */
+/* --- opening and closing the device --- */
 
 /* Fails if this build has no code for the GPU. Sets queue.overlap: true if that code can start a kernel early
  * (programmatic dependent launch) and run in clusters. PTX for compute capability 8.0, which the driver compiles for
@@ -153,7 +153,7 @@ fail:
   return -1;
 }
 
-/* --- information --- */
+/* --- facts about the device --- */
 
 static void info(struct device *base, struct device_info *info) {
   struct cuda_device *device = cuda_enter(base);
@@ -189,7 +189,7 @@ static int choices(struct device *base, char **text, struct error *err) {
   return *text ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
-/* --- tensors --- */
+/* --- writing and reading tensors --- */
 
 /* Loads a resource if needed, waits for that, and returns its device address; NULL with err set on failure. */
 static void *find_resource(struct cuda_device *device, struct tensor tensor, struct element *element,

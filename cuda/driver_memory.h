@@ -36,7 +36,8 @@ size_t driver_memory_round(const struct driver_memory *driver, size_t bytes);
  * libraries, which driver_memory_drop closes; -1: none. Returns NULL if this system cannot allocate such memory, or has
  * none left. */
 void *driver_memory_make(const struct driver_memory *driver, size_t bytes, int *share);
-/* Unmaps memory of driver_memory_make, and closes the descriptor `share` unless it is -1. bytes: the same as there. */
+/* Unmaps memory of driver_memory_make, and closes the descriptor `share` unless it is -1. bytes: the number that was
+ * given to driver_memory_make. */
 void driver_memory_drop(const struct driver_memory *driver, void *memory, size_t bytes, int share);
 
 #endif

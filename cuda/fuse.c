@@ -6,7 +6,7 @@
 
 enum { LAUNCHES_MAX = 2 }; /* largest number of launches that replace one sequence of ops */
 
-/* --- operands --- */
+/* --- operands that the fused kernels can read --- */
 
 /* Returns true if the kernels of rows.h (several ops of a transformer in one launch) can read the tensor: it is FP16,
  * and its number of channels, its pitch and its offset are multiples of 8. */
@@ -301,7 +301,7 @@ static int prepare_norm_conv(struct addresses *a, const struct op *op, struct la
   return 1;
 }
 
-/* --- patterns --- */
+/* --- the list of sequences that can be fused --- */
 
 static const struct pattern {
   /* A pattern is a sequence of ops that one launch can do. match: returns how many ops, from `op` on, the pattern

@@ -9,7 +9,7 @@
 #include "unet/base/picture.h"
 #include "unet/base/platform.h"
 
-/* --- choice --- */
+/* --- choosing a GPU by its name --- */
 
 /* Reads the number of a GPU from a device's name: "cuda" is GPU 0, "cuda:N" GPU N. */
 static int parse_ordinal(const char *name, int count, int *ordinal, struct error *err) {
@@ -73,7 +73,7 @@ bool gpus_serves(const struct cudaDeviceProp *properties) {
   return properties->major >= 8;
 }
 
-/* --- memory --- */
+/* --- page-locked memory for frames --- */
 
 /* Makes the GPU current for the calling thread, which CUDA's calls then use. */
 static cudaError_t enter(const struct gpu *gpu) {
@@ -109,7 +109,7 @@ static bool is_locked(const void *memory) {
   return succeeded(cudaPointerGetAttributes(&attributes, memory)) && attributes.type == cudaMemoryTypeHost;
 }
 
-/* --- fences --- */
+/* --- fences: events after which a picture is complete --- */
 
 static void *make_fence(const struct gpu *gpu, struct error *err) {
   cudaEvent_t event = NULL;
@@ -130,7 +130,7 @@ static void free_fence(const struct gpu *gpu, void *fence) {
     succeeded(cudaEventDestroy(fence));
 }
 
-/* --- download --- */
+/* --- copying pictures to the host --- */
 
 static const char downloading[] = "bringing a picture to the host";
 

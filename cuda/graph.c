@@ -14,9 +14,9 @@
 #include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
 
-/* Most seconds that are spent on timing implementations of convolutions and linear layers while frames run. Frames go
- * on meanwhile, but the user waits for another size or step count. Products that were not timed are timed when the same
- * shape is prepared again. */
+/* Longest time, in seconds, for which implementations of convolutions and linear layers are timed while frames run.
+ * Frames go on meanwhile, but the user waits for another size or step count. Layers for which no time was left are
+ * timed when the same shape is prepared again. */
 static const double tune_running_s = 0.5;
 
 /* Returns true if the temporary is written in a region that runs in parallel to other ops. Such temporaries are laid
@@ -117,9 +117,9 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   return 0;
 }
 
-/* Returns the time, in seconds of CLOCK_MONOTONIC, until which implementations of products may be timed. 0: fixed rules
- * choose them, because the program does not run in every frame. A time that has passed already: earlier choices are
- * used and nothing is timed, because the caller wants to know only the sizes of memory. */
+/* Returns the time, in seconds of CLOCK_MONOTONIC, until which implementations of convolutions and linear layers may be
+ * timed. 0: fixed rules choose them, because the program does not run in every frame. A time that has passed already:
+ * earlier choices are used and nothing is timed, because the caller wants to know only the sizes of memory. */
 static double choose_tune_until(const struct cuda_device *device, const struct cuda_program *program) {
   const double passed = 1e-9;
   if (!program->has_output && !device->tune_always)
@@ -191,7 +191,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   return 0;
 }
 
-/* Returns true if the plan reads a weight that the device has in two sets. */
+/* Returns true if the plan reads a weight that the device stores twice, once in each set (weight_merges.h). */
 static bool reads_adapted(const struct plan *plan) {
   for (int i = 0; i < plan->op_count; i++) {
     struct tensor list[OPERANDS_MAX];

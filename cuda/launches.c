@@ -5,7 +5,7 @@
 
 #include "cuda/libraries/libraries.h"
 
-/* --- lists --- */
+/* --- lists of launches --- */
 
 int launches_append(struct launches *launches, const struct launch *launch, struct error *err) {
   if (launches->count == launches->capacity) {
@@ -36,7 +36,7 @@ void launches_free(struct launches *launches) {
   *launches = (struct launches){0};
 }
 
-/* --- enqueueing --- */
+/* --- enqueueing launches on a stream --- */
 
 cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct launch *launch) {
@@ -112,7 +112,7 @@ cudaError_t launches_enqueue(const struct cuda_device *device, const struct laun
   return status;
 }
 
-/* --- names --- */
+/* --- names of launches for people --- */
 
 const char *launch_kind_name(enum launch_kind kind) {
   static const char *const names[] = {

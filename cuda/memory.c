@@ -36,7 +36,7 @@ int cuda_check(cudaError_t status, const char *doing, struct error *err) {
   return lasts(status) ? error_mark_lost(err) : -1;
 }
 
-/* --- allocation --- */
+/* --- allocating device memory --- */
 
 static size_t round_up(size_t bytes) {
   return (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -159,7 +159,7 @@ int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t s
 
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
   size_t size = round_up(bytes);
-  /* all chunks are searched, so that vectors fill what matrices leave free */
+  /* all chunks are searched, so that small allocations (vectors) fill the gaps that large ones (matrices) have left */
   struct chunk *chunk = find_room(device, size);
   if (!chunk)
     chunk = add_chunk(device, size > LARGE_BYTES ? size : CHUNK_BYTES, what, err);
@@ -211,8 +211,8 @@ static int staging_open(struct staging *staging, struct error *err) {
   return 0;
 }
 
-/* Switches to the other one of the two staging buffers, waits until its last copy to the device is done, and returns
- * it; NULL with err set on failure. */
+/* Two staging buffers are used in turn. Returns the one that was not used last, after its last copy to the device is
+ * done; NULL with err set on failure. */
 static void *next_buffer(struct staging *staging, const char *doing, struct error *err) {
   int turn = staging->turn ^= 1;
   return cuda_check(cudaEventSynchronize(staging->free[turn]), doing, err) < 0 ? NULL : staging->buffer[turn];

@@ -75,8 +75,8 @@ static int reserve_attention(struct preparation *p, const struct attn_args *args
   return 0;
 }
 
-/* Adds a second segment of keys and values to an attention's arguments: the bank's ring, which holds those of earlier
- * frames. */
+/* Adds a second segment of keys and values to an attention's arguments: the ring buffer with the keys and values of
+ * earlier frames (the bank). */
 static void add_second(struct preparation *p, const struct op_attention *o, struct attn_args *args) {
   if (!tensor_exists(o->k2))
     return;

@@ -50,7 +50,7 @@ int prepare_canvas_noise(struct preparation *p) {
   return append_canvas(p, launch_canvas_noise, &args);
 }
 
-/* --- motion --- */
+/* --- the ops that measure motion --- */
 
 static int append_motion(struct preparation *p,
                          cudaError_t (*enqueue)(const struct launch_queue *, const struct motion_args *),

@@ -37,7 +37,7 @@ static struct cuda_picture *cuda_picture(struct picture *picture) {
   return (struct cuda_picture *)picture;
 }
 
-/* --- the data that all pictures share --- */
+/* --- struct picture_home: the data that all pictures share --- */
 
 static void home_leave(struct picture_home *home) {
   pthread_mutex_lock(&home->lock);
@@ -118,7 +118,7 @@ static void free_memory(struct cuda_picture *picture) {
   tell_device(picture->home, picture->bytes, 0);
 }
 
-/* --- pictures --- */
+/* --- functions of a picture for its pool --- */
 
 static void destroy(struct picture *base) {
   struct cuda_picture *picture = cuda_picture(base);

@@ -86,12 +86,12 @@ struct profiler {
   /* For each launch: index of the sample whose timed graph ends with it. The launch's time is that of this sample minus
    * that of the sample before. */
   int *sample_of;
-  double *times; /* measured times, in microseconds: REPEATS_MAX places for each sample, one a sweep */
+  double *times; /* measured times in microseconds: for each sample an array of REPEATS_MAX times, one for each sweep */
   double *differences;
   int repeats;
 };
 
-/* --- graphs --- */
+/* --- capturing the graphs that are timed --- */
 
 static cudaError_t record_ranges(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct recording *recording = opaque;
@@ -336,7 +336,8 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
-  /* set by launches_time if a run went on meanwhile; not used, because the user would have started that run */
+  /* true: a run went on during the timing (set by launches_time); it is not used, because only the user could start
+   * such a run */
   bool disturbed;
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {

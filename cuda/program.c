@@ -27,7 +27,7 @@ int elements_choose(struct cuda_program *program, const struct cuda_program *own
   return 0;
 }
 
-/* --- states --- */
+/* --- states: tensors that outlive a run --- */
 
 static size_t state_bytes(const struct cuda_program *program, int index) {
   const struct plan *plan = program->base.plan;
@@ -72,7 +72,7 @@ void states_free(struct cuda_device *device, struct cuda_program *program) {
   free(program->element);
 }
 
-/* --- tensors --- */
+/* --- types and addresses of tensors --- */
 
 struct element tensor_element(const struct cuda_program *program, struct tensor t) {
   if (t.space == TENSOR_RESOURCE)

@@ -86,8 +86,8 @@ struct cuda_program {
   /* the plan's regions (ops that a run may skip), with numbers of launches instead of ops in `first` and `end` */
   struct plan_region *regions;
   struct graphs graphs;
-  /* true: other_launches and other_graphs do the same with the second set of weights, which adapters change
-   * (weight_merges.h); false: the plan reads no weight that is in two sets */
+  /* true: other_launches and other_graphs are copies of launches and graphs that read the second set of weights, which
+   * adapters change (weight_merges.h); false: the plan reads no weight that is in two sets */
   bool doubled;
   struct launches other_launches;
   struct graphs other_graphs;

@@ -115,7 +115,7 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
   return status;
 }
 
-/* --- regions --- */
+/* --- regions: launches that a run may skip --- */
 
 struct region_nodes {
   /* handles of a region's conditions: [0] for its launches that run in parallel to others, [1] for its other
@@ -174,8 +174,8 @@ static cudaError_t capture_parallel(struct stretch *s, int i) {
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
 }
 
-/* Captures launches first to end - 1, which are outside of regions. Before each launch, captures the parallel parts of
- * regions that may run beside it. */
+/* Captures launches first to end - 1, which are outside of regions. Before each launch, captures those parts of regions
+ * that may run in parallel to the launches from this one on. */
 static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {

@@ -4,7 +4,7 @@
 
 #include "cuda/program.h"
 
-/* The launches that record_part enqueues: those of one part of a run, with one set of weights. */
+/* The launches that record_part enqueues: one part of a run, with the addresses of one set of weights. */
 struct recording {
   const struct cuda_program *program;
   const struct launches *launches;

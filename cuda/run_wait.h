@@ -25,7 +25,7 @@ struct durations {
   unsigned count, delays;
 };
 
-/* What a thread knows that waits for one run after the other. Zeroed before the first wait. */
+/* What a thread knows about the runs for which it waits, one after the other. Zeroed before the first wait. */
 struct waiter {
   int64_t ended_ns;  /* estimated end of the last run, as a time of wait_world.now_ns, like all times in this struct */
   int64_t margin_ns; /* how long before the expected end of a run the thread wakes; 0 before the first wait */

@@ -205,7 +205,7 @@ static bool carry_down(const struct cuda_program *program, const struct run_buff
   return true;
 }
 
-/* --- launching --- */
+/* --- starting a run on the device --- */
 
 /* Returns how many of the launches first to end - 1 are enqueued in a run without a graph. Skipped regions are not
  * counted. */
@@ -478,7 +478,7 @@ int program_start_part(struct device *base, struct program *program_base, const 
   return -1;
 }
 
-/* --- waiting --- */
+/* --- waiting for a run's end --- */
 
 static int64_t now_ns(void *opaque) {
   (void)opaque;

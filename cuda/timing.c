@@ -44,7 +44,7 @@ static struct reading better(struct reading a, struct reading b) {
 
 static const struct reading none = {INFINITY, true};
 
-/* --- one measurement --- */
+/* --- a single measurement of launches --- */
 
 static cudaError_t record_repeats(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct launches *launches = opaque;
@@ -71,7 +71,7 @@ static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph
   return (struct reading){(double)milliseconds * 1e-3, busy || w->device->runs != runs};
 }
 
-/* --- the best of several measurements --- */
+/* --- the best one of several measurements --- */
 
 static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;

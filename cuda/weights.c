@@ -69,8 +69,8 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Returns which table (0 or 1) of device->derived has the copies of a resource in other layouts, for this set of
- * weights. Those of weights that are in one set only are in table 0. */
+/* Returns which table of device->derived has a resource's copies in other layouts for this set of weights: 0 or 1. The
+ * copies of weights that are in one set only are in table 0. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
@@ -110,7 +110,7 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
   return derive(device, index, set, &f16, err);
 }
 
-/* --- changes --- */
+/* --- changing weights while frames run --- */
 
 /* An update: changes of weights that take effect together. Changed rows, and their copies in other layouts, are made in
  * a shadow buffer, on the stream on which weights are loaded, while frames run. Then one kernel between two runs copies
@@ -250,8 +250,9 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* Makes the copies of a change's rows in other layouts, in the shadow buffer. segment: the change's first segment.
- * Returns the segment after the change's last one; NULL with err set on failure. */
+/* Converts the rows of one change to all other layouts in which the device has copies of the weight, and stores them in
+ * the shadow buffer. segment: the change's first segment. Returns the segment after the change's last one; NULL with
+ * err set on failure. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];

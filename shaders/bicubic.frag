@@ -1,11 +1,11 @@
 #version 330 core
-// The generated picture, smoothly enlarged where a GPU draws. Catmull-Rom: sixteen texels in nine bilinear reads, since
-// the two middle weights of an axis can share one.
+// Draws the generated picture, enlarged by a Catmull-Rom filter, where a GPU draws: sixteen texels in nine bilinear
+// reads, because one read can serve both middle weights of an axis.
 in vec2 uv;
 out vec4 color;
 
 uniform sampler2D picture;
-uniform float opacity, light; // over what is there; 0: black
+uniform float opacity, light; // opacity over what was drawn before; factor of the colours, 0: black
 
 void main() {
   vec2 size = vec2(textureSize(picture, 0));

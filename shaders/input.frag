@@ -1,15 +1,15 @@
 #version 330 core
-// The frame that the picture was made from, in its own pixel format, fitted as the engine fits it.
+// Draws the frame from which the picture was made, in its own pixel format, fitted as the engine fits it.
 in vec2 uv;
 out vec4 color;
 
 uniform sampler2D plane0, plane1, plane2;
-uniform int layout_kind;   // enum plane_layout of present.c
+uniform int layout_kind;   // a value of enum plane_layout (app/window/present.c)
 uniform float sample_scale;
 uniform mat3 yuv_to_rgb;
 uniform vec3 yuv_zero;
-uniform float opacity, light; // over what is there; 0: black
-uniform vec2 scale;           // part of the frame that the picture shows, about the centre
+uniform float opacity, light; // opacity over what was drawn before; factor of the colours, 0: black
+uniform vec2 scale;           // size of the part of the frame that the picture shows, around the centre, as a fraction
 
 void main() {
   vec2 at = (uv - 0.5) * scale + 0.5;

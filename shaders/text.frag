@@ -1,9 +1,9 @@
 #version 330 core
-// Text over a dark, translucent panel with round corners. Colours leave premultiplied by their alpha.
+// Draws text over a dark, translucent panel with round corners. The output colours are premultiplied by their alpha.
 in vec2 at;
 out vec4 color;
 
-uniform sampler2D text; // as large as the panel; straight alpha
+uniform sampler2D text; // the text, as large as the panel; alpha is not premultiplied
 uniform vec2 size;
 uniform float radius;
 uniform float shade;    // opacity of the panel

@@ -1,8 +1,8 @@
 #version 330 core
-// A panel of text: a rectangle in window pixels, top left corner first.
-uniform vec4 rect;   // left, top, right, bottom
-uniform vec2 window; // size in pixels
-out vec2 at;         // pixels from the panel's top left corner
+// Makes the rectangle of a panel of text.
+uniform vec4 rect;   // left, top, right, bottom of the panel, in window pixels
+uniform vec2 window; // size of the window in pixels
+out vec2 at;         // position in pixels from the panel's top left corner
 
 void main() {
   vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);

@@ -75,7 +75,7 @@ struct engine_params {
   const char *vae;  /* folder of an autoencoder that replaces the model's own; NULL: the model's own */
   /* file of a U-Net, or folder with its config, which replaces the model's own; NULL: the model's own */
   const char *unet;
-  /* folder with the configs and tokenizers of a model that is a single file; NULL: those of its family */
+  /* folder with the configs and tokenizers for a model that is a single file; NULL: the built-in ones of its family */
   const char *config;
   const char *vocabulary; /* CLIP's BPE merges (gzip), for families whose built-in configs need them; NULL: none */
 
@@ -130,10 +130,10 @@ struct engine_params {
 #define ENGINE_PARAMS_DEFAULTS                                                                                         \
   { .output = PIXEL_RGBA, .fit = FIT_CROP }
 
-/* How the width and height that a handle is requested for become those of the picture. */
+/* How the width and height in the request for a handle are turned into the size of the picture. */
 enum sizing {
   SIZE_GIVEN, /* width and height are used as they are; sizes that no picture may have are refused */
-  SIZE_EVEN,  /* width and height are rounded to the nearest that a picture may have */
+  SIZE_EVEN,  /* width and height are rounded to the nearest sizes that a picture may have */
   SIZE_WHOLE  /* width and height are rounded to the nearest at which the networks' output is not cropped */
 };
 
@@ -163,7 +163,7 @@ struct engine_shape {
   /* true: pictures are made from the prompt alone, and no input frame is read, except one for controls; false: from
    * frames */
   bool text_to_image;
-  unsigned controls; /* the engine's controls that frames may use: bit i stands for control i */
+  unsigned controls; /* which of the engine's control networks frames may use: bit i stands for control i */
   /* how the network's predictions are combined with guidance. If guidance is an input of the model (an embedding),
    * GUIDANCE_FULL uses that input, and residual guidance is refused. */
   enum guidance_mode guidance;
@@ -195,7 +195,7 @@ struct engine_shape {
    * batch and no canvas that follows the camera. Feedback is refused for models that start from noise alone (mini). */
   bool carried, feedback;
   /* true: the handle has working memory of its own, so that runs of other handles do not overwrite the values that its
-   * runs leave there; false: it shares that of all handles */
+   * runs leave there; false: it uses the working memory that all handles share */
   bool own_memory;
 };
 
@@ -223,7 +223,7 @@ struct engine_info {
   /* size of the picture that the IP-Adapter's image encoder reads; zeros: there is no IP-Adapter, so frames cannot show
    * style pictures */
   struct style_format style;
-  /* for each value of enum style_part: true if this model's U-Net has layers of that group */
+  /* for each group of attention layers (enum style_part): true if this model's U-Net has layers of the group */
   bool style_parts[STYLE_PARTS];
   /* true: the model is an inpainting model, which repaints the region that a mask marks (engine_set_mask) */
   bool inpaints;
@@ -275,7 +275,7 @@ struct prepared_info {
    * latent */
   int rows;
   size_t bank_bytes; /* bytes of device memory for the bank (keys and values of earlier frames) */
-  /* floating-point operations of the matrix products that one frame takes: those of a run, divided by its frames */
+  /* floating-point operations of one frame's matrix products: those of a run, divided by its number of frames */
   double flops;
 };
 

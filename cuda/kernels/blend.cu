@@ -76,7 +76,7 @@ __device__ __forceinline__ bool inside(const struct blend_task &task, const stru
   return row_of(t, i) < task.rows && column_of(t, g, j) < task.columns;
 }
 
-/* --- values --- */
+/* --- reading and storing a thread's values --- */
 
 __device__ __forceinline__ void read4(const void *from, enum dtype type, size_t at, float to[GROUP]) {
   if (type == DTYPE_F32) {
@@ -139,7 +139,7 @@ __device__ __forceinline__ bool store(const struct blend_task &task, const struc
   return finite;
 }
 
-/* --- products --- */
+/* --- products of two factors --- */
 
 /* Copies a block of each factor to shared memory: of the tile's rows of `left` the columns first to first + DEPTH - 1,
  * multiplied by `factor`; of the tile's columns of `right` the rows first to first + DEPTH - 1. Positions outside of
@@ -226,7 +226,7 @@ __device__ void add(const struct blend_task &task, const struct tile &t, const s
   });
 }
 
-/* --- kernels --- */
+/* --- the two kernels --- */
 
 template <bool plain>
 __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __grid_constant__ struct blend_args p) {

@@ -38,8 +38,8 @@ template <int WIDTH_, int HEIGHT_> struct tile {
   };
 };
 
-/* A lane's part of a convolution's weights: two output channels, 8 of 32 input channels, and the nine taps of the
- * window. */
+/* The part of a convolution's weights that one lane of a warp has: those of two output channels, 8 of 32 input
+ * channels, and all nine taps (places) of the window. */
 struct weights {
   uint4 low[9], high[9];
   float bias[2];
@@ -104,8 +104,8 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
               middle[((pixel / WIDTH + 3) * (WIDTH + 6) + pixel % WIDTH + 3) * C + channel + lane / 4 + k / 2 * 8]);
         }
       }
-      /* stmatrix takes addresses from lanes 0 to 15: from lanes 0 to 7 those of eight pixels' first 8 channels (of this
-       * warp's 16), from lanes 8 to 15 those of the same pixels' other 8 channels */
+      /* Lanes 0 to 15 each give stmatrix the address of 8 channels of a pixel: lanes 0 to 7 the first half of this
+       * warp's 16 channels, for eight pixels; lanes 8 to 15 the second half, for the same pixels */
       int pixel = first + lane % 8, x = left + pixel % WIDTH, y = top + pixel / WIDTH;
       unsigned inside = __ballot_sync(0xffffffffu, pixel < PIXELS && x >= 0 && x < p.w && y >= 0 && y < p.h);
       bool left_in = inside >> (lane % 4 * 2) & 1, right_in = inside >> (lane % 4 * 2 + 1) & 1;

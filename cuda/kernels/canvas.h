@@ -23,7 +23,7 @@ struct canvas_args {
   int cell;
 };
 
-/* Do OP_CANVAS_PLACE, OP_CANVAS_DRAW and OP_CANVAS_NOISE. */
+/* launch_canvas_place does OP_CANVAS_PLACE, launch_canvas_draw OP_CANVAS_DRAW, launch_canvas_noise OP_CANVAS_NOISE. */
 cudaError_t launch_canvas_place(const struct launch_queue *queue, const struct canvas_args *args);
 cudaError_t launch_canvas_draw(const struct launch_queue *queue, const struct canvas_args *args);
 cudaError_t launch_canvas_noise(const struct launch_queue *queue, const struct canvas_args *args);

@@ -8,7 +8,7 @@
 
 #include "cuda/kernels/kernels.h"
 
-/* --- launches --- */
+/* --- starting kernels early, and waiting for the preceding one --- */
 
 /* Enqueues kernel<<<grid, block, shared>>>(args). If queue->overlap is set, the kernel may start before the preceding
  * one has ended (programmatic dependent launch). */
@@ -166,8 +166,8 @@ struct tail {
   bool residual_last;
 };
 
-/* Applies the epilogue to one value of a product's result. column: its index in bias and time; at: its index in
- * residual. */
+/* Applies the epilogue (struct tail) to one value v of a product's result. column: index of the value in bias and time;
+ * at: index in residual. */
 static __device__ __forceinline__ float finish(const struct tail &tail, float v, int column, size_t at) {
   if (tail.bias)
     v += tail.bias[column];
@@ -182,8 +182,8 @@ static __device__ __forceinline__ bool is_simple(enum activation act) {
   return act == ACT_NONE || act == ACT_RELU;
 }
 
-/* Applies the epilogue to eight neighbouring values of a row. column: index of the first of them in bias and time, a
- * multiple of 8. residual: the eight FP16 values of the residual, which the caller has loaded. */
+/* Applies the epilogue (struct tail) to eight neighbouring values of a row. column: index of the first value in bias
+ * and time, a multiple of 8. residual: the eight FP16 values of the residual, which the caller has loaded. */
 static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, uint4 residual) {
   float add[8], least = tail.act == ACT_RELU ? 0.0f : -INFINITY;
   unpack8(residual, add);

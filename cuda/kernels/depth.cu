@@ -13,7 +13,7 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* --- patches --- */
+/* --- patches of a picture, and tokens --- */
 
 /* The indices of the four samples from which a value is interpolated, and their weights, by Keys' cubic kernel with a =
  * -0.75. */
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(THREADS) unpatch_kernel(const __grid_constant_
     *y = *x;
 }
 
-/* --- interpolation --- */
+/* --- linear interpolation between samples --- */
 
 /* The indices of the two neighbouring samples between which a value is interpolated, and the weight (0 to 1) of the
  * second one. */
@@ -210,8 +210,8 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   high = -block_least(-high, shared);
   if (!__syncthreads_and(finite) || threadIdx.x)
     return;
-  /* The range (lowest and highest depth) of the first frame is taken as it is. In later frames the range moves towards
-   * that of the frame: by the share that the user has set, or at once after a cut, which shows as a large change. */
+  /* The first frame's range (lowest and highest depth) is taken as it is. Afterwards the stored range moves towards
+   * each frame's range: by the share that the user has set, or at once after a cut, which shows as a large change. */
   if (!(p.range[2] > 0)) {
     p.range[0] = low;
     p.range[1] = high;

@@ -27,7 +27,7 @@ struct depth_args {
 };
 enum { DEPTH_SQUARES_MAX = NORM_PARTIAL_FLOATS };
 
-/* Do OP_PATCHES, OP_UNPATCH and OP_RESIZE. */
+/* launch_patches does OP_PATCHES (a picture to patches), launch_unpatch OP_UNPATCH, launch_resize OP_RESIZE. */
 cudaError_t launch_patches(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_unpatch(const struct launch_queue *queue, const struct depth_args *args);
 cudaError_t launch_resize(const struct launch_queue *queue, const struct depth_args *args);

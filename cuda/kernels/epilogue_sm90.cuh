@@ -87,8 +87,8 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Stores this split's sums of COLUMNS columns in the workspace. The split that arrives last adds those of all splits,
-   * in a fixed order, and returns true; the others return false. */
+  /* Stores this split's sums of COLUMNS columns in the workspace. The split that arrives last adds the sums of all
+   * splits, in a fixed order, and returns true; the others return false. */
   template <int COLUMNS> __device__ __forceinline__ bool add_splits() {
     int halves = T::N / COLUMNS, tiles = gridDim.x * gridDim.y;
     int tile = (blockIdx.y * gridDim.x + blockIdx.x) * halves + (halves == 2 ? rank : 0);
@@ -129,8 +129,8 @@ template <class T> struct epilogue : consumer<T> {
     return true;
   }
 
-  /* Returns the position, in bytes from the beginning of a chunk of columns in shared memory, of the two results that a
-   * lane has in this row and group of 8 columns. */
+  /* Returns where a lane's two results are in shared memory, for this row and group of 8 columns: the number of bytes
+   * from the beginning of the chunk of columns. */
   template <int COLUMNS> __device__ __forceinline__ static int place(int row, int group_of_8, int lane) {
     int within = lane % 4 * 4;
     return COLUMNS == 64 ? row * 128 + ((group_of_8 ^ row) % 8) * 16 + within
@@ -157,8 +157,8 @@ template <class T> struct epilogue : consumer<T> {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Returns the number, in the tile, of the warp's first row. high: which of the consumer's blocks of 64 rows is meant,
-   * 0 or 1. */
+  /* Returns the number, counted from the tile's first row, of the first row that this warp calculates. high: 0 or 1,
+   * which of the consumer's blocks of 64 rows is meant. */
   __device__ __forceinline__ int first_row(int high) const {
     return (group * T::HIGH + high) * 64 + thread / 32 * 16;
   }
@@ -254,7 +254,8 @@ template <class T> struct epilogue : consumer<T> {
         store_few(column);
       return;
     }
-    /* For each chunk of columns: add the residual, activate, store, and release the stage in shared memory. */
+    /* For each chunk of columns: add the residual, activate, store, and release the chunk's stage (buffer in shared
+     * memory). */
     const float2 gain = gains();
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {

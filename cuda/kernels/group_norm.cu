@@ -68,11 +68,11 @@ __device__ __forceinline__ int quotient(int of, divisor by) {
 
 struct division {
   int slices, cluster;
-  /* columns: number of vectors (8 channels of a pixel) in a slice of the channels; rows: number of threads that have
-   * the same column of vectors, for different pixels */
+  /* columns: number of vectors (8 channels of a pixel each) side by side in a slice of the channels; rows: number of
+   * threads that work on the same column of vectors, each on other pixels */
   int columns, rows;
-  int held;         /* largest number of vectors that any thread keeps in registers */
-  int size, groups; /* size: number of channels of a group; groups: number of groups in a slice */
+  int held;         /* largest number of vectors (8 channels of a pixel each) that any thread keeps in registers */
+  int size, groups; /* size: number of channels in a group; groups: number of groups in a slice of the channels */
   int run;          /* number of consecutive pixels of the picture that a thread block has */
   divisor by_columns, by_size;
   float inverse_count; /* 1 / number of values in a group */
@@ -120,7 +120,7 @@ __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, f
     store_remote(slot, lane, arrivals, total);
 }
 
-/* Returns the address of one channel of one pixel, which is in x or in x2. */
+/* Returns the address of one channel of one pixel. Channels from p.c on are in the second input, x2. */
 __device__ __forceinline__ const __half *place_of(const struct norm_args &p, size_t pixel, int channel) {
   bool second = channel >= p.c;
   const __half *x = static_cast<const __half *>(second ? p.x2 : p.x);
@@ -151,8 +151,8 @@ __device__ __forceinline__ void store16(__half *to, uint4 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
-/* Instances whose threads keep the most vectors must fit a multiprocessor twice: 32 clusters of four thread blocks
- * would not fit the chip otherwise. */
+/* Kernels whose threads keep the most vectors must leave room for two thread blocks on each multiprocessor: otherwise
+ * 32 clusters of four thread blocks would not fit the GPU at the same time. */
 template <int HELD, bool ACTIVATED, int THREADS>
 __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {

@@ -6,7 +6,7 @@
 
 namespace halo_sm90 {
 
-/* number of the first of the warpgroups' named barriers; warpgroup i uses number BARRIER_GROUP + i */
+/* The warpgroups use named barriers BARRIER_GROUP + i, where i is the warpgroup's number. */
 enum { BARRIER_GROUP = 1 };
 
 /* Returns wgmma's descriptor of an operand in shared memory whose rows are pixels of PIXEL_BYTES bytes. The pixels are
@@ -83,7 +83,7 @@ template <class S> struct consumer {
   const params &p;
   const memory_map<S> &m;
   int group, thread, lane, warp;
-  /* what is added to the sums of two channels: those of rows lane / 4 and lane / 4 + 8 of the warp's 16 rows */
+  /* summands (bias plus time) of two channels: of rows lane / 4 and lane / 4 + 8 of the warp's 16 rows */
   float bias[2];
   float sum[S::N / 8][4];
 
@@ -159,8 +159,8 @@ template <class S> struct consumer {
     }
   }
 
-  /* Prepares for a tile: waits until the stores of the previous tile's results have read shared memory, then gives that
-   * memory back, or loads the residual into it. */
+  /* Prepares for a tile: waits until the stores of the previous tile's results have read shared memory. Then releases
+   * that memory to the producer, or loads the residual into it. */
   __device__ __forceinline__ void begin(int before, uint32_t output, const place &at) const {
     if (thread == 0)
       wait_for_stores();
@@ -216,7 +216,7 @@ template <class S> struct few_consumer {
   const params &p;
   const memory_map<S> &m;
   int group, lane, warp;
-  float bias[2]; /* what is added to the sums of two channels: 2 (lane % 4) and 2 (lane % 4) + 1 */
+  float bias[2]; /* summands (bias plus time) of two channels: 2 (lane % 4) and 2 (lane % 4) + 1 */
   float sum[PARTS][1][4];
 
   __device__ __forceinline__ void load_bias() {
@@ -248,7 +248,8 @@ template <class S> struct few_consumer {
       pin(sum[part]);
   }
 
-  /* Stores a lane's two channels of two pixels: column lane / 4 in two rows of the tile. */
+  /* Stores what a lane has of a part: two channels of two pixels, which are in column lane / 4 of two rows of the
+   * tile. */
   __device__ __forceinline__ void write_part(const place &at, int part) const {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -283,13 +284,13 @@ template <class S> struct few_consumer {
   }
 };
 
-/* --- the kernel --- */
+/* --- the kernel, and its barriers --- */
 
-/* number of the warp that loads the weights: the first one of the second warpgroup, which has time because it begins
- * with the second tile */
+/* number of the warp that loads the weights: the first warp of the second warpgroup. It has time for this, because this
+ * warpgroup begins with the second tile */
 enum { WEIGHT_WARP = 4 };
 
-/* Initialises the barriers that this warp has to initialise. One thread of each warp calls it. */
+/* Initialises this warp's share of the barriers in shared memory. One thread of each warp calls it. */
 template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
   if (warp < GROUPS * 4) {
     for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)

@@ -41,8 +41,9 @@ struct shape {
   static constexpr int BORDERED_TALL = STRIDE == 1 ? TALL + 2 : TALL + 1;
   static constexpr int PLANES = STRIDE * STRIDE, PLANE_BYTES = round_up(BORDERED * BORDERED_TALL * PIXEL_BYTES);
   static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
-  /* PLACES: number of taps of the window that covers the windows of all STACKED pixels of a column. TAPS: the same,
-   * rounded up to an even number with 8 channels, because wgmma sums over 16 values, so taps are taken in pairs. */
+  /* PLACES: number of taps of a window that is large enough for all STACKED pixels of a column. TAPS: the number of
+   * taps that are computed: with 8 channels PLACES is rounded up to an even number, because wgmma sums over 16 values,
+   * that is, two taps at a time. */
   static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
   /* bytes of the weights of one tap (place of the window) */
   static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES;
@@ -72,9 +73,10 @@ struct params {
    * channels */
   int columns, width, height;
   int doubled; /* 1: the input is upsampled by 2, to four output pixels for each input pixel; 0: it is not */
-  /* if `doubled` is 1: log2 of the number of tiles that share the four output pixels of each input pixel */
+  /* log2 of the number of tiles that calculate the output pixels of the same input pixels: 1 or 2 if the input is
+   * upsampled, else 0 */
   int sides;
-  int tall; /* number of rows from one tile to the next below it: of the input if it is upsampled, else of the output */
+  int tall;        /* rows from one tile to the tile below it: of the input if it is upsampled, else of the output */
   int distance;    /* number of bytes in shared memory from one group of 8 pixels of a tile to the next group */
   int input_bytes; /* number of bytes of one plane of a tile's input */
   int pad;
@@ -124,7 +126,7 @@ template <class S> struct memory_map {
   }
 };
 
-/* --- copies --- */
+/* --- copies of residual and results --- */
 
 /* Loads the residual of a whole tile of the output. */
 template <class S>

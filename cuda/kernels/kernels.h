@@ -89,8 +89,8 @@ struct gemm_args {
    * fixed order */
   int splits;
   float *partial; /* device memory for the parts of split sums, gemm_partial_bytes(args) bytes; NULL if splits is 1 */
-  /* gemm_tiles(args) counters, from which thread blocks find out which of them is the last of a tile; all 0 before and
-   * after a launch; NULL if splits is 1 */
+  /* gemm_tiles(args) counters, one for each tile whose sum is split: the thread block that counts last adds up the
+   * parts. All are 0 before and after a launch; NULL if splits is 1 */
   unsigned *arrived;
 };
 
@@ -164,8 +164,8 @@ cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilo
  * q. */
 cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct attn_args *args);
 
-/* Arguments of a kernel that converts a weight from the checkpoint's order and type to the device's: source is [rows,
- * channels, taps] of type dtype, target [rows, taps, channels] of type element. */
+/* Arguments of a kernel that converts a weight from the checkpoint's layout and type to the device's: from source,
+ * [rows, channels, taps] of type dtype, to target, [rows, taps, channels] of type element. */
 struct convert_args {
   const void *source;
   enum dtype dtype;
@@ -210,8 +210,8 @@ cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow,
  * scale, and from luma, Cb and Cr the other factors give R, G, B. */
 struct coding {
   float zero[3], scale[3];
-  float r, g, b;                /* weights of R, G, B in luma */
-  float r_cr, g_cb, g_cr, b_cb; /* factors of Cr in R, of Cb in G, of Cr in G, of Cb in B */
+  float r, g, b;                /* weights of R, G and B in the sum that is luma */
+  float r_cr, g_cb, g_cr, b_cb; /* weights of Cr in R, of Cb in G, of Cr in G, of Cb in B */
 };
 
 /* The planes of a picture in device memory, with all that is needed to convert them to R, G, B. */
@@ -269,7 +269,8 @@ struct pixels_args {
   int first;        /* pixels_in: index in block->input of the frame from which picture 0 is made */
   float scale, bias, input_scale, input_bias;
 };
-/* Do OP_PIXELS_IN and OP_PIXELS_OUT. */
+/* launch_pixels_in does OP_PIXELS_IN (from frames to R, G, B), launch_pixels_out OP_PIXELS_OUT (from R, G, B to
+ * pictures). */
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
 cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args);
 
@@ -313,8 +314,8 @@ struct sample_args {
   const half_t *image, *table, *position;
   const float *noise;
   enum dtype model_type, reference_type;
-  /* model: the network's predictions; reference: that of OP_GUIDE (residual guidance), NULL: zeros. Their types are
-   * model_type and reference_type: FP32 or FP16 */
+  /* model: the network's predictions; reference: the operand of this name of OP_GUIDE (residual guidance), NULL: zeros.
+   * model_type and reference_type are their types: FP32 or FP16 */
   const void *model, *reference;
   float *anew;
   float *sums;    /* device memory for launch_guide_sums, [latents][GUIDE_BLOCKS][4] */
@@ -326,7 +327,7 @@ struct sample_args {
    * launches that do not use n, of all of y */
   size_t count;
   /* Number of rows of y. launch_shift: number of entries of the queue; launch_store_slot: number of slots of the ring,
-   * 0: the slot is that of the run's parameters; launch_emphasis: number of tokens. */
+   * 0: the run's parameters give the slot; launch_emphasis: number of tokens. */
   int n;
   /* [kept_n] masks, at least 0.5 where the input picture is kept; NULL: none. launch_unet_input: a mask has `size`
    * times the latent's width and height. */
@@ -338,8 +339,8 @@ struct sample_args {
   int pitch;      /* number of elements from one row of `table` to the next */
   /* how many guidance rows (computations for one prompt each) the first latent has, and each later one */
   struct guidance_rows rows;
-  /* launch_timestep: how many of value[] get embeddings, side by side, instead of the steps' timesteps; 0: the
-   * timesteps */
+  /* launch_timestep: 0: y has the embeddings of the steps' timesteps; else y has the embeddings of the first `values`
+   * entries of value[], side by side */
   int values;
   float value[SIZES];
   /* step: number of the U-Net's call in the plan, to which block->iteration is added; together: number of latents that

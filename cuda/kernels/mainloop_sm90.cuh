@@ -155,8 +155,8 @@ template <class T> struct producer {
   __device__ __forceinline__ void run_input() {
     ring<T> at_stage;
     do {
-      /* Tell the barrier what comes, load the bias, wait for the preceding kernel in the stream; then load block after
-       * block of A. */
+      /* Tell the barrier how many bytes will arrive, load the bias, wait for the preceding kernel in the stream; then
+       * load the blocks of A one after the other. */
       bool vectors = w.has_vectors(p);
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
         input_block block = find_input(s, tap, inner);
@@ -199,7 +199,7 @@ template <class T> struct producer {
   }
 };
 
-/* --- consumers --- */
+/* --- consumers: warpgroups that multiply --- */
 
 template <class T> struct consumer {
   const params &p;

@@ -20,7 +20,7 @@ __device__ __forceinline__ int clamp_to(int x, int high) {
   return min(max(x, 0), high);
 }
 
-/* --- codes --- */
+/* --- 8-bit codes of the picture --- */
 
 __device__ __forceinline__ int code_of(const struct map_args &p, half_t x) {
   float value = __fmaf_rn(__half2float(x), p.scale, p.bias);
@@ -162,7 +162,7 @@ __device__ __forceinline__ int pairs(int count) {
   return count > 1 ? count * (count - 1) / 2 : 0;
 }
 
-/* Stores in shared memory the weight that the blur gives to pixels at distance `thread`. */
+/* Stores in shared memory the weight that the blur gives to pixels `thread` pixels away; each thread calculates one. */
 __device__ __forceinline__ void make_weights(int *weight, int radius, int thread) {
   int n = 2 * radius + 1, j = 3 * radius - thread;
   if (j >= 0)

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(THREADS) details_kernel(const __grid_constant_
   p.y[i] = motion_detail(p.scratch[i], there, level == 1);
 }
 
-/* --- matches --- */
+/* --- the search for each block's match in the other frame --- */
 
 constexpr int SEEK = 8, SEEK_NOW = SEEK + 4, SEEK_LAST = SEEK_NOW + 2 * MOTION_REACH;
 
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
     p.scratch[(blockIdx.z * h + y) * w + x] = best[threadIdx.x];
 }
 
-/* number of blocks of the picture for which one thread block finds the best match, one warp each */
+/* number of blocks of the picture whose best match one thread block finds: one for each warp */
 constexpr int MATCHES = THREADS / WARP;
 
 /* A warp's shared memory in match_kernel: details around its block in levels 2 (now2, last2) and 1 (now1, last1). Those
@@ -135,14 +135,15 @@ struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
 
-/* Returns starting vector number `base` of a block (motion_base), in pixels of level 2. found: the results of the
- * search in level 3. */
+/* Returns starting vector number `base` (motion_base) of the search in level 2 for a block, in pixels of that level.
+ * found: the results of the search in level 3. */
 __device__ __forceinline__ int2 base_vector(const struct motion_args &p, const int32_t *found, int x, int y, int base) {
   int block = motion_base(&p.size, x, y, base), key = block < 0 ? 0 : found[block];
   return block < 0 ? make_int2(0, 0) : make_int2(2 * motion_seek_x(key), 2 * motion_seek_y(key));
 }
 
-/* Returns the vector with which block (x, y) matches best, in pixels of level 2. */
+/* Returns the vector with which block (x, y) of the picture matches best, searched in level 2 of the pyramids, in
+ * pixels of that level. */
 __device__ int2 find_middle(const struct motion_args &p, const int32_t *now, const int32_t *last, const int32_t *found,
                             int x, int y, int lane, struct match_memory &m) {
   const int w = p.size.w[2], h = p.size.h[2];
@@ -170,8 +171,8 @@ __device__ int2 find_middle(const struct motion_args &p, const int32_t *now, con
   return make_int2(vector.x + best % 3 - 1, vector.y + best % 9 / 3 - 1);
 }
 
-/* Returns the vector with which block (x, y) matches best, in pixels of level 1. middle: the best vector in pixels of
- * level 2, next to which it is searched. */
+/* Returns the vector with which block (x, y) of the picture matches best, searched in level 1 of the pyramids around
+ * `middle`, the best vector of level 2. The result is in pixels of level 1. */
 __device__ int2 find_fine(const struct motion_args &p, const int32_t *now, const int32_t *last, int2 middle, int x,
                           int y, int lane, struct match_memory &m) {
   const int w = p.size.w[1], h = p.size.h[1];
@@ -219,7 +220,7 @@ __global__ void __launch_bounds__(THREADS) match_kernel(const __grid_constant__ 
   out[0] = match.y, out[1] = match.x, out[2] = match.weight;
 }
 
-/* --- the motion of the whole picture --- */
+/* --- fitting the motion of the whole picture to the blocks' vectors --- */
 
 constexpr int FIT_THREADS = 1024, FIT_WARPS = FIT_THREADS / WARP;
 
@@ -353,8 +354,8 @@ __device__ bool is_trusted(const struct motion_args &p, const struct direction &
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Stores the vector of a block, which is one of three: that of the whole picture's motion, 0, or the block's own match,
- * whichever fits clearly better. */
+/* Stores the vector of a block. It is the one of these three that fits clearly better: the whole picture's motion, no
+ * motion, or the block's own match. */
 __device__ void choose(const struct motion_args &p, const struct direction &d, int x, int y, int lane,
                        int32_t *vector) {
   int at = y * p.size.w[3] + x, u = motion_place(x, p.size.w[0]), v = motion_place(y, p.size.h[0]);
@@ -464,7 +465,7 @@ __global__ void __launch_bounds__(CHOOSE_THREADS) choose_kernel(const __grid_con
   }
 }
 
-/* --- results --- */
+/* --- writing the results of OP_FLOW --- */
 
 /* Counts the groups of blocks that have the bit GROUP_NOW, GROUP_BOTH or GROUP_ALIKE, each bit on its own. All threads
  * of the thread block call it and get the result. */

@@ -15,7 +15,7 @@ struct motion_args {
   float scale, bias;         /* for launch_pyramid: floor(x * scale + bias) is the 8-bit code of a value x */
   const int32_t *now, *last; /* pyramids */
   const int32_t *match, *fit;
-  int32_t *y;       /* result of launch_pyramid, launch_match or launch_fit, whose layouts are those of the ops */
+  int32_t *y;       /* result of launch_pyramid, launch_match or launch_fit, in the layout of that op's y */
   int32_t *scratch; /* device memory of motion_scratch_bytes(&size) bytes */
   /* for launch_flow: the run's parameters in device memory */
   const struct run_block *block;
@@ -28,7 +28,7 @@ struct motion_args {
 
 /* Returns how many bytes of scratch memory each of the following four functions needs at most. */
 size_t motion_scratch_bytes(const struct motion_size *size);
-/* Do OP_PYRAMID, OP_MATCH, OP_FIT and OP_FLOW. */
+/* launch_pyramid does OP_PYRAMID, launch_match OP_MATCH, launch_fit OP_FIT, and launch_flow OP_FLOW. */
 cudaError_t launch_pyramid(const struct launch_queue *queue, const struct motion_args *args);
 cudaError_t launch_match(const struct launch_queue *queue, const struct motion_args *args);
 cudaError_t launch_fit(const struct launch_queue *queue, const struct motion_args *args);

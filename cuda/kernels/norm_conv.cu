@@ -30,8 +30,8 @@ namespace {
 enum { SLICES = 4, WARPS = 8, THREADS = 32 * WARPS, CHANNELS_MAX = 96, HELD = 13 };
 
 struct division {
-  int slice; /* number of input channels that a thread block works on */
-  /* rows: number of a picture's rows that a cluster calculates; blocks: number of clusters that share the rows of a
+  int slice; /* number of input channels that each thread block of a cluster works on */
+  /* rows: how many rows of a picture one cluster calculates; blocks: number of clusters that calculate one
    * picture */
   int rows, blocks;
 };
@@ -54,8 +54,8 @@ __host__ __device__ constexpr int plane_halves(int slice, int count) {
   return slice / 32 * count * WIDE + (slice % 32 ? count * NARROW : 0);
 }
 
-/* How the threads divide a picture: each thread has the same eight channels of several pixels. The threads that
- * together have all channels of the slice form a line; different lines have different pixels. */
+/* How the threads divide a picture: each thread has the same eight channels of several pixels. As many neighbouring
+ * threads as have all channels of the slice are called a line; different lines have different pixels. */
 struct lines {
   int count, line, octet;
   bool active;
@@ -65,14 +65,16 @@ struct lines {
 };
 
 struct memory {
-  /* [line][channel]: sums of the distances to the channel's first value, and of their squares */
+  /* for each line of threads and each channel: sums of the distances to the channel's first value, and of their
+   * squares */
   float2 partial[THREADS * 8];
-  float2 parts[THREADS]; /* [part][channel]: the sums of several lines, added up */
+  float2 parts[THREADS]; /* for each part and channel: the sums of several lines */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
 
-/* Returns the address of channel number `channel` in a picture's first pixel, in x or x2. */
+/* Returns the address of channel number `channel` in the first pixel of a picture. Channels from p.c on are in the
+ * second input, x2. */
 __device__ __forceinline__ const __half *find_source(const struct norm_conv_args &p, int picture, int channel,
                                                      int *pitch) {
   size_t pixels = (size_t)picture * p.h * p.w;
@@ -159,8 +161,8 @@ struct held {
 };
 
 /* Turns the sums of all lines of threads into the factor and the shift with which a channel is normalised. parts:
- * number of threads that add the lines of one channel; part: which of them this thread is; first, size: first channel
- * and number of channels of the channel's group. */
+ * number of threads that add up one channel's lines; part: which of these threads this one is; first, size: first
+ * channel, and number of channels, of the channel's group. */
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
@@ -285,8 +287,8 @@ __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice
   }
 }
 
-/* The results that a lane finishes: one of every four that its warp calculates, as each thread block of the cluster
- * finishes a quarter. They are in every second pixel and in every second group of 8 columns. */
+/* The results that a lane finishes. Each thread block of the cluster finishes a quarter of them, so a lane has one of
+ * every four that its warp calculates: those in every second pixel and in every second group of 8 columns. */
 template <int M, int N> struct outcome {
   float value[M][N];
   size_t to[N];
@@ -391,7 +393,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   find_factors(p, d, own, part, parts, channel, group, size, gamma, beta, pivot, m);
   if (own.active)
-    /* Normalise the kept pixels into the tile. */
+    /* Normalise the pixels that are in registers, and store them in the tile. */
     held.normalise(p, own, m->factors + own.octet * 8, tile);
   copies_wait<0>();
   __syncthreads();

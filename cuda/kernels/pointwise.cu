@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(THREADS) plain_attention_kernel(const __grid_c
     y[i] = __float2half_rn(totals[i] / sum);
 }
 
-/* --- weights --- */
+/* --- conversion of weights to the device's layout --- */
 
 __device__ __forceinline__ float source_value(const struct convert_args &p, size_t i) {
   if (p.dtype == DTYPE_F32)
@@ -232,9 +232,9 @@ __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ st
     p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
 }
 
-/* Returns true if row k of the 3x3 window after an upsampling by 2 falls on the input row that is row `tap` of the 2x2
- * window before the upsampling. first: which of the two output rows of an input row is meant, 0 for the upper one.
- * Columns work the same way. */
+/* A 3x3 convolution after an upsampling by 2 is done as four 2x2 convolutions before it. Returns true if row k of the
+ * 3x3 window reads the input row that is row `tap` of the 2x2 window. first: row, 0 or 1, of the output pixel among the
+ * two rows that an input row becomes. Columns work the same way. */
 static __device__ __forceinline__ bool sees(int first, int tap, int k) {
   return (first + k + 1) / 2 == first + tap;
 }
@@ -268,8 +268,8 @@ __device__ __forceinline__ void copy_segment(const char *source, void *target, s
     static_cast<T *>(target)[i] = reinterpret_cast<const T *>(source)[i];
 }
 
-/* Copies segments of changed weights to their places. Thread blocks with the same blockIdx.y share a segment; each
- * takes every gridDim.y-th one. */
+/* Copies changed weights from the shadow buffer to their addresses. A segment is copied by the thread blocks with the
+ * same blockIdx.y; each thread block does every gridDim.y-th segment. */
 __global__ void __launch_bounds__(THREADS) publish_kernel(const char *shadow, const struct segment *list, int count) {
   wait_for_previous();
   size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x, stride = (size_t)gridDim.x * THREADS;

@@ -7,9 +7,9 @@
 
 namespace product_sm90 {
 
-/* Initialises the barriers. One thread of each warp initialises every WARPS-th barrier of each kind, without a branch.
- * If several lanes of a warp did it, they would run one after the other, and one thread for all barriers would take 300
- * clocks. A full barrier (a stage has data) waits for both producers. */
+/* Initialises the barriers in shared memory. One thread of each warp initialises every WARPS-th barrier of each kind,
+ * without a branch. If several lanes of a warp did it, they would run one after the other, and one thread for all
+ * barriers would take 300 clocks. The barrier `full` of a stage (it has data) waits for both producers. */
 template <class T> __device__ __forceinline__ void make_barriers(const work<T> &w, int warp, int readers) {
 #pragma unroll
   for (int s = 0; s < T::STAGE_BARRIERS; s += T::WARPS)

@@ -59,7 +59,7 @@ struct product_device {
 void product_open(struct product_device *device);
 /* Returns true if launch_product can do this product with this tile, pair and number of splits. */
 bool product_supported(const struct product_device *device, const struct product_args *args);
-/* Returns the number of blocks of 64 products in each sum, the largest possible number of splits. */
+/* Returns how many blocks of 64 products each sum consists of. A sum can be split into at most so many parts. */
 int product_depth(const struct gemm_args *args);
 /* Return numbers for a launch with these arguments: its thread blocks, its counters for tiles whose sum is split, and
  * the bytes of the parts of split sums. */

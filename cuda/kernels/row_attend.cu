@@ -60,7 +60,7 @@ template <int C> __device__ __forceinline__ void score(attend_memory<C> *m, int 
   }
 }
 
-/* Applies softmax to the scores. Each warp has four rows; of each row a lane has every 32nd token. */
+/* Applies softmax to the scores. Each warp has four rows, and each of its lanes has every 32nd token of each row. */
 template <int C> __device__ __forceinline__ void softmax(attend_memory<C> *m) {
   constexpr int ROWS = 4, EACH = 3;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, head = warp / 4, row = warp % 4 * ROWS;

@@ -92,7 +92,7 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
   __syncthreads();
 }
 
-/* The kernel for the start of a transformer. The thread blocks of a cluster have rows of the same picture. */
+/* The kernel that computes the start of a transformer (rows.h). All rows of a cluster belong to the same picture. */
 template <int C, int CLUSTER>
 __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__ struct row_enter p) {
   extern __shared__ uint4 dynamic_memory[];
@@ -162,8 +162,8 @@ template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue
 }
 
 template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
-  /* SHARED: thread blocks of a cluster. For a picture of fewer tiles (16 rows each), one thread block reads all of it
-   * as fast as a cluster exchanges its sums. */
+  /* SHARED: number of thread blocks in a cluster. For a picture of fewer rows one thread block reads all of it as fast
+   * as a cluster exchanges its sums, so each thread block works alone. */
   enum { SHARED = 8 };
   return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
 }

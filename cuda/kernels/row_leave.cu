@@ -43,8 +43,8 @@ __device__ __forceinline__ void widen(typename S::memory *m, int warp, const uin
   share_rounded(m->wide, warp * S::EACH, PITCH<S::WIDE>, value);
 }
 
-/* Multiplies this thread block's channels of the wide layer by the narrow layer's weights. Sends the partial sums of
- * each column to the thread block that adds up this column. */
+/* Multiplies the channels of the wide layer that this thread block has by the narrow layer's weights. Each column's
+ * partial sums are sent to the thread block that adds up this column. */
 template <class S, int BLOCKS>
 __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int column,
                                            const uint4 (&weights)[2][BLOCKS]) {

@@ -49,7 +49,7 @@ __device__ __forceinline__ int lane_column() {
   return threadIdx.x % 4;
 }
 
-/* --- products --- */
+/* --- matrix products of a few rows --- */
 
 /* Loads a lane's part of 8 N rows of a weight matrix, with 32 BLOCKS channels each. first: address of the first row;
  * pitch: elements from one row to the next. */
@@ -85,7 +85,7 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *a,
     }
 }
 
-/* Loads the bias of the columns that a lane has: two out of every 8. */
+/* Loads the bias of those columns whose sums a lane has: two of every 8 columns. */
 template <int N> __device__ __forceinline__ void fetch_bias(float2 (&to)[N], const float *bias, int column) {
 #pragma unroll
   for (int j = 0; j < N; j++)
@@ -102,8 +102,8 @@ template <int M, int N> __device__ __forceinline__ void begin(float (&sum)[M][N]
     }
 }
 
-/* What a lane has of a block of 16 M rows and 8 N columns, as FP16: of every 8 rows one, and of it two out of every 8
- * columns. */
+/* The values that a lane has of a block of 16 M rows and 8 N columns, as FP16: of every 8 rows one row, and two of
+ * every 8 columns of that row. */
 template <int M, int N> struct halves {
   uint32_t pair[M][N][2];
 
@@ -196,9 +196,9 @@ template <int C> struct portion {
   }
 };
 
-/* --- layer norm --- */
+/* --- layer norm of rows --- */
 
-/* Gamma and beta of one channel, which each thread holds on their way from global to shared memory. */
+/* Gamma and beta of one channel. Each thread loads them from global memory and writes them to shared memory later. */
 template <int C> struct vectors {
   float gamma = 1, beta = 0;
   __device__ __forceinline__ void fetch(const float *g, const float *b) {
@@ -261,7 +261,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
   }
 }
 
-/* --- checks --- */
+/* --- checks that the host makes --- */
 
 inline bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;

@@ -411,8 +411,8 @@ __global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, latent * p.count + i, factor * m);
 }
 
-/* Returns the sum of the predictions of earlier steps times their weights, for multistep samplers. If this step keeps
- * its prediction `now`, it becomes the newest of the kept ones, and each of the others moves back by one. */
+/* Returns the sum of the predictions of earlier steps times their weights, for multistep samplers. If this step stores
+ * its prediction `now` for later steps, it becomes the newest of the stored ones, and these move back by one. */
 __device__ __forceinline__ float look_back(const struct sample_args &p, const struct step_params &s, size_t i,
                                            float now) {
   float sum = 0.0f, *earlier = p.earlier + blockIdx.y * p.kept * p.count;

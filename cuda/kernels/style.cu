@@ -23,7 +23,7 @@ __device__ __forceinline__ float sum_of_lanes(float v) {
   return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* The channels of a row that a lane holds, as pairs. The array has room for PAIRS pairs, of which `pairs` are used. */
+/* The channels of a row that one lane has, as pairs: `pairs` of them. The array has memory for PAIRS. */
 template <int PAIRS> struct slice {
   float2 v[PAIRS];
 
@@ -91,13 +91,13 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
   }
 }
 
-/* Returns the offset, in k and in v, of a slot's first token for one head and lane. at: offset of this head and lane
- * within a token. */
+/* Returns the offset, in k and in v, at which the first token of a style picture's slot begins, for one head and lane.
+ * at: offset of this head and lane within a token. */
 __device__ __forceinline__ size_t place_of(const struct style_args &p, int slot, int at) {
   return (size_t)slot * p.tokens * p.pitch + at;
 }
 
-/* Attention to the style pictures. A lane has PAIRS pairs of channels of each row; if ANY is true, at most so many. */
+/* Attention to the style pictures. Each lane has PAIRS pairs of channels of a row, or with ANY at most that many. */
 template <int PAIRS, bool ANY>
 __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ struct style_args p) {
   int head = blockIdx.y, n = blockIdx.z, pairs = ANY ? p.d / (2 * LANES) : PAIRS;

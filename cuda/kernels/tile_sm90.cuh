@@ -13,10 +13,10 @@ namespace product_sm90 {
 using namespace attention;
 
 constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
-/* number of the first of the consumers' named barriers; consumer i uses number BARRIER_GROUP + i */
+/* The consumers use named barriers BARRIER_GROUP + i, where i is the consumer's number. */
 enum { BARRIER_GROUP = 1 };
-/* a number of bytes of shared memory that is more than half of a multiprocessor's, so that only one thread block fits
- * it */
+/* This many bytes of shared memory are more than half of a multiprocessor's, so that only one thread block fits
+ * it. */
 constexpr int ALONE_BYTES = 118000;
 
 /* The epilogues with which kernels are compiled. Those that few products need have kernels of their own, because unused
@@ -82,7 +82,8 @@ struct params {
    * pair of thread blocks with PAIR_SUM divides each of the splits in two; depth: number of blocks of 64 channels in
    * the whole sum */
   int splits, parts, depth;
-  /* part: number of blocks in each part of the sum; longer: how many of the first parts have one block more */
+  /* part: number of blocks of 64 channels in each part of the sum; longer: how many of the first parts have one block
+   * more */
   int part, longer;
   int x_blocks;
   divisor tap_blocks;
@@ -95,7 +96,8 @@ struct params {
    * taps is 1 */
   divisor out_w, pixels;
   int taps, stride, pad; /* taps: number of places of the convolution window: 1, 4 or 9 */
-  /* number of tiles side by side, if a thread block calculates several of them (every gridDim.y-th); else 0 */
+  /* number of tiles side by side in y, if each thread block calculates several of them (every gridDim.y-th one); else
+   * 0 */
   int column_tiles;
   int row_tiles; /* number of tiles one below the other; set for turns_kernel only */
   /* with an upsampled input: number of tiles side by side for each of the 2x2 output pixels that a row of the product
@@ -105,17 +107,17 @@ struct params {
   struct product_gain gain; /* with END_GAIN: the gain by which sums are multiplied */
 };
 
-/* --- what a thread block works on --- */
+/* --- struct work: the tile, or part of a tile's sum, of a thread block --- */
 
 /* The tile, or the part of a tile's sum, on which a thread block works at present. Each thread that needs it has its
  * own copy. */
 template <class T> struct work {
   uint32_t base;   /* address of the thread block's shared memory */
-  int row, column; /* first row of the product, and first column of y, in the tile */
+  int row, column; /* row: first row of the product in the tile; column: first column of y */
   /* with an upsampled input: which of the 2x2 output pixels of an input pixel is calculated, 0 to 3, row by row */
   int quarter;
   int begin, end; /* the blocks of 64 channels that this part of the sum has: begin to end - 1 */
-  int tile;       /* number of the tile among those side by side, from 0 */
+  int tile;       /* number of the tile, from 0, among those side by side in y */
   /* 0 or 1: which of the two buffers for bias and time row (a vector from the time embedding) this tile uses; also the
    * parity of the barrier phase that ends when they have arrived */
   int vectors_parity;

@@ -16,7 +16,8 @@ enum { TRANSFER_UNIT = 16 };
 struct transfer {
   const uint8_t *from;
   uint8_t *to;
-  /* from_pitch, to_pitch: bytes from one row to the next; bytes: bytes of a row that are copied; rows: their number */
+  /* from_pitch, to_pitch: number of bytes from one row to the next; bytes: how many bytes of each row are copied; rows:
+   * number of rows */
   int from_pitch, to_pitch, bytes, rows;
 } __attribute__((aligned(TRANSFER_UNIT)));
 enum { TRANSFERS_UP = 3 * SOURCES_MAX, TRANSFERS_DOWN = BATCH_MAX };
@@ -27,14 +28,16 @@ enum { TRANSFERS_UP = 3 * SOURCES_MAX, TRANSFERS_DOWN = BATCH_MAX };
 enum { RUN_END_NS = 64 };
 struct run_end {
   uint32_t number; /* number of the run that has ended */
-  /* times at which the input was copied, at which the result was calculated, and at which the result was copied */
+  /* when, in units of RUN_END_NS ns, the input was copied (there), the result was calculated, and the result was copied
+   * (done) */
   uint32_t there, computed, done;
 } __attribute__((aligned(16)));
 
 /* A run's order to the GPU: parameters, addresses, and copies to make. The host writes it to page-locked memory. The
  * run's first kernel copies it to device memory, where the run's other kernels read it. */
 struct run_order {
-  /* parameters and addresses; the first field, because kernels take the order's address for that of this field */
+  /* parameters and addresses; must be the first field, because kernels get the address of the order and read this
+   * struct there */
   struct run_block block;
   struct transfer up[TRANSFERS_UP], down[TRANSFERS_DOWN];
   int ups, downs;

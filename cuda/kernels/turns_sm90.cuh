@@ -11,11 +11,11 @@
 
 namespace product_sm90 {
 
-/* The shape for two consumers that take turns. The ring of stages (buffers in shared memory) has only blocks of A and
- * W. Results are stored, and residuals loaded, in boxes: a warp's 16 rows of a chunk of columns. Each warp has memory
- * for two boxes. */
+/* The shape of a tile for two consumers that take turns. The ring of stages (buffers in shared memory) has only blocks
+ * of A and W. Results and residuals have memory of their own, for two boxes of each warp. A box is 16 rows of a chunk
+ * of columns. */
 struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
-  static constexpr int THREADS = (CONSUMERS + 1) * 128; /* the producers are a whole warpgroup */
+  static constexpr int THREADS = (CONSUMERS + 1) * 128; /* one warpgroup contains both producers */
   static constexpr int BOX_BYTES = 16 * CHUNK * 2, BOXES = CONSUMERS * 4 * 2;
   static constexpr int RESIDUAL_ROWS = 16;
   /* Number of buffers for bias and time row (a vector from the time embedding): each consumer has two, for this tile
@@ -25,15 +25,16 @@ struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int BARRIER_OFFSET = VECTORS_OFFSET + PLACES * VECTORS_BYTES;
   /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024;
-  /* Smallest number of blocks in a sum. With fewer, the bias of a consumer's tile after the next could overwrite the
-   * bias of this tile before the consumer has read it. */
+  /* Smallest number of blocks of 64 channels in a sum. A consumer has two buffers for biases. If sums were shorter, the
+   * bias of its next tile but one could overwrite a bias that it has not read yet. */
   static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
-/* number of the first of the consumers' named barriers; consumer i uses number BARRIER_TURN + i */
+/* The consumers use named barriers BARRIER_TURN + i, where i is the consumer's number. */
 enum { BARRIER_TURN = 1 };
 
-/* The sequence of tiles of a thread block, with the present one, and the layout of its shared memory. */
+/* The sequence of tiles that a thread block calculates, which of them it works on at present, and the layout of its
+ * shared memory. */
 struct turns {
   using T = turns_shape;
   const params &p;

@@ -152,8 +152,8 @@ static void ask_heuristics(const struct blas_product *product, struct offers *of
   blas->preference_destroy(preference);
 }
 
-/* Returns the list of algorithms for this product, and asks the heuristics if there is none yet. NULL: out of
- * memory. */
+/* Returns the list of the algorithms that cuBLASLt offers for this product; asks its heuristics if there is no list for
+ * this shape yet. NULL: out of memory. */
 static const struct offers *find_offers(const struct blas_product *product, bool bias) {
   struct blas *blas = product->blas;
   const struct gemm_args *args = &product->args;

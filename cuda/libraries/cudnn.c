@@ -166,7 +166,7 @@ static object finalize(struct graph *graph, object o) {
   return o;
 }
 
-/* --- tensors --- */
+/* --- descriptors of tensors --- */
 
 /* Makes the descriptor of a tensor. dims: number of pictures, channels, height and width. */
 static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, const int64_t dims[4]) {
@@ -189,7 +189,7 @@ static object result(struct graph *graph, bool last, const int64_t dims[4]) {
               : tensor(graph, FIRST_INNER + graph->next_id++, CUDNN_DATA_FLOAT, dims);
 }
 
-/* --- operations --- */
+/* --- operations of a graph --- */
 
 static object convolution(struct graph *graph, object x, object w, object y) {
   const struct shape *s = &graph->shape;
@@ -268,7 +268,7 @@ static int build_operations(struct graph *graph, object ops[OPS_MAX]) {
   return count;
 }
 
-/* --- engines --- */
+/* --- cuDNN's engines and execution plans --- */
 
 /* Returns true if this engine of cuDNN may be used. It must add FP16 products in FP32, in a fixed order. It must not be
  * compiled at run time, which would take seconds for the shapes of a network. */
@@ -320,7 +320,7 @@ static object plan_create(struct dnn *dnn, object config, size_t workspace_bytes
   return NULL;
 }
 
-/* --- graphs --- */
+/* --- building and keeping graphs --- */
 
 static void build(struct graph *graph) {
   struct dnn *dnn = graph->dnn;
@@ -392,7 +392,7 @@ static object find_plan(struct graph *graph, int index, size_t workspace_bytes) 
   return index >= 0 && index < graph->plan_count ? graph->plans[index] : NULL;
 }
 
-/* --- convolutions --- */
+/* --- preparing and running convolutions --- */
 
 /* Returns cuDNN's descriptor of the addresses of the graph's operands (a variant pack); NULL if cuDNN refuses. */
 static object pack_create(struct dnn *dnn, const struct gemm_args *args, const half_t *vector, bool fused,

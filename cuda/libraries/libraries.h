@@ -15,8 +15,8 @@ struct dnn_conv;
 
 /* --- cuBLASLt: matrix products with bias and residual --- */
 
-/* Returns the library's name with the major version that is opened, such as "cuBLASLt 13"; it is that of the headers
- * used at build time. */
+/* Returns the library's name with the major version that this program opens, such as "cuBLASLt 13". It is the version
+ * of the headers with which the program was built. */
 const char *blas_name(void);
 /* Opens cuBLASLt. Returns NULL if the library is missing. */
 struct blas *blas_open(void);

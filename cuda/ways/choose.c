@@ -36,7 +36,7 @@ static void make_key(const struct gemm_args *a, char *key, size_t size) {
            a->time != NULL, a->residual != NULL, a->gain.there ? " gain" : "");
 }
 
-/* --- trials --- */
+/* --- timing candidates on a copy of the product --- */
 
 static size_t aligned(size_t bytes) {
   return (bytes + 255) / 256 * 256;
@@ -58,9 +58,9 @@ static void *place(uintptr_t *next, const void *like, size_t bytes) {
   return (void *)at;
 }
 
-/* Sets the addresses of a product's copy, which is to be timed: operands and scratch memory, one behind the other from
- * `base` on. If the product adds its result to the residual in place, so does the copy. Returns how many bytes they
- * take, also if base is NULL. */
+/* Sets the addresses of a copy of a product that is to be timed: its operands and scratch memory, one after the other
+ * from `base` on. If the product adds its result to the residual in place, so does the copy. Returns how many bytes
+ * they take, also if base is NULL. */
 static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], struct product *product) {
   struct gemm_args *a = &product->args;
   uintptr_t next = (uintptr_t)base;
@@ -130,8 +130,8 @@ static int make_trial(struct cuda_device *device, const struct cuda_program *pro
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Makes *launch the product's norm, but in place, to be run between timed launches. Returns false if the product has no
- * norm, or one that pads channels. */
+/* Sets *launch to the norm that precedes the product, changed to work in place, to be run between timed launches.
+ * Returns false if the product has no norm before it, or one that pads channels. */
 static bool norm_as_spacer(const struct product *product, struct launch *launch) {
   const struct gemm_args *a = &product->args;
   *launch = product->prologue;
@@ -162,8 +162,8 @@ static int append_spacer(const struct product *product, struct launches *launche
   return launches_append(launches, &launch, err);
 }
 
-/* Returns how many seconds one candidate for a product takes. The mutex base.weights is unlocked meanwhile, so that
- * runs and changes of weights go on. Called with it locked. */
+/* Returns how many seconds one candidate for a product takes. The caller holds the mutex base.weights. It is unlocked
+ * during the measurement, so that runs and changes of weights go on. */
 static double time_candidate(struct cuda_device *device, const struct product *product, const struct choice *choice,
                              double least, bool *disturbed) {
   struct preparing *p = &device->preparing;

@@ -1,4 +1,4 @@
-/* The way that uses cuBLASLt: linear layers and 1x1 convolutions. */
+/* The way (implementation of a product) that uses cuBLASLt, for linear layers and 1x1 convolutions. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
 

@@ -1,6 +1,6 @@
-/* The way that uses cuDNN: 3x3 convolutions. For the i-th engine that cuDNN offers there are two choices. Number 2 i
- * also adds bias, time row and residual and activates in the same kernel. Number 2 i + 1 is the convolution alone,
- * after which a kernel of this program does the rest. */
+/* The way (implementation of a product) that uses cuDNN, for 3x3 convolutions. For the i-th engine that cuDNN offers
+ * there are two choices. Number 2 i also adds bias, time row and residual and activates in the same kernel. Number 2 i
+ * + 1 is the convolution alone, after which a kernel of this program does the rest. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
 

@@ -1,5 +1,5 @@
-/* The way that runs on every GPU and can do every product (kernels/gemm.cu). A choice is a tile and a number of splits
- * (thread blocks that share the sum of a tile). */
+/* The way (implementation of a product) that runs on every GPU and can do every product, by kernels/gemm.cu. A choice
+ * is a tile and a number of splits (thread blocks that share the sum of a tile). */
 #include "cuda/ways/way.h"
 
 static int depth_blocks(const struct gemm_args *args) {

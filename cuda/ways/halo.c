@@ -1,5 +1,5 @@
-/* The way for 3x3 convolutions with few channels over many pixels on GPUs of compute capability 9.0
- * (kernels/halo_sm90.cu). A choice is a tile. */
+/* The way (implementation of a product) for 3x3 convolutions with few channels over many pixels, on GPUs of compute
+ * capability 9.0 (kernels/halo_sm90.cu). A choice is a tile. */
 #include "cuda/ways/way.h"
 
 static struct halo_args as_halo(const struct gemm_args *args, int tile) {

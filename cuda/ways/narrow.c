@@ -1,4 +1,5 @@
-/* The way for 3x3 convolutions with few channels over many pixels on every GPU (kernels/narrow.cu). */
+/* The way (implementation of a product) for 3x3 convolutions with few channels over many pixels, on every GPU
+ * (kernels/narrow.cu). */
 #include "cuda/ways/way.h"
 
 static bool fits(const struct cuda_device *device, const struct gemm_args *args) {

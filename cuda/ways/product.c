@@ -174,7 +174,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   return 0;
 }
 
-/* --- launches before and after a library's product --- */
+/* --- launches around a matrix product of a library --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err) {

@@ -4,12 +4,12 @@
 
 #include "cuda/ways/way.h"
 
-/* Fills *shape with the sizes of the product that an op is, without addresses; with c2 0 if a launch before it
- * concatenates the inputs. Returns how many bytes the result of the prologue (the norm or activation before the
+/* Fills *shape with the sizes, but no addresses, of the matrix product that computes an op. c2 is 0 if a launch before
+ * it concatenates the inputs. Returns how many bytes the result of the prologue (the norm or activation before the
  * product) takes; 0: there is no prologue. */
 size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
-/* Fills *product with all of the product that op number `index` is: sizes, addresses, loaded weights, and the launch of
- * its prologue (the norm or activation before the product). */
+/* Fills *product with all that is needed for the matrix product that computes op number `index`: sizes, addresses,
+ * loaded weights, and the launch of its prologue (the norm or activation before the product). */
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err);
 

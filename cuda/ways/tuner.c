@@ -15,8 +15,8 @@ struct entry {
   char key[KEY_MAX];
   struct choice choice;
   bool own;   /* true: this process has timed the choice; false: it was read from the file or given by tuner_take */
-  bool final; /* true: the choice is written to the file; false: it is not, because runs disturbed its timing */
-  bool used;  /* true: a program of this process uses it */
+  bool final; /* true: the choice is saved to the file; false: it is not, because runs of frames disturbed its timing */
+  bool used;  /* true: a program of this process uses the choice */
 };
 
 struct tuner {
@@ -31,7 +31,7 @@ struct tuner {
   bool given; /* true: tuner_take has given the choices, so nothing is timed or saved */
 };
 
-/* --- entries --- */
+/* --- entries of the table of choices --- */
 
 static struct entry *entry_find(const struct tuner *tuner, const char *key) {
   for (int i = 0; i < tuner->count; i++)

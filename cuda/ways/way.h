@@ -21,8 +21,8 @@ struct product {
   /* launch that makes the product's input by a norm or an activation; valid if has_prologue is true */
   struct launch prologue;
   bool has_prologue;
-  int weight, bias; /* indices of weight and bias in the list of resources; bias is -1 if there is none */
-  int set;          /* 0 or 1: the set of weights that the product reads (weight_merges.h) */
+  int weight, bias; /* indices of weight and bias in resources.list; -1 as `bias`: there is no bias */
+  int set;          /* 0 or 1: which of the two sets of weights is read (weight_merges.h) */
   void *scratch[SCRATCH_AREAS];
   void *workspace; /* device memory for parts of sums and for libraries: that of runs, or that of timing trials */
   unsigned *arrivals;
@@ -44,7 +44,7 @@ struct choice {
 };
 
 struct way {
-  enum launch_kind kind; /* kind of the launch that does the product; the kind's name is also the way's */
+  enum launch_kind kind; /* kind of the launch that does the product; the way is called by the name of this kind */
   /* Adds to bytes[] how many bytes of each scratch area the way needs. shape has sizes but no addresses; c2 is 0 if an
    * earlier launch concatenates the inputs. NULL: the way needs no scratch memory. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);

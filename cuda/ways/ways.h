@@ -10,7 +10,7 @@
 enum { WAYS = 6, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
 extern const struct way *const ways[WAYS];
 
-/* Returns the name of a way: that of its kind of launch, such as "gemm". */
+/* Returns the name of a way. It is the name of the way's kind of launch, such as "gemm". */
 const char *way_name(const struct way *way);
 const struct way *way_find(const char *name); /* returns the way with this name; NULL: there is none */
 

@@ -214,9 +214,9 @@ static enum adapter_base base_of_group(const struct group *g) {
   return width ? width : g->key.part == PART_TEXT_2 ? BASE_SDXL : name;
 }
 
-/* Decides between two families of models for which a file shows signs. Returns true if `next`, the one found later, is
- * to replace `before`. Families without a U-Net replace those with one. Of two U-Nets the more specific family counts,
- * of two other families the first one in the enum. */
+/* A file may show signs of two families of models. Returns true if `next`, which was found later, is to replace
+ * `before`: a family without a U-Net replaces one with a U-Net; of two U-Nets the more specific family counts, and of
+ * two other families the first one in the enum. */
 static bool says_more(enum adapter_base next, enum adapter_base before) {
   return next < BASE_OTHER ? before < BASE_OTHER && next > before : before < BASE_OTHER || next < before;
 }

@@ -324,8 +324,8 @@ static int find_scale(const struct group *g, const struct peft *peft, float *sca
 
 /* --- magnitudes of DoRA, which give each row of the changed weight its norm --- */
 
-/* Plans how magnitudes (DoRA) are applied. The tensor's shape tells whether there is one for each row or one for each
- * input channel. */
+/* Decides how the magnitudes of a DoRA are applied. The tensor's shape tells whether there is one magnitude for each
+ * row or for each input channel of the weight. */
 static int plan_gain(const struct group *g, const struct extent *e, struct blend_term *term, size_t *used,
                      struct error *err) {
   const struct safetensor *t = g->piece[PIECE_MAGNITUDE];

@@ -174,8 +174,8 @@ static const struct ending *find_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Finds the ending of a name from which the caller has already cut the adapter's name, which PEFT writes after it, and
- * removes the ending. Returns NULL if the name has none. */
+/* Finds and removes the ending of a tensor's name. PEFT writes the adapter's name after this ending; the caller has cut
+ * that off already. Returns NULL if the name has no known ending. */
 static const struct ending *find_peft_ending(const char *name, size_t *length) {
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     if (starts(endings[i].text, ".lora_") && cut(name, length, endings[i].text))

@@ -59,8 +59,8 @@ void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size)
 /* Returns true if the name is that of an embedding, which a file may hold besides its adapter:
  * "bundle_emb.NAME.clip_l", "text_encoders_0", "<s0>". */
 bool adapter_key_is_embedding(const char *name);
-/* Returns the kind of adapter as words for a message ("OFT", "a ControlNet-LLLite"), if the name is that of a kind
- * which is not supported; NULL: it is not. */
+/* If a tensor of this name belongs to a kind of adapter that is not supported, returns words for this kind for a
+ * message ("OFT", "a ControlNet-LLLite"); else returns NULL. */
 const char *adapter_key_refused(const char *name);
 
 #endif

@@ -31,10 +31,10 @@ struct device_options {
   size_t memory_limit;
   const char *cache_dir; /* folder in which the results of kernel tuning are kept; NULL: they are not kept */
   /* The choices of kernels that another engine has made (text from engine_get_choices). A device with this text times
-   * no kernels and computes as the other engine does, a CPU with as many threads. The pictures of both are equal to the
-   * bit on devices of one model with the same driver and libraries. Choices that were made for another device, or with
-   * other versions, are ignored with a warning. The text is not read after the device was opened. NULL: the device
-   * chooses for itself. */
+   * no kernels and computes as the other engine does; a CPU also uses as many threads. The pictures of both are equal
+   * to the bit on devices of one model with the same driver and libraries. Choices that were made for another device,
+   * or with other versions, are ignored with a warning. The text is not read after the device was opened. NULL: the
+   * device chooses for itself. */
   const char *choices;
 
   /* The following fields are options for preparing and running programs (compiled lists of ops). */

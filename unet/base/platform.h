@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* --- files --- */
+/* --- opening, reading and replacing files --- */
 
 /* A file that is open for reading. Several threads may read from it. */
 struct platform_file {
@@ -59,7 +59,7 @@ char *platform_temporary_name(const char *path);
 intptr_t platform_lock(const char *folder);
 void platform_unlock(intptr_t lock);
 
-/* --- memory --- */
+/* --- allocating memory, and reserving addresses for it --- */
 
 /* Allocates size bytes, aligned to a power of two. A large block is aligned to large pages, and uses them if the system
  * has some. platform_free frees it, and accepts NULL. */
@@ -82,7 +82,7 @@ void platform_release(void *reserved, size_t most);
 int platform_copy_descriptor(int descriptor); /* Duplicates a descriptor. Returns -1 on failure. */
 void platform_close_descriptor(int descriptor);
 
-/* --- locks --- */
+/* --- locks between threads --- */
 
 /* Initialises a lock that the thread which makes frames shares with other threads. A thread that holds the lock
  * inherits the priority of a thread that waits for it, so that threads of other programs do not delay both.

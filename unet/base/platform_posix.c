@@ -18,7 +18,7 @@
 
 enum { LARGE_PAGE = 2 << 20, SECOND = 1000000000, LOCK_TRIES = 200, LOCK_PAUSE_NS = 5000000 };
 
-/* --- files --- */
+/* --- opening, reading and replacing files --- */
 
 int platform_open(struct platform_file *file, const char *path) {
   struct stat about;
@@ -107,7 +107,7 @@ void platform_unlock(intptr_t lock) {
     close((int)lock);
 }
 
-/* --- memory --- */
+/* --- allocating memory, and reserving addresses for it --- */
 
 /* Asks for large pages, which reduce TLB misses for accesses in long strides. Small pages work too if there are
  * none. */

@@ -69,7 +69,7 @@ static int reason(void) {
   }
 }
 
-/* --- files --- */
+/* --- opening, reading and replacing files --- */
 
 int platform_open(struct platform_file *file, const char *path) {
   struct _stati64 about;
@@ -218,7 +218,7 @@ void platform_unlock(intptr_t lock) {
     CloseHandle((HANDLE)lock);
 }
 
-/* --- memory --- */
+/* --- allocating memory, and reserving addresses for it --- */
 
 /* Allocates without large pages, for which Windows needs a privilege that users do not have. */
 void *platform_alloc(size_t align, size_t size) {

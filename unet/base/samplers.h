@@ -21,8 +21,8 @@
   S(LMS, lms, "lms", "LMS")                                                                                            \
   S(DEIS, deis, "deis", "DEIS")
 
-/* The spacings: how the steps are distributed over the denoising. KARRAS and the following rows space noise levels,
- * from which timesteps are computed; the rows before space timesteps. */
+/* The spacings: how the steps are distributed over the denoising. KARRAS and the rows after it divide the range of
+ * noise levels, and timesteps are computed from these; the rows before KARRAS divide the range of timesteps. */
 #define SPACING_TABLE(S)                                                                                               \
   S(TRAILING, "trailing", "trailing")                                                                                  \
   S(LEADING, "leading", "leading")                                                                                     \

@@ -19,7 +19,7 @@ struct quoted {
 };
 struct quoted text_quote(const char *text);
 
-/* Writes bytes as hexadecimal digits and a zero character, for which hex has room: 2 * count + 1 characters. */
+/* Writes bytes to `hex` as hexadecimal digits and a zero character; hex has memory for 2 * count + 1 characters. */
 void text_hex(char *hex, const unsigned char *bytes, size_t count);
 
 /* Returns true if a name ends with `ending` and is longer than that. */

@@ -261,8 +261,8 @@ static int check_latents(const struct predictor *predictor, const struct autoenc
   return 0;
 }
 
-/* Checks that the width of encoded texts is the one that the U-Net reads. The U-Net reads the outputs of all text
- * encoders, joined along their channels. */
+/* Checks that encoded texts have the width that the U-Net reads. The U-Net reads the outputs of all text encoders,
+ * joined along their channels. */
 static int check_text(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   int width = 0;
   for (int i = 0; i < c->text_encoder_count; i++)
@@ -273,7 +273,7 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
                    component_origin(&predictor->weights), predictor->config.cross_attention_dim, width);
 }
 
-/* Checks that the width of the pooled text, which is added to the time embedding, is the one that the U-Net reads. */
+/* Checks that the pooled text, which is added to the time embedding, has the width that the U-Net reads. */
 static int check_pooled(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   const struct text_encoder *last = &c->text_encoders[c->text_encoder_count - 1];
   int wanted = predictor->config.added_text_dim, given = last->pooled ? last->config.projection_dim : 0;

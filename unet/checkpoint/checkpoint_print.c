@@ -57,8 +57,8 @@ static void print_tensors(const struct safetensors *files, FILE *out) {
   }
 }
 
-/* Returns the family's name. A folder's family is told by the width of the text that the U-Net reads; that of a single
- * file was recognised when the file was opened. */
+/* Returns the family's name. The family of a model in a folder is found by the width of the text that the U-Net reads;
+ * the family of a single file was found when the file was opened. */
 const char *checkpoint_family(const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   if (c->single && single_family(c->single))

@@ -57,9 +57,9 @@ void config_string(struct config *config, const char *key, const char *absent, c
 /* Reads a list of exactly `count` whole numbers, or one number that is used for all. If the field is missing, all get
  * the value `absent`. */
 void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count);
-/* Reads the numbers of one item: item number `index` of a field that is a list of `items` items, each of which is one
- * number or a list of at least `count` numbers. A field that is a single number counts for every item. The field is not
- * removed, so that the other items can be read. */
+/* Reads the numbers of item number `index` of a field that is a list of `items` items. Each item is one number or a
+ * list of at least `count` numbers; a field that is a single number counts for every item. The field is not removed
+ * from the object, so that the other items can be read. */
 void config_item_ints(struct config *config, const char *key, int index, int items, int absent, int min, int max,
                       int *values, int count);
 /* Reads a list of exactly `count` booleans, or one boolean that is used for all. Returns true if the field was a

@@ -192,7 +192,7 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
   return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
 }
 
-/* --- properties that no tensor shows --- */
+/* --- pooling: a property that no tensor of a network shows --- */
 
 /* Reads whether a file's network is pooled from the config that web UIs write next to it, such as
  * "control_v11e_sd15_shuffle.yaml". *says becomes false if there is no config, or if the config does not have the

@@ -155,8 +155,8 @@ static int read_vision(struct ip_adapter *a, const char *folder, struct error *e
   return result;
 }
 
-/* Returns how many channels the adapter's projection reads from the image encoder: those of the encoder's last layer,
- * or, in the linear kind, those of the picture's embedding. */
+/* Returns how many channels the adapter's projection reads from the image encoder: the width of the encoder's last
+ * layer or, in the linear kind, of the picture's embedding. */
 static int width_given(const struct ip_adapter *a) {
   return a->config.projection == IP_LINEAR ? a->vision.projection_dim : a->vision.hidden_size;
 }

@@ -317,8 +317,9 @@ int original_clip(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_clip, NULL, err);
 }
 
-/* Writes to key transformers' name of a tensor of layer number `layer`. name: its name within the layer in OpenCLIP,
- * for example "ln_1.weight". Returns false if no name is known. */
+/* Translates the name of a tensor in layer number `layer` from OpenCLIP's layout to that of the transformers library,
+ * and writes it to key. name: the part after the layer's number, such as "ln_1.weight". Returns false if no translation
+ * is known. */
 static bool name_in_layer(int layer, const char *name, char *key) {
   static const struct rename parts[] = {
       {"ln_1.", "layer_norm1."}, {"ln_2.", "layer_norm2."},   {"attn.out_proj.", "self_attn.out_proj."},

@@ -30,7 +30,7 @@ struct unet_config {
   /* Number of transformer blocks of each attention, by level and then by res block: transformer_layers_per_block, and
    * for the up blocks reverse_transformer_layers_per_block. */
   int down_depth[LEVELS_MAX][LAYERS_MAX], mid_depth, up_depth[LEVELS_MAX][LAYERS_MAX + 1];
-  /* for each level: true: attn1, in other networks self-attention, attends to the text as attn2 does */
+  /* for each level: true: attn1 (its blocks' first attention) attends to the text like attn2; false: to the picture */
   bool only_cross_attention[LEVELS_MAX];
   bool mid_block; /* true: there is a middle block */
   /* true: the middle block is UNetMidBlock2DCrossAttn, with layers and heads of the innermost level; false:

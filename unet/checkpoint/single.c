@@ -154,8 +154,8 @@ static const struct place *place_of(const char *name) {
   return NULL;
 }
 
-/* Sets read[i] to true for those parts of the file (places[i]) that the model reads. second: the model has two text
- * encoders. */
+/* Sets read[i] to true for each part of the file, places[i], that the model reads. second: true if the model has two
+ * text encoders. */
 static void choose_places(const struct single *single, bool second, bool read[PLACES]) {
   for (int i = 0; i < PLACES; i++)
     read[i] = &places[i] == find_place(single, places[i].part) && (second || strcmp(places[i].part, "text_encoder_2"));

@@ -223,7 +223,7 @@ static int view_pair(struct autoencoder *a, const char *encoder, const char *dec
   return result;
 }
 
-/* Writes the paths of the two files of a pair. path is that of either file, such as "taesd_encoder.safetensors".
+/* Writes the paths of the two files of a pair. path is the path of either file, such as "taesd_encoder.safetensors".
  * Returns false if the file's name contains neither "encoder" nor "decoder", or if the path is too long. */
 static bool name_pair(const char *path, char encoder[PATH_LENGTH_MAX], char decoder[PATH_LENGTH_MAX]) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;

@@ -137,7 +137,7 @@ static void counters(struct device *base, struct device_counters *counters) {
   pthread_mutex_unlock(&base->memory);
 }
 
-/* --- preparing --- */
+/* --- preparing a plan as a program --- */
 
 static const struct cpu_impl *choose(const struct cpu_device *device, const struct op *op) {
   bool direct = device->bf16 && cpu_dnnl_has_amx();
@@ -219,7 +219,7 @@ fail:
   return -1;
 }
 
-/* --- running --- */
+/* --- running a program's ops --- */
 
 static int grow_rows(struct cpu_program *program, const struct frame *frame, struct error *err) {
   size_t bytes = (size_t)program->device->threads * cpu_pixels_row(frame) * sizeof(float);
@@ -333,7 +333,7 @@ static int collect(struct device *base, struct program *program, struct error *e
   return 0;
 }
 
-/* --- profile --- */
+/* --- the profile: times of each op --- */
 
 /* Smallest and largest number of frames of which a profile's times are taken. One frame is run first, to see how long
  * it takes. */
@@ -404,8 +404,8 @@ static int profile(struct device *base, struct program *base_program, const stru
 
 /* --- copying tensors between the host's arrays and the program's memory --- */
 
-/* Returns the index of element i of a tensor in memory, counted from the tensor's first element. They differ if the
- * tensor is a slice of channels of a wider one. */
+/* Returns the index in memory of a tensor's element i; both are counted from the tensor's first element. They differ if
+ * the tensor is a view of some channels of a wider tensor. */
 static size_t place_of(struct tensor t, size_t i) {
   return i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
 }
@@ -452,7 +452,7 @@ static int poison(struct device *base, struct program *base_program, struct erro
   return 0;
 }
 
-/* --- pictures --- */
+/* --- the memory of pictures that runs write --- */
 
 /* Returns how many bytes all pictures of a pool take together; 0 if there is no pool. */
 static size_t bytes_of(const struct device_pictures *pictures) {

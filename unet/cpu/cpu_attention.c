@@ -38,7 +38,7 @@ static const float *packed_values(const struct attend *a, int n, int head) {
 struct token {
   const void *k, *v;
   enum dtype k_dtype, v_dtype;
-  size_t k_at, v_at; /* indices of the key's and the value's first element in the arrays k and v */
+  size_t k_at, v_at; /* index in k of the key's first element, and index in v of the value's first element */
 };
 
 /* Returns where to find the key and value of token number `key`. The tokens of earlier frames (k2, v2) follow those of
@@ -120,7 +120,7 @@ static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t 
     multiply(a, a_pitch, b + c, b_pitch, count, acc + c, acc_pitch, 1);
 }
 
-/* --- softmax --- */
+/* --- the running softmax over blocks of keys --- */
 
 /* The memory with which one thread computes GROUPS * ROWS queries. Queries after the last one of a picture are computed
  * but not used. */
@@ -196,8 +196,8 @@ static void store_rows(const struct attend *a, const struct place *p, const floa
   }
 }
 
-/* Attends ROWS queries, those of group number `group`, to keys key to key + count - 1: computes their scores, and adds
- * the values, weighted by the softmax, to the tile's `out`. */
+/* Computes attention of ROWS queries, which are group number `group` of the tile, to keys key to key + count - 1:
+ * computes the scores, and adds the values, weighted by the softmax, to the tile's `out`. */
 static void attend_block(const struct attend *a, const struct place *p, struct tile *tile, int group, int key,
                          int count) {
   int out_pitch = round_up(a->dim, LANES), columns = round_up(count, LANES), row = group * ROWS;

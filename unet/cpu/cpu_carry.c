@@ -11,8 +11,8 @@ struct advection {
    * which is stored in y */
   struct texture_field last, now;
   struct texture_motion motion;
-  /* states (tensors that outlive a run) of the op: each cell's place in the texture, and the noise entry of each of the
-   * texture's cells */
+  /* states (tensors that outlive a run) of the op: each cell's place in the texture, and, for each cell of the texture,
+   * the entry of the noise table that it shows */
   int32_t *places, *entries;
   int32_t *y;
   int cells;
@@ -33,8 +33,8 @@ static struct advection advection_of(const struct cpu_run *run, const struct op_
   return a;
 }
 
-/* Starts the field anew, after a cut: each cell's place becomes its own position, and cell i of the texture gets entry
- * i of the first table of noise. */
+/* After a cut, resets the field (each cell's place in the texture of noise): each cell's place becomes its own
+ * position, and cell i of the texture gets entry i of the first table of noise. */
 static void begin(const struct advection *a) {
   for (int i = 0; i < a->cells; i++) {
     a->y[i * ADVECTED_VALUES + ADVECTED_Y] = i / a->now.w * a->now.unit;
@@ -67,8 +67,8 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field in the state `places`. If the texture of noise is renewed, each of the texture's cells gets
- * the entry that the frame's cell of the same number shows. */
+/* Stores the moved field in the state `places`. If the texture of noise is renewed, cell i of the texture gets the
+ * entry of the noise table that cell i of the frame shows now. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;

@@ -46,7 +46,7 @@ void cpu_add_times(const struct cpu_program *program, const struct op_conv *op) 
     add_row(y + i * row, dtype, time + i / rows * (size_t)op->time.pitch, op->y.c);
 }
 
-/* --- weights --- */
+/* --- transforming the weights --- */
 
 static int transform(struct device *base, const struct derived *copy, struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;

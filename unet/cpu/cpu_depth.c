@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- patches --- */
+/* --- cutting a picture into patches, and joining tokens to a picture --- */
 
 static double cubic_sum(const float *x, int w, const struct cubic *down, const struct cubic *across, int channel) {
   double sum = 0;
@@ -58,7 +58,7 @@ static void unpatch_run(const struct cpu_run *run, const struct cpu_node *node) 
     }
 }
 
-/* --- interpolation --- */
+/* --- enlarging by linear interpolation --- */
 
 /* The two neighbouring samples between which a value is interpolated, and the weight of the second one. */
 struct between {

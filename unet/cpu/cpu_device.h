@@ -73,7 +73,7 @@ struct cpu_device {
 struct cpu_node {
   const struct op *op;
   const struct cpu_impl *impl;
-  void *state; /* data of this op, which impl->prepare makes, impl->run reads and impl->free frees */
+  void *state; /* data that impl->prepare makes for this op, impl->run reads, and impl->free frees */
 };
 
 struct cpu_program {
@@ -115,7 +115,7 @@ struct cpu_run {
   const struct frame *frames;   /* the frames that OP_PIXELS_IN reads */
   const struct frame *pictures; /* the pictures whose planes OP_PIXELS_OUT writes */
   int iteration;                /* number of the present iteration of the plan's loop, from 0; 0 outside the loop */
-  double *seconds; /* times of the ops in seconds: that of op i is added to seconds[i]; NULL: times are not measured */
+  double *seconds; /* times in seconds: the time of op i is added to seconds[i]; NULL: times are not measured */
 };
 
 /* The functions that run the ops of one type. */

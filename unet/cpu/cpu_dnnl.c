@@ -81,7 +81,7 @@ void cpu_dnnl_close(struct cpu_device *device) {
   device->dnnl = NULL;
 }
 
-/* --- weights --- */
+/* --- packing weights for oneDNN --- */
 
 static int reorder(struct cpu_dnnl *d, const dnnl_memory_desc_t *from, void *from_data, const dnnl_memory_desc_t *to,
                    void *to_data, struct error *err) {
@@ -180,8 +180,8 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   case ACT_GELU:
     return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_gelu_erf, 0, 0);
   case ACT_TANH3: {
-    /* 3 tanh(x / 3) as two steps, linear and a tanh with the scale 3. As three, with a linear step at the end, oneDNN
-     * 2.6 would use the first linear step's factor for both. */
+    /* 3 tanh(x / 3) is done in two steps: a linear one, and a tanh with the scale 3. If it were three steps, with a
+     * linear one at the end, oneDNN 2.6 would use the first linear step's factor for both. */
     dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear, 1.0f / 3, 0);
     return status == dnnl_success ? dnnl_post_ops_append_eltwise(ops, 3, dnnl_eltwise_tanh, 0, 0) : status;
   }
@@ -190,8 +190,8 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   }
 }
 
-/* The steps that a primitive applies to its product before it stores it: multiply it by the gate, add the residual
- * (before or after the activation), apply the activation. */
+/* What a oneDNN primitive does with the matrix product before it stores it, in this order: multiply it by the gate, add
+ * the residual (before or after the activation), apply the activation. */
 struct after {
   enum activation act;
   bool residual;      /* true: the residual is added to the product; it is in y's memory already */
@@ -338,7 +338,7 @@ static struct state *new_state(struct cpu_node *node, struct error *err) {
   return node->state;
 }
 
-/* --- convolution --- */
+/* --- convolutions (OP_CONV) --- */
 
 static int conv_make(struct cpu_program *program, struct state *s, const struct op_conv *op, const struct after *after,
                      struct error *err) {
@@ -400,7 +400,7 @@ static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
   cpu_add_times(run->program, op);
 }
 
-/* --- linear --- */
+/* --- linear layers (OP_LINEAR) --- */
 
 /* Makes a matrix product [rows, K] x [K, features] whose output has the given type. */
 static int linear_make(struct cpu_program *program, struct layer *layer, const struct op_linear *op, int features,
@@ -481,10 +481,10 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
   layer_run(run, node, &s->layer);
 }
 
-/* --- inject --- */
+/* --- adding control networks' results (OP_INJECT) --- */
 
-/* Returns a linear layer that computes the matrix product of an OP_INJECT. The product goes to scratch memory;
- * afterwards it is multiplied by each picture's factor and added to y. */
+/* Returns the linear layer whose matrix product is that of an OP_INJECT (x W^T + bias). The product goes to scratch
+ * memory; afterwards it is multiplied by each picture's factor and added to y. */
 static struct op_linear product_of(const struct op_inject *op) {
   return (struct op_linear){.x = op->x, .weight = op->weight, .bias = op->bias};
 }

@@ -20,7 +20,7 @@ const struct cpu_kernels *cpu_kernels(void) {
   return &cpu_kernels_base;
 }
 
-/* --- norms --- */
+/* --- the input of an op: concatenation, norm, activation, upsampling --- */
 
 size_t cpu_gather_scratch(const struct cpu_input *input) {
   if (input->prologue->norm != NORM_GROUP)
@@ -72,7 +72,7 @@ static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
   cpu_gather(p, &input, cpu_data(p, op->y), cpu_dtype(p, op->y), p->scratch);
 }
 
-/* --- attention --- */
+/* --- attention to keys and values (OP_ATTENTION) --- */
 
 static size_t packed_floats(const struct cpu_device *device, const struct op_attention *op) {
   size_t one = device->kernels->attend_packed(op->k.h * op->k.w + op->k2.h * op->k2.w, op->q.c / op->heads);
@@ -193,7 +193,7 @@ static void style_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* --- pixels --- */
+/* --- reading frames and writing pictures (OP_PIXELS_IN, OP_PIXELS_OUT) --- */
 
 static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   size_t w = (size_t)node->op->pixels_in.y.w;
@@ -320,7 +320,7 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
     write_picture(run, &node->op->pixels_out, i);
 }
 
-/* --- maps --- */
+/* --- maps for control networks (OP_MAP) --- */
 
 static void encode(const struct cpu_kernels *kernels, const struct mapping *m) {
   kernels->encode(&(struct encode){
@@ -347,10 +347,10 @@ static void map_run(const struct cpu_run *run, const struct cpu_node *node) {
   cpu_map_run(run, node, &(struct map_steps){encode, soften});
 }
 
-/* --- motion --- */
+/* --- measuring motion (OP_PYRAMID to OP_FLOW) --- */
 
-/* Sets the addresses of 16-bit copies of a pyramid's details (brightness minus the mean around), one after another from
- * `base` on, and returns how many bytes they take. base NULL: the bytes are only counted. */
+/* Sets the addresses of 16-bit copies of a pyramid's levels, which hold details (brightness minus the mean around), one
+ * after another from `base` on, and returns how many bytes they take. base NULL: the bytes are only counted. */
 static size_t place_copies(const struct motion_size *size, void *base, struct padded copy[4]) {
   size_t total = 0;
   for (int level = 1; level <= 3; level++) {

@@ -49,7 +49,8 @@ static bool is_trusted(const struct direction *d, int x, int y) {
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Chooses a block's vector: that of the whole picture's motion, no motion, or that of the block's own match. */
+/* Chooses one of three vectors for a block: the whole picture's motion at this block, no motion, or the block's own
+ * match. */
 static void choose(const struct direction *d, int x, int y) {
   int at = y * d->size.w[3] + x, u = motion_place(x, d->size.w[0]), v = motion_place(y, d->size.h[0]);
   const int32_t *match = d->match + MATCH_VALUES * at;
@@ -71,7 +72,7 @@ static void choose_all(const struct direction *d) {
       choose(d, x, y);
 }
 
-/* --- cuts --- */
+/* --- deciding whether the scene has changed (a cut) --- */
 
 /* Compares the pixels of group (x, y) of blocks with the last frame's pixels at a distance of (vy, vx), and returns the
  * sums by which likeness is judged. */
@@ -123,7 +124,7 @@ static struct motion_tally tally_all(const struct direction *d) {
   return t;
 }
 
-/* --- results --- */
+/* --- writing the op's results --- */
 
 /* The findings of a run of OP_FLOW that decide which values the op writes. */
 struct outcome {

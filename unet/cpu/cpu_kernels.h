@@ -25,9 +25,9 @@ struct gather {
   enum dtype out_dtype;
 };
 
-/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. k2 and v2,
- * the keys and values of earlier frames, have keys2 tokens for each of n; n2 is the number of elements from one n to
- * the next. keys2 0: there are none. */
+/* The arguments of OP_ATTENTION (op_layers.h). A pitch is the number of elements from one token to the next. k2 and v2
+ * are the keys and values of earlier frames: keys2 tokens for each picture (0: there are none), and n2 elements from
+ * one picture's to the next one's. */
 struct attend {
   const void *q, *k, *v, *k2, *v2;
   void *y;
@@ -80,7 +80,7 @@ struct resize {
   struct tap *taps[2];
   float *values; /* scratch of 3 * w floats for each thread: a row of R, G and B */
   float *rows;   /* scratch of `row` floats for each thread: a row of a plane */
-  size_t row;    /* number of floats for each thread in `rows` (cpu_pixels_row) */
+  size_t row;    /* number of floats that each thread has in `rows` (cpu_pixels_row) */
 };
 
 struct compose {
@@ -105,7 +105,7 @@ struct encode {
 /* SOFTEN_REACH: largest radius of the blur in pixels. SOFTEN_SPARE: number of values after the end of a row that the
  * kernel may overwrite */
 enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 };
-/* The arguments of a kernel that blurs a picture of 8-bit codes, for the value `soft` of OP_MAP. */
+/* The arguments of a kernel that blurs a picture of 8-bit codes, for maps (OP_MAP) made of the blurred picture. */
 struct soften {
   const uint8_t *code; /* the picture's 8-bit codes: [h, w, 3] */
   int w, h;

@@ -25,8 +25,8 @@ static bool writes_for_others(const struct cpu_program *program) {
   return false;
 }
 
-/* Returns the type that a temporary or state gets if all ops that use it accept bfloat16. place: its index
- * (plan_place). */
+/* Returns the type that a temporary or state gets if all ops that use it accept bfloat16. place: the tensor's index in
+ * program->element (plan_place). */
 static struct element first_choice(const struct cpu_program *program, int place) {
   enum demand demand = plan_demand(program->plan, place);
   if (demand == ELEMENT_WHOLE)
@@ -69,7 +69,7 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
 }
 
 /* Returns true if an op may store its sum in the memory of its residual (the operand that it adds to y): the residual
- * is a temporary that an earlier op has written, no later op reads it, and it is only one of this op's operands. Stores
+ * is a temporary that an earlier op has written, no later op reads it, and this op reads it as no other operand. Stores
  * the two tensors in *residual and *y. */
 static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written,
                                struct tensor residual[OPERANDS_MAX], struct tensor y[OPERANDS_MAX]) {
@@ -86,10 +86,10 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   return uses == 1;
 }
 
-/* Gives each op's result y the memory of the op's residual where that is allowed. home[i] becomes the temporary in
- * whose memory temporary i lies. Several may share one memory, because a result may again be a residual. In
- * `temporaries`, a copy of the plan's list, the first of them then lives as long as any of them, and the others are
- * empty (n is 0). */
+/* Gives each op's result y the memory of the op's residual where that is allowed. home[i] becomes the number of the
+ * temporary whose memory temporary i uses. Several may use the same memory, because a result may again be a residual.
+ * In `temporaries`, a copy of the plan's list, the one that owns the memory then lives as long as any of them, and the
+ * others are empty (n is 0). */
 static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
@@ -166,7 +166,7 @@ end:
   return status;
 }
 
-/* --- states --- */
+/* --- states: tensors that outlive a run --- */
 
 void cpu_states_find(struct cpu_program *program, const struct cpu_program *owner) {
   const struct plan *plan = program->plan;

@@ -29,7 +29,7 @@ static void put_grey(const struct mapping *m, int x, int y, int code) {
     put(m, x, y, c, code);
 }
 
-/* --- codes --- */
+/* --- 8-bit codes of the picture --- */
 
 static int code_of(const struct mapping *m, float x) {
   float value = fmaf(x, m->scale, m->bias);
@@ -48,7 +48,7 @@ static int grey_of(const struct mapping *m, int x, int y) {
   return (9798 * p[0] + 19235 * p[1] + 3735 * p[2] + 16384) / 32768;
 }
 
-/* --- soft --- */
+/* --- blurring the codes, and maps of the blurred picture --- */
 
 static int pairs(int count) {
   return count > 1 ? count * (count - 1) / 2 : 0;
@@ -61,8 +61,8 @@ void cpu_map_weights(int n, int *weight) {
   }
 }
 
-/* Returns the index of channel c of pixel (x, y) in the arrays `along` and `soft`. For pixels outside the picture it is
- * that of the nearest pixel inside. */
+/* Returns the index, in the arrays `along` and `soft`, of channel c of pixel (x, y). For a pixel outside the picture,
+ * returns the index of the nearest pixel inside. */
 static size_t soft_place(const struct mapping *m, int x, int y, int c) {
   return (size_t)clamp(y, 0, m->h - 1) * m->row + (size_t)(3 * clamp(x, 0, m->w - 1) + c);
 }
@@ -129,7 +129,7 @@ static void softedge_row(const struct mapping *m, int y) {
   }
 }
 
-/* --- cells --- */
+/* --- maps of cells, squares of one colour --- */
 
 static int cells(int size, int cell) {
   return (size + cell - 1) / cell;
@@ -184,7 +184,7 @@ static void tile_row(const struct mapping *m, int y) {
   }
 }
 
-/* --- tones --- */
+/* --- grey values, and masks by brightness --- */
 
 static void gray_row(const struct mapping *m, int y) {
   for (int x = 0; x < m->w; x++)
@@ -198,7 +198,7 @@ static void mask_row(const struct mapping *m, int y) {
   }
 }
 
-/* --- edges --- */
+/* --- edges by Canny's method --- */
 
 static void slopes_row(const struct mapping *m, int y) {
   const uint8_t *above = m->grey + pixel(m, 0, y - 1), *here = m->grey + pixel(m, 0, y);
@@ -314,7 +314,7 @@ static void canny_row(const struct mapping *m, int y) {
     put_grey(m, x, y, m->edge[EDGE_ROUNDS % 2][pixel(m, x, y)] == STRONG ? 255 : 0);
 }
 
-/* --- the functions for each kind of map --- */
+/* --- how each kind of map is made --- */
 
 /* How one kind of map is made: by a function for the whole picture, and then one for each row. */
 static const struct recipe {

@@ -99,7 +99,7 @@ int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *er
   return 0;
 }
 
-/* --- arenas --- */
+/* --- arenas: working memory that programs share --- */
 
 static const char working[] = "working memory";
 
@@ -152,7 +152,7 @@ void cpu_arena_close(struct arena *arena) {
   platform_release(arena->base, arena->reserved);
 }
 
-/* --- tensors --- */
+/* --- types and addresses of tensors --- */
 
 struct element cpu_element(const struct cpu_program *program, struct tensor t) {
   bool chosen = t.space == TENSOR_TEMPORARY || t.space == TENSOR_STATE;
@@ -214,7 +214,7 @@ const float *cpu_peek(struct cpu_device *device, int resource, float **temporary
   return NULL;
 }
 
-/* --- scratch --- */
+/* --- scratch memory of the op that is running --- */
 
 void cpu_reserve(struct cpu_program *program, size_t bytes) {
   if (bytes > program->scratch_bytes)

@@ -94,7 +94,7 @@ static void pyramid_run(const struct cpu_run *run, const struct cpu_node *node) 
   y[motion_values(&s) - 1] = 1;
 }
 
-/* --- matches --- */
+/* --- the search for each block's match in the other frame --- */
 
 /* Returns the sum of differences between two frames at one level, over side x side pixels: from (x, y) on in `now`, and
  * from (x + dx, y + dy) on in `last`. */

@@ -47,7 +47,7 @@ static void plain_pixel(const struct gather *g, size_t pixel) {
     }
 }
 
-/* --- layer norm --- */
+/* --- layer norm: statistics over the channels of a pixel --- */
 
 /* The sums of x - middle and of its square over a set of values x; `middle` is a value near their mean. */
 struct moments {

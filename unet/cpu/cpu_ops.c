@@ -80,7 +80,7 @@ static size_t prologue_bytes(struct tensor x, struct tensor x2) {
   return tensor_rows(x) * (size_t)(x.c + x2.c) * sizeof(float);
 }
 
-/* --- convolution --- */
+/* --- convolutions (OP_CONV) --- */
 
 /* The sanitizers are off in this function, because the tests of ops would otherwise spend two thirds of their time in
  * its loop. */
@@ -153,7 +153,7 @@ static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
       conv_row(&args, n, oy);
 }
 
-/* --- linear --- */
+/* --- linear layers (OP_LINEAR) --- */
 
 struct linear_args {
   const struct op_linear *op;
@@ -200,7 +200,7 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
     linear_row(&args, r);
 }
 
-/* --- inject --- */
+/* --- adding control networks' results (OP_INJECT) --- */
 
 static void inject_row(const struct cpu_program *p, const struct op_inject *op, size_t row, float gain) {
   const float *weight = cpu_f32(p, op->weight), *bias = cpu_f32(p, op->bias);
@@ -224,14 +224,14 @@ static void inject_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-/* --- norm --- */
+/* --- norms as ops of their own (OP_NORM) --- */
 
 static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_norm *op = &node->op->norm;
   cpu_prologue(run->program, &op->prologue, op->x, (struct tensor){0}, cpu_f32(run->program, op->y));
 }
 
-/* --- attention --- */
+/* --- attention to keys and values (OP_ATTENTION) --- */
 
 /* The keys and values of one head to which queries attend: those of this frame, or those of earlier frames (the
  * bank). */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- text --- */
+/* --- prompts and their tokens --- */
 
 static void embed_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_embed *op = &node->op->embed;
@@ -86,7 +86,7 @@ static void emphasis_run(const struct cpu_run *run, const struct cpu_node *node)
     y[i] = (float)(factor * (1 + (double)emphasis[i / c]) * (double)x[i]);
 }
 
-/* --- time --- */
+/* --- embeddings of timesteps --- */
 
 /* Writes the sinusoidal embedding of one number to y, c values: sines and cosines of angle * exp(-ln(10000) k /
  * divisor). cos_first: true: the cosines are the first half of y; false: the second. */

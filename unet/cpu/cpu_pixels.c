@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- frames --- */
+/* --- sizes of a frame's rows --- */
 
 size_t cpu_pixels_row(const struct frame *frame) {
   int longest = 0;
@@ -27,7 +27,7 @@ struct span pixel_span(int position, double source, double source_size, int dest
   return (struct span){centre - size / 2, centre + size / 2};
 }
 
-/* --- in --- */
+/* --- from a frame to the network's input (OP_PIXELS_IN) --- */
 
 static int clamp(int x, int low, int high) {
   return x < low ? low : x > high ? high : x;
@@ -93,7 +93,7 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
   }
 }
 
-/* --- detail --- */
+/* --- the input's fine detail (OP_DETAIL) --- */
 
 static int detail_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   const struct op_detail *op = &node->op->detail;
@@ -102,7 +102,8 @@ static int detail_prepare(struct cpu_program *program, struct cpu_node *node, st
   return 0;
 }
 
-/* Adds the detail of row y. picture: the whole input picture; sums: room for a row. */
+/* Adds the input's fine detail to row y of the picture. picture: the whole input picture; sums: room for a row; out:
+ * the row. */
 static void add_detail(const struct op_detail *op, const float *picture, int y, float detail, float *sums, float *out) {
   int c = op->x.c, count = op->x.w * c;
   const float *x = picture + (size_t)y * (size_t)count;
@@ -133,7 +134,7 @@ static void detail_run(const struct cpu_run *run, const struct cpu_node *node) {
                y + (size_t)i * row);
 }
 
-/* --- out --- */
+/* --- from the network's output to a picture (OP_PIXELS_OUT) --- */
 
 struct output {
   const struct op_pixels_out *op;
@@ -185,8 +186,8 @@ static double encode(const struct coding *k, const double rgb[3], int i) {
   return i == 0 ? luma : i == 1 ? (rgb[2] - luma) / k->b_cb : (rgb[0] - luma) / k->r_cr;
 }
 
-/* Returns one sample of a channel of the output: the mean over the pixels that share it (chroma has one for
- * several). */
+/* Returns one sample of a channel of the output: the mean over the pixels to which it belongs (several, for
+ * chroma). */
 static double sample_value(const struct output *p, const struct coding *coding, const struct channel *c, bool is_rgb,
                            int index, int x, int y) {
   int columns = c->half_x ? 2 : 1, rows = c->half_y ? 2 : 1, count = 0;

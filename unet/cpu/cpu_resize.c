@@ -11,7 +11,7 @@ static float clamp_unit(float x) {
   return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
-/* --- in --- */
+/* --- from a frame to the network's input (OP_PIXELS_IN) --- */
 
 /* Returns the samples, in a row of `length`, that a span covers at least partly, with their weights. Where the span
  * lies outside the row, the sample at the row's end gets the weight. */
@@ -135,8 +135,8 @@ static void resize_row(const struct resize *r, int y) {
   int plane = -1;
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(r->frame, i);
-    /* Channels of one plane share its summed rows; not in YUYV, whose chroma needs samples beyond those that its luma
-     * needs. */
+    /* Channels in one plane share its rows, which were added up for the first of them. This is not so in YUYV, whose
+     * chroma needs samples beyond those that its luma needs. */
     if (c.plane != plane || r->frame->format == PIXEL_YUYV)
       sum_rows(r, &c, y, sum);
     plane = c.plane;
@@ -152,7 +152,7 @@ void KERNEL(cpu_resize)(const struct resize *r) {
     resize_row(r, y);
 }
 
-/* --- out --- */
+/* --- from the network's output to a picture (OP_PIXELS_OUT) --- */
 
 /* Computes row y of the output picture as R, G, B in 0..1. */
 static void value_row(const struct compose *c, int y, float *values) {

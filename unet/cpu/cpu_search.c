@@ -34,16 +34,16 @@ static void copy_row(const struct padded *p, const int32_t *from, int y) {
     row[x] = (int16_t)source[p->w - 1];
 }
 
-/* --- level 3 --- */
+/* --- the search at level 3, the coarsest --- */
 
 INLINE vec_short magnitude(vec_short v) {
   vec_short sign = v >> 15;
   return (v ^ sign) - sign;
 }
 
-/* Stores sums of absolute differences between the details of picture `now` and those of picture `last`, displaced by
- * (dx, dy). Entry u of sums is over the 5 pixels (u - 2, y - 2) to (u - 2, y + 2), for u from 0 to count - 1, modulo
- * 2^16. Neighbouring 5x5 windows share these sums. */
+/* Adds up the absolute differences between the details of picture `now` and of picture `last`, displaced by (dx, dy).
+ * sums[u], for u from 0 to count - 1, is the sum over 5 pixels of column u - 2, in rows y - 2 to y + 2, modulo 2^16.
+ * Neighbouring windows of 5x5 pixels share these sums. */
 static void sum_columns(const struct padded *now, const struct padded *last, int y, int dx, int dy, int count,
                         uint16_t *sums) {
   for (int u = 0; u < count; u += SHORTS) {
@@ -90,8 +90,8 @@ INLINE int differences(const int16_t *now, int now_pitch, const int16_t *last, i
   return total;
 }
 
-/* Returns the number of the first starting vector that is equal to vector number `base`, so that equal ones are tried
- * only once; `base` itself if no earlier one is equal. */
+/* The starting vectors of a block may be equal. Returns the number of the first one that equals vector number `base`,
+ * so that each is tried only once; `base` itself if no earlier one is equal. */
 static int first_equal(const int *right, const int *down, int base) {
   int i = 0;
   while (right[i] != right[base] || down[i] != down[base])

@@ -37,9 +37,9 @@ INLINE void store_quotients(const struct soften *s, vec_int sum, uint16_t *out) 
   *(vec_half_any *)out = __builtin_convertvector(__builtin_convertvector(quotient, vec_int), vec_half);
 }
 
-/* Blurs along rows or columns: writes WIDE values of out, from index `at` on. Each is the weighted mean, times `times`,
- * of 2 * reach + 1 inputs: row[reach] points to the inputs at the same positions, row[reach - k] and row[reach + k] to
- * those k pixels before and after. weight[k] is the weight at distance k. */
+/* Blurs along rows or columns: writes WIDE values of out, from index `at` on. Each is `times` times the weighted mean
+ * of 2 * reach + 1 inputs: row[reach] points to the inputs at the same positions; row[reach - k] and row[reach + k]
+ * point to the inputs k pixels before and after them, whose weight is weight[k]. */
 static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
   int reach = s->reach;
   vec_int sum[4];
@@ -53,7 +53,8 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
-/* Blurs a row of count values. out, and each row that is read, must have room for WIDE more values. */
+/* Blurs a row of count values. Behind the end of `out`, and of each row that is read, there must be memory for WIDE
+ * more values. */
 static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
   for (int at = 0; at < count; at += WIDE)
     sum_wide(s, row, at, times, out);

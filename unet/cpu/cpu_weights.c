@@ -49,7 +49,7 @@ int cpu_refresh(struct cpu_device *device, struct error *err) {
   return 0;
 }
 
-/* --- changes --- */
+/* --- changing weights between runs --- */
 
 static size_t change_elements(const struct cpu_device *device, const struct weight_change *change) {
   return change->rows * resource_row_elements(&device->base.resources->list[change->resource]);

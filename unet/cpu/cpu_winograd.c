@@ -161,8 +161,8 @@ static void locate_patch(const struct block *b, struct position at, const void *
   }
 }
 
-/* Transforms channels c to c + count - 1 of a patch into out. It is inlined with constant dtype and count where
- * channels fill whole vectors. */
+/* Transforms channels c to c + count - 1 of a patch, and stores the result in out. Where channels fill whole vectors,
+ * it is inlined with constant dtype and count. */
 INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dtype, int c, const int count, float *out,
                           int channels) {
   vec half[PATCH][PATCH]; /* the patch after the transform of its columns; indexed [column][row] */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- opening --- */
+/* --- opening the adapters' files --- */
 
 static int compare_tensors(const void *a, const void *b) {
   const struct changed_tensor *x = a, *y = b;

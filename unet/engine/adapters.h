@@ -9,8 +9,8 @@
 #include "unet/base/controls.h"
 #include "unet/plan/device.h"
 
-/* One adapter's change of rows first to first + rows - 1 of a weight (a resource). place: which entry of the adapter's
- * file has the factors of this change. */
+/* One change of an adapter: it concerns rows first to first + rows - 1 of a weight (a resource). place: the entry of
+ * the adapter's list of changes that has the factors. */
 struct bound {
   int resource, adapter;
   size_t first, rows;
@@ -32,8 +32,8 @@ struct adapters {
   int store[ADAPTERS_MAX];
   int count;
 
-  /* The fields sets to changing describe the weights on the device, of which it has one set or two, and the change that
-   * is being computed. */
+  /* The fields sets to changing describe the weights on the device, which has one or two sets of them, and the change
+   * that is being computed. */
   /* For each set of weights on the device: `weights`, the values of controls.adapter with which it was made (NAN:
    * unknown, so the set must be made again); `fresh`, how many entries of `bound`, from the first, it contains. For a
    * device with one set both entries are equal. */
@@ -88,9 +88,9 @@ void adapters_show(struct adapters *adapters, struct device *device);
  * device with two sets of weights then stores it twice. Threads that make plans call this function, too, before a
  * program is prepared and its weights are loaded. */
 void adapters_mark(const struct adapters *adapters, struct resources *resources);
-/* Copies the adapters' factors to the device, and asks the device whether it has two sets of weights. A smooth engine
- * calls this once its device is open and the texts are encoded. Without it the device loads the factors when they are
- * first needed. */
+/* Copies the adapters' factors to the device, and asks the device whether it has two sets of weights. An engine that
+ * works in the background (smooth) calls this once its device is open and the texts are encoded. Without this call the
+ * device loads the factors when they are first needed. */
 int adapters_load(struct adapters *adapters, struct device *device, struct error *err);
 
 #endif

@@ -10,7 +10,7 @@ bool background_are_due(const struct background *b) {
   return b->first < b->count || b->merge != MERGE_NONE;
 }
 
-/* --- jobs --- */
+/* --- the list of jobs, each a run of a program --- */
 
 /* number of ops that a slice runs between two frames; so many ops of a text encoder take 0.2 ms on an H200 */
 enum { PART_OPS = 16 };
@@ -53,7 +53,7 @@ static int do_job(struct engine *engine, struct error *err) {
   return status < 0 ? -1 : 0;
 }
 
-/* --- adapters --- */
+/* --- changing weights for adapters --- */
 
 static int do_merge(struct engine *engine, bool all, struct error *err) {
   struct background *b = &engine->background;
@@ -72,7 +72,7 @@ static int do_merge(struct engine *engine, bool all, struct error *err) {
   return b->after_merge(engine, err);
 }
 
-/* --- slices --- */
+/* --- slices of work between frames --- */
 
 static int do_slice(struct engine *engine, bool all, struct error *err) {
   struct background *b = &engine->background;

@@ -5,7 +5,7 @@
 
 #include "unet/engine/engine_impl.h"
 
-/* --- opening --- */
+/* --- opening controls and their networks --- */
 
 static const char *const names[CONTROLS_MAX] = {"control_1", "control_2", "control_3", "control_4"};
 
@@ -81,8 +81,8 @@ static double place_of(float timestep) {
   return 1 - ((double)timestep + 1) / TIMESTEPS;
 }
 
-/* Returns the position in the denoising (0 to 1) at which step i ends: that of the next lower timestep. The next step
- * may have the same timestep, because some samplers have two steps at one. */
+/* Returns the position in the denoising (0 to 1) at which step i ends: the position of the next lower timestep. The
+ * next step may have the same timestep, because some samplers have two steps at one. */
 static double end_of(const struct run_params *run, int i, int steps) {
   for (int next = i + 1; next < steps; next++)
     if (run->step[next].timestep < run->step[i].timestep)

@@ -175,7 +175,7 @@ void engine_limit_memory(struct engine *engine, size_t bytes) {
   device_limit_memory(engine->device, bytes);
 }
 
-/* --- weights --- */
+/* --- changing weights of the model --- */
 
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err) {
   struct weight_change *changes = malloc(((size_t)count + 1) * sizeof *changes);
@@ -200,7 +200,7 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
   return adapters_apply(&engine->adapters, engine->device, weights, err);
 }
 
-/* --- information --- */
+/* --- facts about the engine --- */
 
 int engine_get_choices(const struct engine *engine, char **choices, struct error *err) {
   return device_get_choices(engine->device, choices, err);

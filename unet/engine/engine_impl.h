@@ -45,24 +45,24 @@ struct conditioning {
     /* texts of each guidance row (prompt, negative prompt); zeros if the network reads no pooled texts */
   } text[GUIDANCE_ROWS_MAX];
   float guidance; /* guidance scale; 0 if guidance is no input of the network */
-  /* version of the weights from which they were computed (plan_weights_version of times_plan) */
+  /* version of the weights from which the projections were computed (plan_weights_version of times_plan) */
   uint64_t version;
 };
 
 /* A position between the noise of two seeds, `seed` and seed + 1. */
 struct noise_place {
   uint64_t seed;
-  uint64_t to; /* the seed at the other end of the arc: seed + 1, unless the noise goes straight to a seed elsewhere */
+  uint64_t to; /* the seed at the other end of the arc: seed + 1, or any seed if controls.seed_to is blended in */
   double part; /* fraction of the way from the noise of `seed` (0) to that of `to`; below 1 */
 };
 
-/* Which noise of one seed is on the device, in states (tensors that outlive a run). */
+/* What the device has of one seed's noise, in states (tensors that outlive a run). */
 struct held_noise {
   uint64_t seed;
   bool start;  /* true: the device's states contain the noise that OP_START adds; false: not yet */
   int samples; /* number of steps, from the first one, whose noise the device's states contain */
-  /* true: the device's states contain the second table of noise that moves with the picture, or it needs none; false:
-   * not yet */
+  /* true: the device's states contain the second table of noise that moves with the picture, or the plan needs none;
+   * false: not yet */
   bool second;
 };
 
@@ -92,8 +92,8 @@ struct batched_frame {
 /* Which noise the device has for one picture of a run. */
 struct picture_noise {
   struct held_noise whole; /* if `between` is false: the seed whose noise the device has for the frame's plan */
-  /* the seeds whose noise the device has in prepared.ends, for interpolation between them: the seed from which the
-   * noise comes is end[0] if it is even and end[1] if it is odd, the other one is the other end */
+  /* for interpolation: the two seeds whose noise the device has in prepared.ends. The seed at which the interpolation
+   * begins is end[0] if it is even, end[1] if it is odd; the seed at its other end is the other entry */
   struct held_noise end[2];
   /* if `between` is true: the position between two seeds at which the noise lies that the device has for the frame's
    * plan */
@@ -128,8 +128,8 @@ struct prepared {
   /* tensors on the device for the noise of two seeds, between which noise_program interpolates; set by
    * engine_prepare */
   struct noise_ends ends;
-  /* noise of one seed in host memory, to be copied to the device: first the noise of OP_START, then that of each step.
-   * A part of it may be computed before it is needed */
+  /* noise of one seed in host memory, to be copied to the device: the noise of OP_START, followed by the noise of each
+   * step. A part of it may be computed before it is needed */
   struct made_noise made;
   /* noise of one seed in host memory for the second table of noise that moves with the picture (frame_noise.second) */
   struct made_noise second;
@@ -140,7 +140,7 @@ struct prepared {
   int runs_in_flight;
   struct picture_noise noises[BATCH_MAX];
   struct noise_place place; /* position between two seeds of the last frame's noise */
-  double step; /* distance, in seeds, from the seed position of the frame before the last one to that of the last one */
+  double step;              /* distance, in seeds, that the seed position has moved between the last two frames */
   /* the mask, resized to the picture, in host memory: [height][width], 1 where the picture stays; NULL: the plan has no
    * mask */
   float *kept;
@@ -152,8 +152,8 @@ struct prepared {
   bool has_motion;         /* true: the last run computed motion (run.motion) */
   /* for each control: number of runs since its depth map was made; 0: the next run that reads the map makes it */
   int map_age[CONTROLS_MAX];
-  /* times_weights: version of the weights that times_plan reads (plan_weights_version). It was looked up when
-   * resources.version was weights_version, and is looked up again when that has changed. */
+  /* times_weights: version (plan_weights_version) of the weights that times_plan reads; weights_version: the value of
+   * resources.version when it was looked up. If resources.version differs, it is looked up again. */
   uint64_t times_weights, weights_version;
 };
 
@@ -161,7 +161,7 @@ struct prepared {
 struct run_in_flight {
   struct prepared *prepared;
   bool pending; /* true: the run makes no picture for the caller, because the stream batch is not full yet */
-  /* count: number of the run's pictures that the caller gets; given: number of those that it has got */
+  /* count: number of pictures of the run that the caller gets; given: how many of them it has got so far */
   int count, given;
   struct {
     struct frame_identity identity;
@@ -196,7 +196,7 @@ struct prompt_keys {
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed this number of chunks so
    * far */
   struct program *program;
-  /* the prompts (by text_keys_name) whose keys and values are on the device, each at a numbered place */
+  /* for each prompt (text_keys_name) in this cache: the number of the place where its keys and values are */
   struct recent recent;
 };
 
@@ -204,10 +204,10 @@ struct prompt_keys {
  * numbered from 1 in the order in which they were set; number 0 is no picture. */
 struct style_slot {
   float *patches; /* the picture number `wanted`, converted to the image encoder's input */
-  /* numbers of pictures: wanted: the one that was set last; started: the last one whose keys and values were begun;
+  /* numbers of pictures: wanted: the picture that was set last; started: the last one whose keys and values were begun;
    * shown: the one that frames show */
   uint64_t wanted, started, shown;
-  /* the device has memory for two pictures' keys and values for each slot; place, 0 or 1: the one that frames read */
+  /* For each slot the device has memory for two pictures' keys and values. place: 0 or 1, the half that frames read */
   int place;
 };
 
@@ -221,16 +221,16 @@ struct style_pictures {
   uint64_t pictures; /* number of style pictures that were set so far, in all slots */
 };
 
-/* Keys and values of prompts for the network of one control whose layers attend to the text, for one number of chunks.
- * A prompt has the same place number as in struct prompt_keys. */
+/* For prompts of one number of chunks: keys and values for the network of one control, if its layers attend to the
+ * text. A prompt has the same place number as in struct prompt_keys. */
 struct control_keys {
   struct plan plan;
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed it so far, or the network
    * does not attend to text */
   struct program *program;
-  /* for each place: text_keys_name of the prompt whose keys and values are there; 0: none */
+  /* for each place on the device: text_keys_name of the prompt whose keys and values are there; 0: none */
   uint64_t names[KEY_SLOTS];
-  /* for each place: version of the weights (plan_weights_version of `plan`) with which the keys and values were
+  /* for each place: version (plan_weights_version of `plan`) of the weights with which its keys and values were
    * computed */
   uint64_t weights[KEY_SLOTS];
 };
@@ -255,8 +255,8 @@ struct shown {
   int rows, chunks;
   /* bit k: there are keys and values of these prompts for control k's network as well */
   unsigned controls;
-  /* the prompts of each guidance row with their weights; here a slot number is the number of a place of keys and
-   * values */
+  /* the prompts of each guidance row with their weights. As slot numbers they have the numbers of the places of their
+   * keys and values */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX];
   uint64_t names[KEY_SLOTS]; /* text_keys_name of the prompts in `prompt`, each only once */
   int name_count;
@@ -264,8 +264,8 @@ struct shown {
 
 struct engine;
 
-/* The background work of a smooth engine (engine_params.smooth), done in this order: texts, keys and values, weights.
- * Only the thread that submits frames uses it. */
+/* The background work of a smooth engine (engine_params.smooth), which is done in slices between frames, in this order:
+ * texts, keys and values, weights. Only the thread that submits frames uses this struct. */
 struct background {
   bool smooth;
   /* true: background_start starts a run at once; false: it appends the run to the list of jobs, if a frame was shown
@@ -280,7 +280,7 @@ struct background {
   enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge;
   /* called once the new weights are computed: starts to encode texts and keys with them */
   int (*after_merge)(struct engine *engine, struct error *err);
-  /* controls of the frame that asked for the change of weights; wanted_shape: the shape of its handle */
+  /* wanted: the controls of the frame that asked for the change of weights; wanted_shape: the shape of its handle */
   struct controls wanted;
   struct frame_shape wanted_shape;
   struct shown shown;
@@ -329,24 +329,24 @@ struct engine {
   enum text_fix text_fix;
   /* the fields of `sampling` that are the same for all handles; each handle begins with a copy of them */
   struct sampling sampling;
-  /* bytes of the largest bank (earlier frames' keys and values) whose size the log has told; under `preparing` */
+  /* size in bytes of the largest bank (earlier frames' keys and values) that was logged so far; under `preparing` */
   size_t told_bank;
-  /* levels of the U-Net, as bits, for which the log has told that the model has no layers for a bank there; under
+  /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank there; under
    * `preparing` */
   unsigned told_layers;
-  /* true: the log has told that a frame asks for more earlier frames than its handle's bank can store */
+  /* true: it was logged that a frame asks for more earlier frames than its handle's bank can store */
   bool told_room;
-  bool told_feedback; /* true: the log has told that feedback has no effect, and that still holds */
-  /* true: the log has told that the scheduler's file names a sampler that is not built in; under `preparing` */
+  bool told_feedback; /* true: it was logged that feedback has no effect, and that still holds */
+  /* true: it was logged that the scheduler's file names a sampler that is not built in; under `preparing` */
   bool told_stand_in;
   struct mask mask;
   struct style_pictures styles;
   /* true: the model can start only from pure noise (mini): the sampler always gets strength 1, and controls.strength
    * blends the picture with the input instead; false: strength decides where sampling starts */
   bool blends;
-  /* Versions of weights (plan_weights_version): text_weights of those that the text encoders' plans read, keys_weights
-   * of those that the plans of keys and values read. They were looked up when resources.version was weights_version,
-   * and are looked up again when that has changed. */
+  /* Versions of weights (plan_weights_version): text_weights is that of the weights which the text encoders read,
+   * keys_weights that of the weights from which keys and values are computed. They were looked up when
+   * resources.version was weights_version, and are looked up again when that has changed. */
   uint64_t text_weights, keys_weights, weights_version;
 
   struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs whose pictures the caller has not yet collected, oldest first */
@@ -414,12 +414,12 @@ void text_keys_leave(struct engine *engine);
  * replaces the slot numbers in *run by numbers of places. prompts_refresh must have been called for the same run.
  * shape: the shape of the run's handle. */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Records in background.shown which prompts a frame shows. shape: that of the frame's handle; slots: the run with slot
- * numbers; placed: the same run after text_keys_place. */
+/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle; slots: the run with
+ * slot numbers; placed: the same run after text_keys_place. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
 /* Returns true if a frame must wait for the background: a job that has not run yet writes a text, or keys and values,
- * that it needs. slots, places: the frame's run before and after text_keys_place; shape: that of its handle. */
+ * that it needs. slots, places: the frame's run before and after text_keys_place; shape: the shape of its handle. */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -434,8 +434,8 @@ float clamp01(float x);
 
 /* --- background.c: work on texts and adapters between frames --- */
 
-/* Prepares a program that encodes texts or computes keys and values. In a smooth engine its runs are divided into
- * parts, so that frames can run between them. */
+/* Prepares a program that encodes texts or computes keys and values. In a smooth engine (one that works in the
+ * background) its runs are divided into parts, so that frames can run between them. */
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
 /* Starts a run of a program that background_prepare has made, after it has completed the background work. A smooth
  * engine appends the run to its list of jobs instead, once it has shown a frame and unless background.at_once is

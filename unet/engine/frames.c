@@ -194,7 +194,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   return shown_fill(engine, prepared, controls, run, err);
 }
 
-/* --- frames --- */
+/* --- submitting and collecting frames --- */
 
 int engine_in_flight(const struct engine *engine) {
   return engine->in_flight;

@@ -24,11 +24,11 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
     break;
   }
   run->row_weight[0] = g;
-  /* classifier-free guidance: u + g (c - u); with three rows (InstructPix2Pix) these are the factors of the formula
-   * below */
+  /* factor of row 1. With two rows that is u, and the formula is classifier-free guidance, u + g (c - u); with three
+   * rows it is i in the formula below */
   run->row_weight[1] = rows == 3 ? image - g : 1 - g;
-  /* InstructPix2Pix (Brooks et al., 2023): u + image (i - u) + g (t - i), where image is the guidance scale of the
-   * input picture; the head of this file explains the letters */
+  /* factor of row 2, which is u, for InstructPix2Pix (Brooks et al., 2023): u + image (i - u) + g (t - i), where image
+   * is the guidance scale of the input picture. The head of this file explains the letters */
   run->row_weight[2] = 1 - image;
 }
 

@@ -30,8 +30,8 @@ int noise_allocate(struct prepared *prepared, struct error *err) {
 }
 
 /* Returns the first `elements` values of a seed's noise, a sequence of samples of `sample` values each; the first
- * sample has the number `first`. Computes only values that *made does not have yet; those of another seed are
- * dropped. */
+ * sample has the number `first`. Computes only values that *made does not have yet; if *made has another seed's values,
+ * these are dropped. */
 static const float *make_noise(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t elements) {
   if (made->seed != seed)
     made->elements = 0;
@@ -45,8 +45,8 @@ static const float *make_noise(struct made_noise *made, uint64_t seed, size_t fi
   return made->values;
 }
 
-/* Returns the number of the sample with which the second table of moving noise is filled: the one after the samples of
- * all steps. It has memory of its own, so that it can be computed without those. */
+/* The second table of moving noise is filled with a sample of its own: the one after the samples of all steps. Returns
+ * that sample's number. Its memory is separate, so it can be computed without the steps' samples. */
 static size_t second_sample(const struct prepared *prepared) {
   return 1 + (size_t)prepared->shape.noise_samples;
 }
@@ -97,9 +97,9 @@ static bool holds(const struct prepared *prepared, const struct held_noise *held
   return held->start && held->second && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
 }
 
-/* Returns which of the two ends of interpolation the noise of place.seed is; that of place.to is the other one. Even
- * seeds are end 0 and odd ones end 1. So, when the seed position passes a whole seed, only one end has to be written
- * anew. */
+/* Interpolation reads the noise of two seeds, called end 0 and end 1: an even seed is end 0, an odd one end 1. So, when
+ * the seed position passes a whole seed, only one end has to be written anew. Returns the end that place.seed is;
+ * place.to is the other end. */
 static int first_end(const struct noise_place *place) {
   return (int)(place->seed % 2);
 }
@@ -205,7 +205,8 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
     places.of[i] = find_place(controls[i]);
     by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  /* noise_program writes the noise of all the run's pictures, so it is used for all of them if one needs it. */
+  /* noise_program writes the noise of all pictures of the run, so if one picture needs the program, it is used for
+   * all */
   if (by_ends) {
     for (int i = 0; i < BATCH_MAX; i++)
       prepared->noises[i].whole = (struct held_noise){0};

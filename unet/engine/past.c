@@ -71,7 +71,8 @@ bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *
 
 /* --- whether a run may use data of earlier frames --- */
 
-/* Length of the pause, in ns, after which a paced engine uses nothing that earlier frames left. */
+/* Length of the pause between two runs, in ns, after which an engine whose frames come at the pace of the clock (paced)
+ * uses nothing that earlier frames left. */
 static const int64_t pause_ns = 500000000;
 
 /* Returns true if frames come at the pace of the clock (engine.paced) and no run has been in flight for pause_ns. */

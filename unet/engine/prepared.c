@@ -143,7 +143,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
   return bank_choose(engine, wish, shape, err);
 }
 
-/* --- handles --- */
+/* --- making and releasing handles --- */
 
 static void destroy(struct engine *engine, struct prepared *prepared) {
   device_release(engine->device, &prepared->follow_program);

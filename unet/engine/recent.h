@@ -17,10 +17,10 @@ struct recent {
   uint64_t now;
 };
 
-/* Finds a place for each of the keys: the one that has the key already, or else, of the places that have none of these
- * keys, the one that was used longest ago. Keys are not 0 and may repeat; at most recent->count of them are different.
- * places[i] gets the place of keys[i]. Returns bits: bit i is set if keys[i] was not in the cache, so that the caller
- * must fill its place; for a key that repeats, only the bit of its first occurrence. */
+/* Finds a place in the cache for each key. A key that is in the cache keeps its place; any other gets the place that
+ * was used longest ago of those that have none of these keys. Keys are not 0 and may repeat; at most recent->count of
+ * them are different. places[i] gets the place of keys[i]. Returns bits: bit i is set if keys[i] was not in the cache,
+ * so that the caller must fill its place; of a repeated key only the first one's bit is set. */
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
 /* Removes all entries from the cache. */
 void recent_forget_all(struct recent *recent);

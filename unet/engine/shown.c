@@ -35,7 +35,7 @@ static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
   return begin_prompts(engine, &b->wanted_shape, &run, &placed, err);
 }
 
-/* Asks for a merge: the model's weights are to be computed with these factors of the adapters. It begins only after the
+/* Asks for a merge: the weights are to be computed with these factors of the adapters. The merge begins only after the
  * frame was submitted, because listing the changed weights takes time on the host. */
 static void ask_for_merge(struct engine *engine, const struct frame_shape *shape, const struct controls *controls) {
   struct background *b = &engine->background;
@@ -84,7 +84,7 @@ static int choose_showing(struct engine *engine, struct prepared *prepared, cons
   return sampling_keeps_texts(engine, prepared, run) ? SHOW_FORMER : SHOW_NOW;
 }
 
-/* --- filling --- */
+/* --- filling in a run's prompts --- */
 
 /* Completes all background work, makes everything that the controls ask for, and returns when it is ready. */
 static int make_now(struct engine *engine, const struct frame_shape *shape, const struct controls *controls,

@@ -39,7 +39,7 @@ static void decode_yuv(const struct frame *f, uint8_t *rgb) {
     }
 }
 
-/* --- resizing --- */
+/* --- resizing as Pillow does --- */
 
 enum { PRECISION = 22 }; /* number of fraction bits of the weights, as in Pillow */
 
@@ -84,8 +84,8 @@ static struct window *make_windows(int from, int to, int offset, int count) {
   return windows;
 }
 
-/* Computes `count` pixels of three channels as weighted means. Pixels of the source are `stride` bytes apart, those of
- * the result out_stride. */
+/* Computes `count` pixels of three channels as weighted means. Pixels of the source are `stride` bytes apart, pixels of
+ * the result out_stride bytes. */
 static void filter(const struct window *windows, int count, const uint8_t *line, size_t stride, uint8_t *out,
                    size_t out_stride) {
   for (int i = 0; i < count; i++, out += out_stride) {
@@ -122,7 +122,7 @@ static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *
   return status;
 }
 
-/* --- patches --- */
+/* --- cutting the picture into patches --- */
 
 /* Cuts the picture into patches, [patch][channel][row][column], and normalises their values. */
 static void cut(const struct style_format *format, const uint8_t *rgb, float *patches) {

@@ -22,7 +22,7 @@ struct style_format style_pictures_format(const struct engine *engine) {
   return a ? (struct style_format){a->vision.image_size, a->vision.patch_size} : (struct style_format){0};
 }
 
-/* --- opening --- */
+/* --- opening the IP-Adapter and preparing its programs --- */
 
 int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err) {
   struct style_pictures *s = &engine->styles;
@@ -74,7 +74,7 @@ void style_pictures_close(struct engine *engine) {
   ip_adapter_close(&s->adapter);
 }
 
-/* --- pictures --- */
+/* --- setting and clearing style pictures --- */
 
 int engine_read_style(const struct style_format *format, const struct frame *frame, struct engine_style **out,
                       struct error *err) {
@@ -141,8 +141,8 @@ static bool is_waiting(const struct engine *engine) {
   return false;
 }
 
-/* Starts to compute the keys and values of the picture in this slot, into the one of the slot's two places that frames
- * do not read. */
+/* Starts to compute the keys and values of the picture in this slot. A slot has memory for two sets of them; frames
+ * read one, and the new ones are written to the other. */
 static int start(struct engine *engine, int slot, struct error *err) {
   struct style_pictures *styles = &engine->styles;
   struct style_slot *s = &styles->list[slot];

@@ -28,7 +28,7 @@ struct unet_call {
   const void *opaque;
 };
 
-/* The outputs of the down blocks' layers (skip connections), in the order in which they are made. The up blocks read
+/* The skip connections: outputs of the down blocks' layers, in the order in which they are made. The up blocks read
  * them from the last to the first. */
 struct skips {
   struct tensor list[SKIPS_MAX];

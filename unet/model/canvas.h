@@ -13,7 +13,7 @@ struct canvas {
 };
 
 /* Returns the sizes of a canvas for frames of h x w pixels (multiples of model_size_multiple). The networks compute a
- * window of the canvas. Its sides are the smallest multiples of model_size_multiple and of the lattice that have room
+ * window of the canvas. Its sides are the smallest multiples of model_size_multiple and of model_lattice that have room
  * for the frame wherever it lies. */
 struct canvas_size canvas_size_for(const struct model *model, int h, int w);
 

@@ -21,8 +21,8 @@ struct control {
   bool source; /* true: the map is made from a frame of the second source; false: from the input frame */
   const struct control_network *network;
   struct unet body; /* ControlNet: its layers, those of a U-Net without up blocks */
-  /* ControlNet with attention to the text: keys[chunks - 1] is a state, shared by all plans, with the keys and values
-   * of prompts that have this many chunks; its layout is that of `keys` in struct model */
+  /* for a ControlNet that attends to the text: keys[chunks - 1] is a state, shared by all plans, with the keys and
+   * values of prompts that have this many chunks. It has the layout of `keys` in struct model */
   struct tensor keys[PROMPT_CHUNKS_MAX];
 };
 

@@ -30,7 +30,7 @@ void depth_close(struct depth **depth) {
   free(d);
 }
 
-/* --- DINOv2 --- */
+/* --- the backbone, DINOv2 --- */
 
 /* The depth network and the plan to which its ops are appended. */
 struct depth_net {
@@ -136,7 +136,7 @@ static void backbone(const struct depth_net *d, struct tensor picture, float sca
   plan_leave(plan, mark);
 }
 
-/* --- DPT --- */
+/* --- neck and head, a DPT --- */
 
 /* Turns tokens into a picture with 4, 2, 1 or 1/2 times as many pixels along each axis as there are patches. The class
  * token is left out. */

@@ -94,7 +94,7 @@ static float *read_new(const struct depth *depth, const struct net *net, const c
   return NULL;
 }
 
-/* --- computing each kind of weight --- */
+/* --- computing the values of each kind of weight --- */
 
 static void scale_rows(const float *from, const float *scale, size_t rows, size_t columns, float *to) {
   for (size_t r = 0; r < rows; r++)

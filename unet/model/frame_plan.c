@@ -11,8 +11,8 @@
 
 enum { UNROLLED_MAX = 4 };
 
-/* Appends the ops that join the keys and values of a prompt's chunks (a long prompt is encoded in several) to one
- * sequence, and returns those of all prompts. */
+/* Appends the ops that join the keys and values of each prompt's chunks (a long prompt is encoded in several) to one
+ * sequence, and returns the sequences of all prompts. */
 static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], const struct frame_shape *shape) {
   int chunks = shape->chunks ? shape->chunks : 1;
   struct tensor whole = keys[chunks - 1];
@@ -47,10 +47,10 @@ struct call {
   int step;
   bool loop;
   int rows; /* number of guidance rows (copies of a latent for several prompts) of all latents together */
-  /* rows of the tables of time projections for this call: first to first + count - 1 */
+  /* the rows of the tables of time projections that belong to this call: first to first + count - 1 */
   int first, count;
   struct op_prompt prompt; /* op that blends the prompts for each guidance row; its field slots is not set */
-  struct tensor text;      /* the keys and values that the U-Net reads in this call: those of the prompts, blended */
+  struct tensor text;      /* keys and values that the U-Net reads in this call: a blend of the prompts' own */
 };
 
 /* The arguments of add_levels and inject_all, which add the results of the controls' networks to the tensors of a U-Net
@@ -206,7 +206,8 @@ static struct tensor queue(const struct denoising *d, const char *name, struct t
   return rows;
 }
 
-/* Returns the last entry of a queue, which belongs to the frame that completes its last step in this run. */
+/* Returns the entry of a stream batch's queue that is in its last step in this run: the last entry, that of the oldest
+ * frame. */
 static struct tensor oldest(const struct denoising *d, const char *name, struct tensor rows, bool precise) {
   if (!tensor_exists(rows))
     return rows;

@@ -18,8 +18,8 @@ bool frame_has_controlnet(const struct model *model, const struct frame_shape *s
 /* Returns how many rows of time projections the first step has, and how many each later one. Both numbers are 1, unless
  * the U-Net reads pooled texts or the run is a stream batch: then they are the numbers of guidance rows. */
 struct guidance_rows frame_time_rows(const struct model *model, const struct frame_shape *shape);
-/* frame_times_state returns the state with the U-Net's time projections of all steps, frame_control_times_state that of
- * the network of control number `control`. */
+/* frame_times_state returns the state with the time projections of all steps for the U-Net; frame_control_times_state
+ * returns the one for the network of control number `control`. */
 struct tensor frame_times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan);
 struct tensor frame_control_times_state(const struct model *model, const struct frame_shape *shape, int control,
                                         struct plan *plan);

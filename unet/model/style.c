@@ -10,8 +10,8 @@
 
 /* --- the order in which IP-Adapters number the layers --- */
 
-/* Returns the number of a layer's first attention to the text in the order in which IP-Adapters number them: first
- * those of the down blocks, then of the up blocks, then of the middle block. */
+/* IP-Adapters number the attentions to the text in this order: those in the down blocks, in the up blocks, in the
+ * middle block. Returns the number of a layer's first attention to the text. */
 static int first_number(const struct walk *walk, const struct unet_layer *layer) {
   static const int order[] = {[UNET_DOWN] = 0, [UNET_UP] = 1, [UNET_MID] = 2};
   int number = 0;
@@ -148,7 +148,7 @@ static struct tensor project(const struct net *net, const struct ip_config *c, s
   return x;
 }
 
-/* --- from tokens to keys and values --- */
+/* --- from a style picture's tokens to keys and values --- */
 
 /* Returns the key and value weights of all attentions, stacked as one matrix in the order of the U-Net's layers. */
 static struct tensor keys_weight(const struct net *net, const struct walk *walk, const struct ip_config *c) {

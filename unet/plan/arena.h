@@ -43,7 +43,7 @@ struct arena {
   void *opaque; /* pointer that the device's functions use; arena.c does not */
   void *base;   /* start of the reserved range of addresses; NULL: none is reserved */
   size_t reserved, mapped;
-  /* list of the programs' shares of the reserved range, all of which begin at its start */
+  /* list of the programs' shares of the reserved range; every share begins at the range's beginning */
   struct arena_share *shares;
 };
 

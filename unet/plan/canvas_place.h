@@ -50,7 +50,7 @@ struct canvas_motion {
 /* Sizes, in pixels, of a frame and of the window of the canvas into which it is drawn. */
 struct canvas_size {
   int32_t h, w; /* size of the frame */
-  /* size of the window, by which positions on the canvas are wrapped; multiples of lattice */
+  /* size of the window; positions wrap around at it; multiples of lattice, the step of the window in pixels */
   int32_t window_h, window_w;
   int32_t lattice;
 };

@@ -81,7 +81,7 @@ int device_get_choices(struct device *device, char **choices, struct error *err)
   return device->impl->choices ? device->impl->choices(device, choices, err) : 0;
 }
 
-/* --- pictures --- */
+/* --- the pool of pictures that runs write --- */
 
 static struct frame describe_output(const struct plan *plan, enum pixel_format format) {
   struct frame output = {.format = format, .matrix = MATRIX_BT709, .range = RANGE_LIMITED};
@@ -190,7 +190,7 @@ static int take_pictures(struct device_pictures *from, const struct program *pro
   return 0;
 }
 
-/* --- frames --- */
+/* --- checking the frames that a run reads --- */
 
 /* Returns false if the frame has 16-bit samples that lie on odd addresses. */
 static bool is_aligned(const struct frame *frame) {
@@ -267,7 +267,7 @@ static void release_frames(struct frame held[FRAMES_MAX]) {
     frame_release(&held[i]);
 }
 
-/* --- programs --- */
+/* --- preparing and releasing programs --- */
 
 /* Refuses a state if the owner (the program with which states are shared) has a state of the same name with another
  * shape. */
@@ -328,7 +328,7 @@ int device_prepare(struct device *device, struct program **program, const struct
   return -1;
 }
 
-/* --- runs --- */
+/* --- starting and collecting runs --- */
 
 /* Fails if the device was opened with sizes_only: then it has no weights, and no memory that could be written or read.
  * doing: the action that the message names. */
@@ -454,7 +454,7 @@ int device_profile(struct device *device, struct program *program, const struct 
   return status;
 }
 
-/* --- weights --- */
+/* --- changing weights on a device --- */
 
 static int check_values(const struct resource *r, const struct weight_change *change, struct error *err) {
   size_t count = change->rows * resource_row_elements(r);
@@ -562,7 +562,7 @@ void device_merge_show(struct device *device) {
   pthread_mutex_unlock(&device->weights);
 }
 
-/* --- tensors --- */
+/* --- writing and reading tensors --- */
 
 static int check_tensor(const struct device *device, const struct program *program, struct tensor t, size_t first,
                         size_t count, struct error *err) {

@@ -139,7 +139,7 @@ MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
   return ((a >> 2) * (512 - v) + (b >> 2) * v + 32768) >> 16;
 }
 
-/* --- matches --- */
+/* --- the search for each block's match in the other frame --- */
 
 /* Returns the key by which candidate vectors of a block are compared in the search at level 3: the candidate with the
  * lowest key is the best. Longer vectors cost a little more. sum: the sum of absolute differences over 5x5 pixels;
@@ -447,7 +447,7 @@ MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy,
   return py / (256 * MOTION_BLOCK) * s->w[3] + px / (256 * MOTION_BLOCK);
 }
 
-/* --- cuts --- */
+/* --- deciding whether the scene has changed (a cut) --- */
 
 /* Sums that say how alike a group of blocks looks in this frame and in the last one: over its pixels of level 1 that
  * are overexposed in neither frame. both: products of the two frames' details; now, last: squared details of each

@@ -77,7 +77,7 @@ const char *op_check(const struct op *op, int runs, struct op_result *y) {
   return checks[op->type](op, runs, y);
 }
 
-/* --- cost --- */
+/* --- counting floating-point operations --- */
 
 static double no_flops(const struct op *op) {
   (void)op;

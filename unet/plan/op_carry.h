@@ -31,9 +31,9 @@ struct op_advect {
   int cell; /* width of a cell in pixels */
 };
 
-/* y = the noise that moves with the picture if run.carried is true, else `noise` unchanged. Cell p of sample i of y is
- * the entry of the tables that OP_ADVECT found for p: cell `entry` of sample i of `noise` (the first table) if entry is
- * less than the number of cells, else cell texture_second(entry - cells, first + i) of `second` (the second table).
+/* y = the noise that moves with the picture if run.carried is true, else `noise` unchanged. For each cell p OP_ADVECT
+ * has found a number `entry`; cell p of sample i of y is then a copy of cell `entry` of sample i of `noise` if entry is
+ * below `cells` (cells of the latent), else of cell texture_second(entry - cells, first + i) of `second`.
  *   advected  int32 [1, h, w, ADVECTED_VALUES], from OP_ADVECT
  *   noise     FP32 [samples, h, w, c]
  *   second    FP32 [1, h, w, c]: shared by all samples
@@ -45,8 +45,8 @@ struct op_advect {
   T(y, OPERAND_WRITE)
 struct op_carried_noise {
   OPERANDS(CARRIED_NOISE)
-  /* number of the first sample of `noise`, from 0, among all samples that share `second`: by it each sample reads
-   * `second` from another cell on */
+  /* number, from 0, of the first sample of `noise` among all samples that share the table `second`; it decides at which
+   * cell of `second` each sample begins to read, so that the samples differ */
   int first;
 };
 

@@ -20,8 +20,8 @@ enum bank_value {
   /* number of the slot that this run writes; if this run stores nothing, of the slot that the next storing run
    * writes */
   BANK_SLOT,
-  /* number of runs, modulo run.bank.every, from the last run that stored a frame to the next run; the next run stores
-   * its own if this is 0 */
+  /* number of runs, modulo run.bank.every, since a frame was last stored, with the next run counted; if it is 0, the
+   * next run stores its frame */
   BANK_AGE,
   BANK_VALUES
 };

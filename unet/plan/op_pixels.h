@@ -20,8 +20,8 @@ enum { SOURCES_MAX = 2, FRAMES_MAX = SOURCES_MAX * BATCH_MAX };
 struct op_pixels_in {
   OPERANDS(PIXELS_IN)
   float scale, bias;
-  /* 0: the op reads the frames of the stream; 1: it reads those of the second source, of which maps for controls are
-   * made instead */
+  /* 0: the op reads the frames of the stream; 1: it reads the frames of the second source, from which controls with
+   * engine_control.source make their maps */
   int source;
 };
 

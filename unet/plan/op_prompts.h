@@ -69,8 +69,8 @@ struct op_store_slot {
   bool ring;
 };
 
-/* Moves a queue of rows on by `by` rows: from the last row down, rows[i] = rows[i - by]; then rows[0 .. by) = x.
- * Without x the first rows keep their values. (A stream batch moves its latents to their next step this way.)
+/* Moves the rows of a queue back by `by` rows: from the last row to the first, rows[i] = rows[i - by]; then rows[0 ..
+ * by) = x. Without x the first rows keep their values. (A stream batch moves its latents to their next step this way.)
  *   x     [by, h, w, c]
  *   rows  [a multiple of by, h, w, c] */
 #define OPERANDS_SHIFT(T, P)                                                                                           \

@@ -56,8 +56,8 @@ enum operand_role {
   /* the operand may be a view of some of a tensor's channels (tensor_channels); without this bit it is a whole
    * tensor */
   OPERAND_VIEW = 8,
-  /* the operand is a table of rows: a product's weight or embeddings; it is a resource (resources.h), unless
-   * OPERAND_STATE is set */
+  /* the operand is a table of rows: the weight of a matrix product, or embeddings; it is a resource (resources.h),
+   * unless OPERAND_STATE is set */
   OPERAND_MATRIX = 16,
   OPERAND_VECTOR = 32, /* the operand has one value for each channel; it is a weight, unless OPERAND_VIEW is set */
   /* the operand is a resource or a state of the plan, which keeps its values from one run to later ones */

@@ -102,7 +102,7 @@ static bool check(struct plan *plan, const char *name, bool right, const char *w
   return right && !plan->failed;
 }
 
-/* --- the loop: ops that a run repeats --- */
+/* --- the plan's loop: ops that a run repeats --- */
 
 static bool loop_is_open(const struct plan *plan) {
   return plan->loop.iterations > 0 && plan->loop.end == 0;
@@ -145,7 +145,7 @@ int plan_op_runs(const struct plan *plan, int op) {
   return op >= plan->loop.first && op < plan->loop.end ? plan->loop.iterations : 1;
 }
 
-/* --- regions --- */
+/* --- regions: ops that a run may skip --- */
 
 /* Returns what is wrong with a region's condition, or NULL. runs: number of the successive U-Net calls for which a run
  * evaluates it, above 1 in a loop. */
@@ -252,7 +252,8 @@ static bool is_one(struct tensor a, struct tensor b) {
   return a.space == b.space && a.index == b.index;
 }
 
-/* Returns true if one of two ops writes a tensor that the other reads or writes. */
+/* Returns true if the two ops cannot run at the same time: one of them writes a tensor that the other reads or
+ * writes. */
 static bool collide(const struct op *a, const struct op *b) {
   struct op_operand of_a[OPERANDS_MAX], of_b[OPERANDS_MAX];
   int count_a = op_operands(a, OPERAND_READ | OPERAND_WRITE, of_a),
@@ -289,7 +290,7 @@ static void check_regions(struct plan *plan) {
   free(maker);
 }
 
-/* --- ops --- */
+/* --- appending and checking ops --- */
 
 static bool is_whole(struct tensor t) {
   return t.offset == 0 && t.pitch == t.c;
@@ -488,8 +489,8 @@ static int larger_first(const void *a, const void *b) {
   return p->temporary - q->temporary;
 }
 
-/* Returns the lowest offset at which temporary placed[count] fits among the `count` that have one already. It may
- * overlap those whose lifetimes do not overlap its own. */
+/* Returns the lowest offset at which the temporary placed[count] fits among the `count` temporaries that have an offset
+ * already. Temporaries whose lifetimes do not overlap may overlap in memory. */
 static size_t lowest_gap(const struct plan *plan, const struct placed *placed, int count, size_t size,
                          const size_t *offset) {
   const struct temporary *t = &plan->temporaries[placed[count].temporary];

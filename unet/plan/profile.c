@@ -20,7 +20,7 @@ void profile_free(struct profile *profile) {
   *profile = (struct profile){0};
 }
 
-/* --- bytes --- */
+/* --- bytes that an op must move --- */
 
 static bool reads_whole(const struct op *op) {
   return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_INJECT || op->type == OP_NORM ||
@@ -66,7 +66,7 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
     *activations += rgba_bytes * op->pixels_out.x.n * pixels_out_w(&op->pixels_out) * pixels_out_h(&op->pixels_out);
 }
 
-/* --- words --- */
+/* --- names of ops for people --- */
 
 static const char *kind_of(const struct op *op) {
   if (op->type == OP_CONV)
@@ -156,7 +156,7 @@ void profile_describe_source(struct profile *profile, const struct plan *plan, i
   row->floor_us = floor_of(row, &profile->roof);
 }
 
-/* --- estimates --- */
+/* --- means and their errors --- */
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

@@ -13,7 +13,7 @@ struct plan;
 
 enum { PROFILE_LAUNCHES_MAX = 8 };
 
-/* The highest rates that were measured on this device, which limit how fast an op can be; 0: unknown. */
+/* The highest rates that were measured on a device of this kind. No op can be faster than they allow. 0: unknown. */
 struct profile_roof {
   double flops;  /* floating-point operations a second in a large matrix product */
   double memory; /* bytes a second, read and written together, in a long copy in device memory */
@@ -80,9 +80,9 @@ struct run_stamps {
 int profile_init(struct profile *profile, int count); /* allocates `count` rows; returns -1 if memory runs out */
 void profile_free(struct profile *profile);           /* frees the rows; accepts a zeroed profile */
 
-/* Computes the fewest bytes that op number `op` must move. *weights: those of resources that it reads; *activations:
- * those of temporaries, states and pictures that it reads and writes. elements: types of temporaries and states,
- * indexed by plan_place; element: bytes of a weight's element. */
+/* Computes the fewest bytes that op number `op` must move. *weights: bytes of the resources that it reads;
+ * *activations: bytes of the temporaries, states and pictures that it reads and writes. elements: types of temporaries
+ * and states, indexed by plan_place; element: bytes of a weight's element. */
 void profile_bytes(const struct plan *plan, const struct element *elements, int op, int element, double *weights,
                    double *activations);
 /* Fills in the fields of the rows that follow from the plan. elements: types of its temporaries and states, indexed by

@@ -105,7 +105,7 @@ void resources_free(struct resources *resources) {
   *resources = (struct resources){0};
 }
 
-/* --- weights --- */
+/* --- reading weights from the checkpoint --- */
 
 size_t resource_rows(const struct resource *r) {
   size_t rows = 0;

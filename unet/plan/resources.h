@@ -15,7 +15,7 @@
 
 enum resource_kind {
   RESOURCE_WEIGHT,
-  /* a state: a tensor that ops or device_write write, zero at first, and that all programs of the device share */
+  /* a state: a tensor that all programs of the device share. It is zero at first, and ops or device_write write it */
   RESOURCE_STATE,
 };
 

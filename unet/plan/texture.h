@@ -53,8 +53,8 @@ struct texture_place {
  * unit of places. */
 struct texture_field {
   int32_t h, w, unit;
-  const int32_t *places; /* place of each cell in the texture: row and column */
-  int32_t pitch;         /* number of values in `places` from one cell to the next */
+  const int32_t *places; /* for each cell of the latent, its place in the texture: row and column */
+  int32_t pitch;         /* number of values in `places` from one cell's to the next cell's */
 };
 
 /* The motion of the picture since the last frame, from OP_FLOW. */
@@ -157,8 +157,8 @@ TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field 
   return q;
 }
 
-/* Returns the signed area, in the texture, between the places of a quad's cells; it is negative if they are
- * mirrored. */
+/* Returns the signed area that a quad's cells span in the texture; it is negative if they are mirrored
+ * there. */
 TEXTURE_FUNCTION int64_t texture_area(const struct texture_quad *q) {
   return (int64_t)q->right.x * q->below.y - (int64_t)q->right.y * q->below.x;
 }
@@ -260,7 +260,7 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
   return identity;
 }
 
-/* --- strain --- */
+/* --- strain: how far the field stretches the texture --- */
 
 /* Returns by how much a squared length differs from `one`, in 1/256: 256 times 1 minus the smaller of square / one and
  * one / square, so that growing and shrinking by the same factor give the same number. */
@@ -293,11 +293,11 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
   return texture_wrapped(f, new_place);
 }
 
-/* --- entries --- */
+/* --- which entry of the noise tables a cell shows --- */
 
-/* The texture's cell that a cell of the latent reads. guest: 0 if the cell that is read lies in the block of the
- * texture to which the latent cell's place belongs; else a number of that block, which tells apart the blocks that read
- * the same cell. */
+/* The texture's cell from which a cell of the latent is read. guest: 0 if that cell is in the block of the texture to
+ * which the latent cell's place belongs. Otherwise it is a number of this block: cells of the latent from different
+ * blocks that read the same cell of the texture have different numbers. */
 struct texture_reading {
   int32_t y, x, guest;
 };
@@ -363,9 +363,9 @@ TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field
   return r;
 }
 
-/* Counts the successive cells at the left of (y, x) (dx 1) or above it (dy 1) that read the same cell of the texture as
- * (y, x) does. Returns 1 if their number is odd, else 0. Where a zoom makes neighbours read one cell, this
- * alternates. */
+/* Where the picture is zoomed in, neighbouring cells read the same cell of the texture, and every second of them shows
+ * another entry. Counts the cells directly at the left of (y, x) (dx 1) or above it (dy 1) that read the same cell as
+ * (y, x), and returns 1 if their number is odd, else 0. */
 TEXTURE_FUNCTION int32_t texture_run(const struct texture_field *f, const struct texture_reading *r, int32_t y,
                                      int32_t x, int32_t dy, int32_t dx) {
   int32_t run = 0;
@@ -402,9 +402,9 @@ TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int3
   return cells + (int32_t)(h % (uint32_t)cells);
 }
 
-/* Returns the cell of the second table of noise that sample number `sample` shows for entry `entry`, counted from 0
- * within that table. All samples share the table; each begins to count its entries at another cell, so that samples
- * show different noise for the same entry. cells: number of entries of a table. */
+/* Returns the index, in the second table of noise, of the noise that sample number `sample` shows for entry `entry` of
+ * that table. All samples share the table, but each begins at another index, so that samples show different noise for
+ * the same entry. cells: number of entries of the table. */
 TEXTURE_FUNCTION int32_t texture_second(uint32_t entry, int32_t sample, int32_t cells) {
   return (int32_t)(((int64_t)entry + (int64_t)sample * (cells / 2 + cells / 8 + 1)) % cells);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- files --- */
+/* --- opening and reading files --- */
 
 int weight_file_open(struct weight_file *file, const char *path, struct error *err) {
   file->path = strdup(path);
@@ -37,7 +37,7 @@ int weight_file_read(const struct weight_file *file, size_t offset, void *out, s
   return 0;
 }
 
-/* --- values --- */
+/* --- checking and converting values --- */
 
 static float stored_value(enum dtype dtype, const void *stored, size_t i) {
   if (dtype == DTYPE_F32) {
@@ -148,8 +148,8 @@ int weight_part_read(const struct weight_part *part, size_t first, size_t count,
   return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
 }
 
-/* FP16's exponent and mantissa, shifted to FP32's place, are the value times 2^-112; this holds for subnormal numbers
- * too. */
+/* The exponent and mantissa of an FP16 number, moved to the bits that these have in FP32, are the number times 2^-112.
+ * This holds for subnormal numbers, too. */
 static void f16_row(const unsigned char *stored, size_t count, float *out) {
   for (size_t i = 0; i < count; i++) {
     uint16_t bits;

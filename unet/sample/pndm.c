@@ -11,14 +11,15 @@ static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
 
-/* Returns the quantity that later steps combine, as factors of latent and output: it is the network's output at a
- * level, or the noise that the output predicts there (keeps_outputs decides which). */
+/* Returns the quantity that later steps combine: the network's output at a level, or the noise that this output
+ * predicts there (keeps_outputs decides which). It is returned as a sum of latent and output (struct linear). */
 static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }
 
 /* Returns the latent at the end of a step from one level to another, if the quantity that steps combine (known_at) does
- * not change on the way: x is the factor of the latent at the step's beginning, model that of the quantity. */
+ * not change on the way. It is a sum: x is the factor of the latent at the step's beginning, model the factor of the
+ * quantity. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
   enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
   return estimate_mix(level_estimate(prediction, from), to.a, to.b);

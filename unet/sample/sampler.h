@@ -52,7 +52,7 @@ struct scheduler_config {
   int original_inference_steps;
   /* LCM: factor of the timestep in the formulas for c_skip and c_out (the boundary condition) */
   double timestep_scaling;
-  /* spacing of noise levels: SPACING_KARRAS or a following row; SPACING_AUTO: the levels are those of the timesteps */
+  /* spacing of noise levels: SPACING_KARRAS or a later row; SPACING_AUTO: each step has its timestep's level */
   enum spacing sigmas;
   /* smallest and largest sigma (noise level) of the spacing `sigmas`; 0: the schedule's own smallest and largest */
   double sigma_min, sigma_max;

@@ -92,7 +92,7 @@ static void lcm_timesteps(const struct scheduler_config *config, double length, 
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
   for (int i = 0; i < count; i++) {
-    /* number of the timestep that step i gets among LCM's timesteps, counted from 1 for the lowest */
+    /* number of step i's timestep in LCM's list of timesteps, which is counted from 1 for the lowest */
     int point = kept - (int)floor(i * ((double)kept / count));
     timesteps[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
   }

@@ -52,8 +52,8 @@ struct sampler_impl {
    * instead */
   bool finite_sigma;
   bool real_timesteps; /* true: with linspace spacing timesteps are real numbers; false: they are rounded to integers */
-  /* true: if sampling->quantised, every step ends 1000 / steps timesteps below the one where it begins, which need not
-   * be where the next step begins */
+  /* true: if sampling->quantised, every step spans 1000 / steps timesteps, so that it may end at another timestep than
+   * the one at which the next step begins */
   bool by_ratio;
   /* true: with linspace and leading spacing, one timestep more than there are steps is made, and the lowest one is
    * dropped */

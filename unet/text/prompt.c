@@ -11,8 +11,8 @@ struct filling {
   struct prompt *prompt;
   const struct tokenizer *tokenizer;
   enum text_fix fix;
-  /* length: number of tokens of a chunk, with start and end token; room: how many of them the text may have, length -
-   * 2. */
+  /* length: number of tokens in a chunk, including start and end token; room: number of those that are for the text,
+   * length - 2 */
   int length, room;
   int comma; /* id of the token for a comma; -1: a comma is not a single token */
   int done;  /* number of chunks completed so far, including those beyond PROMPT_CHUNKS_MAX */

@@ -187,8 +187,8 @@ static int encode_words(const struct encoding *e, struct text text) {
 
 /* Returns true if a token is to be looked for in normalised text (normalised true) or in the text as written (false).
  * transformers' fast tokenizer (FIX_FAST) decides this by the token's kind; its slow tokenizer finds all tokens in the
- * text as written. With the slow one, a token whose entry says `normalized` is found here in normalised text, too,
- * because the same word in capitals is then meant to be this token. */
+ * text as written. With the slow one, this program also looks in normalised text for tokens whose entry says
+ * `normalized`, so that the same word in capitals is found, too. */
 static bool is_looked_for(const struct encoding *e, bool normalised, const struct added_token *added) {
   if (e->fix == FIX_FAST)
     return normalised == added->normalised;
