@@ -302,6 +302,8 @@ static void padding_is_no_figure(void **unused) {
     figures->not_recorded = figures->sending = figures->lost = 1;
     for (enum alert_kind kind = 0; kind < ALERTS; kind++)
       alerts_end(&figures->alerts, kind);
+    figures->meter.heard = false;
+    figures->meter.count = 0;
     hub_publish(place.hub, &place.state.settings.values, figures);
     assert_true(hub_wait(place.hub, &seen, 0) == !turn);
   }

@@ -240,6 +240,27 @@ static void lists_are_told(void **unused) {
   expect_refused("{\"command\":[\"set_property\",\"scene-list\",1]}", "can be read, and not set");
 }
 
+/* What is heard, and what sound and waves move: the value that is set, and where it is now. */
+static void the_meter_is_data(void **unused) {
+  (void)unused;
+  struct hub_figures figures = {0};
+  turn(&figures);
+  expect("{\"command\":[\"get_property\",\"figures/sound\"]}",
+         "{\"data\":null,\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"get_property\",\"figures/moved\"]}", "{\"data\":[],\"request_id\":0,\"error\":\"success\"}");
+  figures.meter = (struct meter){.heard = true,
+                                 .values = {[SOUND_LEVEL] = 0.5, [SOUND_BASS] = 1.0 / 3, [SOUND_ONSET] = 1},
+                                 .row = {{PARAMETER_STRENGTH, 0, 0.5, 0.75}, {PARAMETER_LORA_WEIGHT, 2, 1, 0.25}},
+                                 .count = 2};
+  turn(&figures);
+  expect("{\"command\":[\"get_property\",\"figures/sound\"]}",
+         "{\"data\":{\"level\":0.5,\"bass\":0.333,\"mid\":0,\"treble\":0,\"beat\":0,\"onset\":1},\"request_id\":0,"
+         "\"error\":\"success\"}");
+  expect("{\"command\":[\"get_property\",\"figures/moved\"]}",
+         "{\"data\":[{\"name\":\"strength\",\"base\":0.5,\"now\":0.75},"
+         "{\"name\":\"lora[2].weight\",\"base\":1,\"now\":0.25}],\"request_id\":0,\"error\":\"success\"}");
+}
+
 /* What holds is told, with its times, and no more once it is over. */
 static void alerts_are_data(void **unused) {
   (void)unused;
@@ -329,7 +350,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(values_of_every_type), CASE(steps_and_commands),   CASE(what_is_refused),     CASE(lines_too_long),
       CASE(changes_are_told),     CASE(observing_is_bounded), CASE(answers_are_bounded), CASE(what_there_is),
-      CASE(alerts_are_data),      CASE(lists_are_told),
+      CASE(alerts_are_data),      CASE(lists_are_told),       CASE(the_meter_is_data),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,3 +23,14 @@ void meter_finish(struct meter *meter, const struct parameters *values) {
   for (int i = 0; i < meter->count; i++)
     meter->row[i].now = values_number(values, meter->row[i].id, meter->row[i].index);
 }
+
+bool meter_same(const struct meter *a, const struct meter *b) {
+  bool same = a->heard == b->heard && a->count == b->count;
+  for (int i = 0; same && a->heard && i < SOUND_VALUES; i++)
+    same = a->values[i] == b->values[i];
+  for (int i = 0; same && i < a->count; i++) {
+    const struct meter_row *x = &a->row[i], *y = &b->row[i];
+    same = x->id == y->id && x->index == y->index && x->base == y->base && x->now == y->now;
+  }
+  return same;
+}

@@ -24,6 +24,8 @@ struct meter {
  * set (base). Called before the offsets are added to the values. */
 void meter_begin(struct meter *meter, const struct modulations *modulations, const struct lfos *lfos,
                  const struct parameters *values);
+/* Returns true if both show the same. */
+bool meter_same(const struct meter *a, const struct meter *b);
 /* Stores the listed parameters' values for the frame (now). Called after the offsets were added to the values. */
 void meter_finish(struct meter *meter, const struct parameters *values);
 

@@ -176,6 +176,7 @@ static void publish(struct live *live, int64_t now_ns) {
     snprintf(told->model, sizeof told->model, "%s", live->engine.info.model);
     source_words(live, told->source, sizeof told->source);
     told->alerts = live->alerts;
+    live_get_meter(live, &told->meter);
     live_describe_start(live, told->state, sizeof told->state);
     alerts_describe(&live->alerts, told->state, sizeof told->state);
     if (now_ns < live->state.notice_until_ns)

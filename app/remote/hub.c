@@ -442,7 +442,8 @@ static bool same_figures(const struct hub_figures *a, const struct hub_figures *
          a->dropped == b->dropped && a->missed == b->missed && a->width == b->width && a->height == b->height &&
          a->recorded_s == b->recorded_s && a->not_recorded == b->not_recorded && a->sending == b->sending &&
          a->lost == b->lost && !strcmp(a->model, b->model) && !strcmp(a->source, b->source) &&
-         !strcmp(a->state, b->state) && !strcmp(a->notice, b->notice) && alerts_equal(&a->alerts, &b->alerts);
+         !strcmp(a->state, b->state) && !strcmp(a->notice, b->notice) && alerts_equal(&a->alerts, &b->alerts) &&
+         meter_same(&a->meter, &b->meter);
 }
 
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {

@@ -11,6 +11,7 @@
 #include "app/control/alerts.h"
 #include "app/control/cover_pixels.h"
 #include "app/control/keys.h"
+#include "app/control/meter.h"
 
 /* HUB_LOOKERS: how many clients may hold the picture at the same time. HUB_HOLDS: how many pictures the hub and these
  * clients hold at most: up to two each, the newest picture and the one that a freeze shows instead. */
@@ -30,6 +31,7 @@ struct hub_figures {
   int sending, lost; /* sending: number of outgoing streams; lost: number of outgoing streams whose receiver is lost */
   char model[128], source[160], state[HUB_STATE_MAX], notice[HUB_NOTICE_MAX];
   struct alerts alerts;
+  struct meter meter; /* what is heard in the sound, and the values that sound and waves move */
 };
 
 /* Lists in JSON that change seldom. HUB_SCENES: the saved presets, as presets_file_list describes them.

@@ -9,7 +9,16 @@
 #include "app/control/parameter_order.h"
 #include "unet/base/text.h"
 
-enum figure_type { FIGURE_SWITCH, FIGURE_REAL, FIGURE_WHOLE, FIGURE_INT, FIGURE_TEXT, FIGURE_ALERTS };
+enum figure_type {
+  FIGURE_SWITCH,
+  FIGURE_REAL,
+  FIGURE_WHOLE,
+  FIGURE_INT,
+  FIGURE_TEXT,
+  FIGURE_ALERTS,
+  FIGURE_SOUND,
+  FIGURE_MOVED
+};
 
 #define FIGURE(field) offsetof(struct hub_figures, field)
 
@@ -28,6 +37,7 @@ static const struct figure {
     {"notice", FIGURE_TEXT, FIGURE(notice)},         {"alerts", FIGURE_ALERTS, FIGURE(alerts)},
     {"recorded-s", FIGURE_REAL, FIGURE(recorded_s)}, {"not-recorded", FIGURE_WHOLE, FIGURE(not_recorded)},
     {"sending", FIGURE_INT, FIGURE(sending)},        {"lost", FIGURE_INT, FIGURE(lost)},
+    {"sound", FIGURE_SOUND, FIGURE(meter)},          {"moved", FIGURE_MOVED, FIGURE(meter)},
 };
 enum { FIGURES = sizeof figures_table / sizeof *figures_table };
 static const char figures_prefix[] = "figures/";
@@ -96,6 +106,32 @@ static cJSON *list_alerts(const struct alerts *alerts) {
   return list;
 }
 
+/* Returns what is heard in the sound, such as {"level": 0.5, "bass": 1}, or null if nothing listens. */
+static cJSON *describe_sound(const struct meter *meter) {
+  static const char *const words[SOUND_VALUES] = {
+      [SOUND_LEVEL] = "level",   [SOUND_BASS] = "bass", [SOUND_MID] = "mid",
+      [SOUND_TREBLE] = "treble", [SOUND_BEAT] = "beat", [SOUND_ONSET] = "onset"};
+  cJSON *object = meter->heard ? cJSON_CreateObject() : cJSON_CreateNull();
+  for (int i = 0; meter->heard && i < SOUND_VALUES; i++)
+    cJSON_AddNumberToObject(object, words[i], round(meter->values[i] * 1000) / 1000);
+  return object;
+}
+
+/* Returns a list of the parameters that sound and waves move: the value that is set, and that of the newest frame. */
+static cJSON *list_moved(const struct meter *meter) {
+  cJSON *list = cJSON_CreateArray();
+  char name[PARAMETER_NAME_MAX];
+  for (int i = 0; i < meter->count; i++) {
+    const struct meter_row *row = &meter->row[i];
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "name", parameter_name(row->id, row->index, name));
+    cJSON_AddNumberToObject(object, "base", row->base);
+    cJSON_AddNumberToObject(object, "now", row->now);
+    cJSON_AddItemToArray(list, object);
+  }
+  return list;
+}
+
 static cJSON *figure_value(const struct hub_figures *figures, const struct figure *figure) {
   const char *at = (const char *)figures + figure->offset;
   switch (figure->type) {
@@ -109,6 +145,10 @@ static cJSON *figure_value(const struct hub_figures *figures, const struct figur
     return cJSON_CreateNumber(*(const int *)(const void *)at);
   case FIGURE_ALERTS:
     return list_alerts((const struct alerts *)(const void *)at);
+  case FIGURE_SOUND:
+    return describe_sound((const struct meter *)(const void *)at);
+  case FIGURE_MOVED:
+    return list_moved((const struct meter *)(const void *)at);
   case FIGURE_TEXT:
     break;
   }
