@@ -238,7 +238,7 @@ static void test_sweep_batch(void **state) {
 
 static void test_bench(void **state) {
   (void)state;
-  program_expect(0, NULL, "bench --size 64x64 --frames 6 --warmup 1 --json - >bench.json");
+  program_expect(0, NULL, "bench --size 64x64 --frames 6 --warmup 1 --device cpu --json - >bench.json");
   char *text = (char *)shell_output(NULL, "cat bench.json");
   cJSON *json = cJSON_Parse(text);
   assert_non_null(json);
