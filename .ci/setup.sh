@@ -4,7 +4,7 @@
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libsdl2-dev libsdl2-ttf-dev libavcodec-dev libavformat-dev
   libavdevice-dev libavfilter-dev libswresample-dev libswscale-dev libavutil-dev libcjson-dev libpcre2-dev libutf8proc-dev zlib1g-dev
   libepoxy-dev libdnnl-dev libpng-dev libcurl4-openssl-dev liblo-dev libmicrohttpd-dev libwslay-dev
-  libasound2-dev libx11-dev libxrandr-dev libfontconfig-dev frei0r-plugins-dev)
+  libasound2-dev libx11-dev libxrandr-dev libfontconfig-dev libqrcodegen-dev frei0r-plugins-dev)
 test_packages=(libcmocka-dev ffmpeg xvfb xdotool xserver-xorg-core xserver-xorg-video-dummy x11-utils
   x11-xserver-utils libgl1-mesa-dri libegl1 python3 python3-cffi python3-numpy openssl gcc-mingw-w64-x86-64-posix make
   parallel libgstreamer-plugins-base1.0-dev gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good

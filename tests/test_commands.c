@@ -632,6 +632,30 @@ static void before_the_engine_is_open(void **unused) {
   assert_true(state.settings.values.help && state.quit);
 }
 
+/* The page's address is shown and opened where there is a page. */
+static void the_page_is_opened(void **unused) {
+  (void)unused;
+  struct live_state state = {.ready = true, .slot_before = 1};
+  struct hud_content content = {0};
+  char text[HUD_TEXT_MAX];
+  parameters_init(&state.settings.values);
+  press(&state, 'Q');
+  press(&state, '@');
+  assert_non_null(strstr(state.notice, "--web"));
+  assert_true(!state.settings.values.page_code && !state.pages_asked);
+  state.page = true;
+  press(&state, 'Q');
+  press(&state, '@');
+  assert_true(state.settings.values.page_code && state.pages_asked == 1);
+  press(&state, 'Q');
+  assert_false(state.settings.values.page_code);
+  hud_code_text(text, &content);
+  assert_string_equal(text, "");
+  content.address = "http://127.0.0.1:8080/";
+  hud_code_text(text, &content);
+  assert_string_equal(text, content.address);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_key_twice),
@@ -663,6 +687,7 @@ int main(void) {
       cmocka_unit_test(changes_are_marked),
       cmocka_unit_test(held_keys),
       cmocka_unit_test(before_the_engine_is_open),
+      cmocka_unit_test(the_page_is_opened),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/rigs/clips.h"
 #include "tests/rigs/live_ipc.h"
@@ -60,9 +61,29 @@ static void test_page_shows_what_is_seen(void **state) {
   quit_window();
 }
 
+/* The key opens the page in what the desktop names as its browser, which here writes down the address. */
+static void test_page_is_opened_by_a_key(void **state) {
+  (void)state;
+  char path[4096];
+  const char *before = getenv("PATH");
+  shell(
+      "mkdir -p bin && printf '#!/bin/sh\\necho \"$1\" >opened.part && mv opened.part opened.txt\\n' >bin/xdg-open && "
+      "chmod +x bin/xdg-open");
+  snprintf(path, sizeof path, "%s:%s", clip("bin"), before);
+  setenv("PATH", path, true);
+  start_window("still.mkv --loop --ipc ipc.sock --web=0" PICTURE);
+  press("at");
+  wait_for("test -s opened.txt");
+  shell("grep -qx \"$(sed -n 's/.*the page is at //p' err.txt)\" opened.txt");
+  press("Q");
+  wait_ipc("[\"get_property\", \"page-code\"]", "true");
+  quit_window();
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(test_page_shows_what_is_seen, screen_end_program),
+      cmocka_unit_test_teardown(test_page_is_opened_by_a_key, screen_end_program),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
   if (missing)

@@ -10,6 +10,7 @@
 #include "app/control/panel.h"
 #include "app/window/hud.h"
 #include "app/window/icon.h"
+#include "app/window/qr.h"
 #include "app/window/window.h"
 
 static struct window *window;
@@ -352,6 +353,36 @@ static void dropping(void **state) {
   expect_none();
 }
 
+/* Counts the dark modules of a square of seven, at a corner of a code, that are not as in every code. */
+static int wrong_corner(const struct qr *qr, int top, int left) {
+  static const char *const rows[] = {"*******", "*     *", "* *** *", "* *** *", "* *** *", "*     *", "*******"};
+  int wrong = 0;
+  for (int row = 0; row < 7; row++)
+    for (int column = 0; column < 7; column++)
+      wrong += qr->dark[top + row][left + column] != (rows[row][column] == '*');
+  return wrong;
+}
+
+/* The address of the page as a code, which differs where the address does. */
+static void codes(void **state) {
+  (void)state;
+  struct qr qr = {0}, other = {0};
+  char longer[3000];
+  if (!qr_make(&qr, "http://192.168.1.20:8080/?token=0123456789abcdef0123456789abcdef")) {
+    print_message("codes: skipped, built without libqrcodegen\n");
+    skip();
+  }
+  assert_true(qr.side >= 33 && qr.side <= QR_SIDE_MAX);
+  assert_int_equal(wrong_corner(&qr, 0, 0) + wrong_corner(&qr, 0, qr.side - 7) + wrong_corner(&qr, qr.side - 7, 0), 0);
+  for (int i = 8; i < qr.side - 8; i++)
+    assert_true(qr.dark[6][i] == (i % 2 == 0) && qr.dark[i][6] == (i % 2 == 0));
+  assert_true(qr_make(&other, "http://192.168.1.20:8080/?token=0123456789abcdef0123456789abcdee"));
+  assert_memory_not_equal(qr.dark, other.dark, sizeof qr.dark);
+  memset(longer, 'a', sizeof longer);
+  longer[sizeof longer - 1] = 0;
+  assert_false(qr_make(&qr, longer));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(composing),
@@ -365,6 +396,7 @@ int main(void) {
       cmocka_unit_test(no_text_on_text),
       cmocka_unit_test(only_what_changes_is_drawn),
       cmocka_unit_test(fingers),
+      cmocka_unit_test(codes),
   };
   struct error err = {0};
   struct window_event event;

@@ -275,6 +275,22 @@ static void run_panel(struct live_state *state, const struct command_call *call)
     live_set(state, PARAMETER_HELP, 0, call->now_ns);
 }
 
+static bool has_page(struct live_state *state, int64_t now_ns) {
+  if (!state->page)
+    live_notice(state, now_ns, "there is no page: --web serves one");
+  return state->page;
+}
+
+static void run_page_code(struct live_state *state, const struct command_call *call) {
+  if (get(state, PARAMETER_PAGE_CODE) > 0 || has_page(state, call->now_ns))
+    run_switch(state, call);
+}
+
+static void run_open_page(struct live_state *state, const struct command_call *call) {
+  if (has_page(state, call->now_ns))
+    state->pages_asked++;
+}
+
 /* Quits at the second press of the key within quit_ns, so that a single press by mistake does not end the program in
  * front of an audience. */
 static void run_quit(struct live_state *state, const struct command_call *call) {
@@ -413,6 +429,10 @@ static const struct command_entry table[] = {
      PARAMETER_TEST_CARD, 0},
     {"operator", "O", KEY_NONE, "O", "the operator's window", false, false, run_switch, PARAMETER_OPERATOR, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
+    {"open-page", "@", KEY_NONE, "@", "the web page, in a browser on this machine", false, false, run_open_page,
+     PARAMETER_NONE, 0, true},
+    {"page-code", "Q", KEY_NONE, "Q", "the web page's address as a QR code, for a phone", false, false, run_page_code,
+     PARAMETER_PAGE_CODE, 0},
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_help, PARAMETER_HELP, 0},
     {"leave", "", KEY_ESCAPE, "Esc", "leave this help, then full screen", false, false, run_leave, PARAMETER_NONE, 0},
     {"quit", "q", KEY_NONE, "q q", "quit, when pressed twice within a second", false, false, run_quit, PARAMETER_NONE,

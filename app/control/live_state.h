@@ -69,6 +69,7 @@ struct live_state {
   const struct key_bindings *bindings; /* keys that the user has bound in keys.conf; NULL: none */
   bool ready;                          /* true: the engine is open; until then commands that need it do nothing */
   bool quit;                           /* true: a command has asked to end the program */
+  bool page;                           /* true: there is a web page (--web) */
   int sources;                         /* number of sources in the playlist */
   bool midi;                           /* true: MIDI is in use, so knobs can be bound to parameters */
   bool mirrored; /* true: the source is a camera, which is shown mirrored if the parameter mirror is "auto" */
@@ -84,6 +85,7 @@ struct live_state {
   int undos_asked;     /* number of times that a command has asked to undo the last preset */
   int presets;         /* number of presets in the file of --presets; -1: the user named no file */
   int presets_asked;   /* number of times that a command has asked to save a preset */
+  int pages_asked;     /* number of times that a command has asked to open the web page in a browser */
   int snapshots_asked; /* number of times that a command has asked to save the picture */
   int styles_asked;    /* number of times that a command has asked to use the present frame as style picture */
 

@@ -170,6 +170,10 @@ WHOLE(CORNER_EDIT, "corner-edit", NOTHING, OUTPUT, "Edit corner", ONE(corner_edi
 SWITCH(TEST_CARD, "test-card", NOTHING, OUTPUT, "Test card", ONE(test_card), .order = 9,
        .help = "a grid with circles and the display's name in the place of the picture")
 SWITCH(HUD, "hud", NOTHING, WINDOW, "Figures", ONE(hud), .standard = 1, .help = "the figures on the picture")
+SWITCH(PAGE_CODE, "page-code", NOTHING, WINDOW, "Page's code", ONE(page_code),
+       .help =
+           "the address of the page of --web as a QR code for a phone's camera; it is in the operator's window where "
+           "there is one, else on the picture")
 SWITCH(HELP, "help", NOTHING, WINDOW, "Help", ONE(help), .help = "what the keys do, on the picture")
 TEXT(MIDI_LEARN, "midi-learn", NOTHING, WINDOW, "MIDI learn", ONE(midi_learn),
      .help = "what the next knob of MIDI that is moved sets: a parameter, a command as in "

@@ -308,6 +308,7 @@ static bool is_recorded(enum parameter id) {
   switch (id) {
   case PARAMETER_HUD:
   case PARAMETER_HELP:
+  case PARAMETER_PAGE_CODE:
   case PARAMETER_FULLSCREEN:
   case PARAMETER_RECORDING:
   case PARAMETER_SAVED_PRESET:

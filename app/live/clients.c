@@ -24,6 +24,7 @@ int live_open_clients(struct live *live, struct error *err) {
       .source = options->midi, .target = options->midi_out, .hub = live->hub, .log = &live->log};
   /* state.midi is set before the clients exist, because their threads read it without a lock */
   live->state.midi = options->midi != NULL;
+  live->state.page = options->web != NULL;
   int status = options->ipc ? ipc_open(&live->ipc, options->ipc, live->hub, IPC_PATIENCE_MS, err) : 0;
   if (live_allow_failure(live, status, err) || live_allow_failure(live, open_web(live, err), err) ||
       live_allow_failure(live, osc_start(&live->osc, &osc, err), err))

@@ -230,6 +230,7 @@ struct live {
   /* fraction of the shown picture's input frame, from its left edge, that was uploaded to OpenGL: 0 to 1 */
   float input_part;
   struct snapshot snapshot; /* the snapshot (saved picture) that is being written */
+  int pages;                /* number of times that the web page was opened in a browser */
   int snapshots;            /* number of snapshots (saved pictures) that were started */
 
   /* Presets. */

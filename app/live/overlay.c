@@ -84,6 +84,7 @@ bool live_update_overlay(struct live *live, int64_t now_ns, int width, int heigh
       .recent = &live->figures.recent,
       .figures = values.hud,
       .help = values.help,
+      .address = values.page_code && live->web ? web_url(live->web) : NULL,
       .running = state->ready,
       .fps = pace_rate(&live->figures.pace, now_ns),
       .frame_ms = live->figures.frame_ms_now,

@@ -96,6 +96,18 @@ static void save_snapshots(struct live *live, int64_t now_ns) {
     live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
 }
 
+/* Opens the web page in a browser if the user asked for that. */
+static void open_page(struct live *live, int64_t now_ns) {
+  struct error err;
+  if (live->pages == live->state.pages_asked || !live->web)
+    return;
+  live->pages = live->state.pages_asked;
+  if (window_browse(web_url(live->web), &err))
+    live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
+  else
+    live_notice(&live->state, now_ns, "the page is opened in a browser");
+}
+
 void live_finish_snapshots(struct live *live) {
   do {
     tell_snapshot(live, true, 0);
@@ -226,6 +238,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live_follow_sound(live, now_ns);
   state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);
+  open_page(live, now_ns);
   live_follow_outputs(live, now_ns);
   follow_ways(live);
   live_follow_presets(live, now_ns);

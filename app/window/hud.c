@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/window/code_panel.h"
 #include "app/window/face.h"
 #include "app/window/gl_util.h"
 #include "app/window/hud_text.h"
 #include "app/window/sheet.h"
 
-enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANELS };
+enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_ALERTS, PANEL_CODE, PANELS };
 
 static const int64_t refresh_ns = 100000000;
 
@@ -281,11 +282,9 @@ static void draw_input(struct hud *hud, struct words *words, const struct hud_ar
 /* --- updating and drawing all panels --- */
 
 static void write_panel(struct hud *hud, enum panel_kind kind, char *text, const struct hud_content *content) {
-  static void (*const writers[PANELS])(char *, const struct hud_content *) = {[PANEL_FIGURES] = hud_figures_text,
-                                                                              [PANEL_NOTICE] = hud_notice_text,
-                                                                              [PANEL_HELP] = hud_help_text,
-                                                                              [PANEL_ROWS] = hud_list_text,
-                                                                              [PANEL_LINE] = hud_line_text};
+  static void (*const writers[PANELS])(char *, const struct hud_content *) = {
+      [PANEL_FIGURES] = hud_figures_text, [PANEL_NOTICE] = hud_notice_text, [PANEL_HELP] = hud_help_text,
+      [PANEL_ROWS] = hud_list_text,       [PANEL_LINE] = hud_line_text,     [PANEL_CODE] = hud_code_text};
   if (kind == PANEL_ALERTS)
     hud_alerts_text(text, content, hud->alert_columns, hud->alert_lines_most);
   else
@@ -300,6 +299,8 @@ static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_c
   hud_get_places(hud, content->layout, width, height, &places);
   if (kind == PANEL_ALERTS)
     draw_alerts(hud, words, &places.alerts);
+  else if (kind == PANEL_CODE)
+    code_panel_draw(&words->sheet, hud->face, words->text, width, height);
   else if (kind == PANEL_ROWS)
     draw_list(hud, words, &places.list, over_picture);
   else if (kind == PANEL_LINE)
@@ -389,14 +390,15 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
   struct hud_places places;
   hud_get_places(hud, layout, width, height, &places);
   bool own_window = layout == HUD_OPERATOR, line = *hud->panels[PANEL_LINE].text != 0;
+  bool in_middle = *hud->panels[PANEL_HELP].text || *hud->panels[PANEL_CODE].text;
   struct sheet_place place = {type.size, places.top, 0.55f, (float)type.size / 2};
-  if (kind == PANEL_NOTICE && own_window && !*hud->panels[PANEL_HELP].text) {
+  if (kind == PANEL_NOTICE && own_window && !in_middle) {
     place.left = places.picture.left + (places.picture.width - sheet->width) / 2;
     place.top = places.picture.top + places.picture.height - sheet->height;
   } else if (kind == PANEL_NOTICE) {
     place.left = (width - sheet->width) / 2;
     place.top = (own_window ? height - type.size / 2 : (line ? places.line.top : height) - type.size) - sheet->height;
-  } else if (kind == PANEL_HELP) {
+  } else if (kind == PANEL_HELP || kind == PANEL_CODE) {
     place.left = (width - sheet->width) / 2;
     place.top = (height - get_notice_height(hud) + places.top - sheet->height) / 2;
     place.shade = 1;
@@ -438,8 +440,8 @@ static bool is_overlapped(struct hud *hud, enum panel_kind kind, enum hud_layout
  * panels, have an opaque background. */
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
   glViewport(0, 0, width, height);
-  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_ROWS,   PANEL_LINE,
-                                          PANEL_HELP,    PANEL_NOTICE, PANEL_ALERTS};
+  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_ROWS,   PANEL_LINE,  PANEL_HELP,
+                                          PANEL_CODE,    PANEL_NOTICE, PANEL_ALERTS};
   bool help = *hud->panels[PANEL_HELP].text;
   sheets_begin(hud->face, width, height);
   if (layout == HUD_OPERATOR)

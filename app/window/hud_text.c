@@ -362,6 +362,10 @@ static void put_bindings(struct writer *writer, const struct key_bindings *bindi
   }
 }
 
+void hud_code_text(char *text, const struct hud_content *content) {
+  snprintf(text, HUD_TEXT_MAX, "%s", content->address ? content->address : "");
+}
+
 void hud_help_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;

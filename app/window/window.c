@@ -357,6 +357,12 @@ void window_set_text_place(struct window *window, int left, int top, int width, 
   window->text_place = rect;
 }
 
+int window_browse(const char *address, struct error *err) {
+  if (!SDL_OpenURL(address))
+    return 0;
+  return error_set(err, STATUS_FAILED, "no program opens the page (%s); Q shows its address", SDL_GetError());
+}
+
 char *window_paste(struct window *window) {
   char *text = window->lost ? NULL : SDL_GetClipboardText(), *copy = text && *text ? strdup(text) : NULL;
   SDL_free(text);

@@ -144,6 +144,8 @@ void window_take_text(struct window *window, bool taken);
 /* Tells input methods (programs for typing other scripts) where the typed text is shown, in pixels of the drawable,
  * because they show suggestions there. */
 void window_set_text_place(struct window *window, int left, int top, int width, int height);
+/* Opens an address in the user's browser, which may take a moment. Returns 0, or -1 with err set. */
+int window_browse(const char *address, struct error *err);
 /* Returns the clipboard's text, which the caller frees. NULL: the clipboard contains no text. */
 char *window_paste(struct window *window);
 /* Shows or hides the mouse pointer over the output window. Over the operator's window it is always shown. */
