@@ -22,11 +22,8 @@ static inline size_t product_dense_bytes(const struct gemm_args *shape) {
 /* Returns true if the own kernels do a convolution after an upsampling by 2 as four 2x2 convolutions before the
  * upsampling, with the weights of resource_quartered. They need 4/9 of the arithmetic, but 16/9 of the weights. So they
  * are slower where reading weights takes most of the time, which is with few rows. */
-static inline bool product_in_quarters(const struct gemm_args *args) {
-  enum { ROWS_LEAST = 128 };
-  return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && !args->residual &&
-         args->n * args->h * args->w >= ROWS_LEAST;
-}
+bool product_in_quarters(const struct gemm_args *args);
+
 /* For ways that take only one input, without upsampling: if args has a second input x2 or upsampling, appends a launch
  * that makes the concatenated, upsampled input, and lets args read that. */
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
