@@ -188,6 +188,12 @@ static const struct meter_row *moved_row(const struct hud_content *content, stru
   return NULL;
 }
 
+/* Returns where on the row's bar 0 is, or the end that is nearest to it. */
+static float zero_of(struct list_row row) {
+  double place = parameter_list_place(row, 0);
+  return place > 0 ? (float)place : 0;
+}
+
 /* Writes a value with what sound and LFOs add to it, such as "0.50 +0.12". */
 static void write_value(char *out, size_t size, const struct hud_content *content, struct list_row row) {
   char value[PARAMETER_TEXT_MAX];
@@ -210,6 +216,7 @@ static void update_bars(struct update *update) {
       const struct meter_row *moved = moved_row(content, row);
       char label[PARAMETER_NAME_MAX];
       state->share = (float)parameter_list_share(content->values, row);
+      state->zero = zero_of(row);
       state->moved = moved ? roundf((float)parameter_list_place(row, moved->now) * 500) / 500 : -1;
       snprintf(state->label, sizeof state->label, "%s", parameter_label(row.id, row.index, label));
       write_value(state->value, sizeof state->value, content, row);
@@ -401,6 +408,7 @@ static void write_row(struct row_state *state, const struct hud_content *content
   const char *why = refusals ? refusals->why[row.id] : NULL;
   state->look = chosen ? ROW_CHOSEN : why ? ROW_GREY : ROW_PLAIN;
   state->share = why ? -1 : (float)parameter_list_share(content->values, row);
+  state->zero = zero_of(row);
   snprintf(state->label, sizeof state->label, "%s", parameter_label(row.id, row.index, label));
   if (chosen && *list->typed) {
     state->look = ROW_TYPED;

@@ -27,6 +27,13 @@ static int pad_of(const struct typeface *face) {
   return typeface_size(face) / 2;
 }
 
+/* Fills a bar from one place on it to another, both from 0 to 1. */
+static void fill_between(struct sheet *sheet, int left, int top, int wide, int high, float from, float to,
+                         struct color color) {
+  int start = (int)((float)wide * (from < to ? from : to)), end = (int)((float)wide * (from < to ? to : from));
+  sheet_fill(sheet, left + start, top, end - start, high, color);
+}
+
 /* --- button --- */
 
 /* Colours of a button: what is behind the label, and the label. */
@@ -107,8 +114,10 @@ static void draw_bar(struct widget *widget, const struct typeface *face, const u
   int pad = pad_of(face), value = lettering_width(lettering, LETTERS_USUAL, state->value, strlen(state->value)),
       room = sheet->width - 2 * pad, top = line_top(face, sheet->height, LETTERS_USUAL);
   value = value < room ? value : room;
-  if (state->share > 0)
-    sheet_fill(sheet, 0, 0, (int)((float)sheet->width * state->share), sheet->height, filling);
+  if (state->share >= 0)
+    fill_between(sheet, 0, 0, sheet->width, sheet->height, state->zero, state->share, filling);
+  if (state->zero > 0)
+    sheet_fill(sheet, (int)((float)sheet->width * state->zero), 0, 1 + pad / 8, sheet->height, faint);
   if (state->moved >= 0) {
     int base = (int)((float)sheet->width * state->share), now = (int)((float)sheet->width * state->moved),
         high = sheet->height / 8 + 1, left = base < now ? base : now, wide = abs(now - base);
@@ -153,7 +162,7 @@ static void draw_row(const struct list_state *list, struct sheet *sheet, const s
   if (has_bar) {
     int high = list->line / 2, bar = top + (list->line - high) / 2;
     sheet_fill(sheet, x, bar, list->bar_wide, high, groove);
-    sheet_fill(sheet, x, bar, (int)((float)list->bar_wide * row->share), high, row->look == ROW_GREY ? tile : filling);
+    fill_between(sheet, x, bar, list->bar_wide, high, row->zero, row->share, filling);
     x += list->bar_wide + pad;
   }
   sheet_letters(sheet, face, x, at, end - x, size, value_color(row->look), row->value, strlen(row->value));

@@ -24,7 +24,8 @@ struct button_state {
 };
 
 struct bar_state {
-  float share; /* how much of the bar is filled, from 0 to 1; negative: nothing is known */
+  /* The bar is filled from `zero` to `share`, places from 0 (left end) to 1. share negative: nothing is known. */
+  float share, zero;
   float moved; /* how far the bar is filled by the value that sound or LFOs have made of it; negative: they do not */
   char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
 };
@@ -34,7 +35,7 @@ struct bar_state {
 enum row_look { ROW_PLAIN, ROW_HEADING, ROW_CHOSEN, ROW_TYPED, ROW_GREY };
 struct row_state {
   enum row_look look;
-  float share; /* how much of the row's bar is filled, from 0 to 1; negative: the row has no bar */
+  float share, zero; /* as in struct bar_state; share negative: the row has no bar */
   char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
 };
 struct list_state {
