@@ -245,7 +245,7 @@ static void refused(void **unused) {
   assert_int_equal(state.settings.values.size.width, 512);
 }
 
-/* The list and the line are drawn in the operator's window at any time, over the picture only while in use. */
+/* Over the picture the list and the line are drawn only while in use; the operator's window always has the line. */
 static void shown_as_text(void **unused) {
   (void)unused;
   char text[HUD_TEXT_MAX];
@@ -257,12 +257,12 @@ static void shown_as_text(void **unused) {
   content.layout = HUD_OPERATOR;
   hud_line_text(text, &content);
   assert_non_null(strstr(text, "Enter types the prompt"));
-  hud_list_text(text, &content);
-  assert_non_null(strstr(text, "   -1prompt[2]")); /* this row has no bar */
-  assert_non_null(strstr(text, "oil painting"));
-  assert_null(strchr(text, '>'));
   press(KEY_TAB);
   content.layout = HUD_OVERLAY;
+  hud_list_text(text, &content);
+  assert_non_null(strstr(text, "   -1Prompts "));
+  assert_non_null(strstr(text, "   -1prompt[2]")); /* this row has no bar */
+  assert_non_null(strstr(text, "oil painting"));
   press('/');
   type("strength");
   press(KEY_ENTER);

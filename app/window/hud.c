@@ -214,7 +214,8 @@ static void draw_row(struct hud *hud, struct sheet *sheet, const char *text, int
   int columns = (sheet->width - 2 * type.size) / type.advance, share = atoi(text + 2);
   if (text[1] == '>')
     sheet_fill(sheet, type.size / 2, y - type.size / 6, sheet->width - type.size, type.line, chosen_ground);
-  sheet_text(sheet, hud->face, x, y, HUD_NAME_COLUMNS - 1, TONE_DIM, text + 6, HUD_NAME_COLUMNS - 1);
+  sheet_text(sheet, hud->face, x, y, HUD_NAME_COLUMNS - 1, *text == TONE_TITLE ? TONE_TITLE : TONE_DIM, text + 6,
+             HUD_NAME_COLUMNS - 1);
   int from = share < 0 ? HUD_NAME_COLUMNS : HUD_NAME_COLUMNS + HUD_BAR_COLUMNS;
   if (share >= 0) {
     sheet_fill(sheet, bar, y + type.size / 6, bar_width, type.size, groove);

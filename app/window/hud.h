@@ -71,9 +71,6 @@ struct hud_content {
   const struct face_content *face; /* what only the operator's window shows; NULL: nothing */
 };
 
-/* Returns true if the parameter list is visible with this content. */
-bool hud_shows_list(const struct hud_content *content);
-
 /* Opens the overlay, hidden until hud_update. A current OpenGL context is needed here and for hud_update, hud_draw and
  * hud_close. The caller closes it with hud_close. Returns 0, or -1 with err. */
 int hud_open(struct hud **hud, struct error *err);

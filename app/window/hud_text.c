@@ -418,22 +418,17 @@ int hud_text_page(char *text, int page, int width, int lines) {
   return pages;
 }
 
-bool hud_shows_list(const struct hud_content *content) {
-  const struct panel *panel = content->panel;
-  return panel && (content->layout == HUD_OPERATOR || panel->lists || (panel->types && panel->filters));
-}
-
 static void put_row(struct writer *writer, const struct hud_content *content, int i) {
   const struct parameter_list *list = &content->panel->list;
   const struct list_row row = list->row[i];
   char name[PARAMETER_NAME_MAX], value[PARAMETER_TEXT_MAX];
   if (row.id == PARAMETER_NONE) {
-    put(writer, TONE_PLAIN, " %4d%-*s", -1, HUD_NAME_COLUMNS, parameter_group_label((enum parameter_group)row.index));
+    put(writer, TONE_TITLE, " %4d%-*s", -1, HUD_NAME_COLUMNS, parameter_group_label((enum parameter_group)row.index));
     end_line(writer);
     return;
   }
   double share = parameter_list_share(content->values, row);
-  bool chosen = i == list->chosen && (content->panel->lists || list->grabbed);
+  bool chosen = i == list->chosen;
   put(writer, TONE_PLAIN, "%c%4d%-*.*s", chosen ? '>' : ' ', share < 0 ? -1 : (int)(1000 * share + 0.5),
       HUD_NAME_COLUMNS, HUD_NAME_COLUMNS, parameter_name(row.id, row.index, name));
   if (chosen && *list->typed)
@@ -447,21 +442,17 @@ static void put_row(struct writer *writer, const struct hud_content *content, in
  * why few parameters are listed. */
 static void put_head(struct writer *writer, const struct panel *panel) {
   const char *filter = panel->list.filter;
-  enum tone tone = panel->lists ? TONE_TITLE : TONE_DIM;
-  if (*filter && panel->lists)
-    put(writer, tone, "only \"%s\": / and Esc show all; Tab leaves", filter);
-  else if (*filter)
-    put(writer, tone, "only \"%s\"; Tab: keys here", filter);
+  if (*filter)
+    put(writer, TONE_TITLE, "only \"%s\": / and Esc show all; Tab leaves", filter);
   else
-    put(writer, tone, "%s",
-        panel->lists ? "arrows, a number, Enter; / filters, Tab leaves" : "Tab: keys here; drag bars, click texts");
+    put(writer, TONE_TITLE, "arrows, a number, Enter; / filters, Tab leaves");
   end_line(writer);
 }
 
 void hud_list_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
-  if (!hud_shows_list(content))
+  if (!content->panel || !content->panel->lists)
     return;
   const struct parameter_list *list = &content->panel->list;
   put_head(&writer, content->panel);

@@ -40,9 +40,9 @@ enum { HUD_COLUMN_GAP = 2 };
 void hud_text_measure(const char *text, int *lines, int *columns);
 /* Returns the beginning of the text's second line; if it has only one line, its end. */
 const char *hud_text_next_line(const char *text);
-/* Writes the list's heading, and one line for each row of the parameter list: a colour mark; '>' if the row is
- * selected, otherwise a space; 4 characters with the length of the row's bar in thousandths (-1: no bar); the name in
- * HUD_NAME_COLUMNS characters; the value. */
+/* Writes the list's heading, and one line for each row of the parameter list: a colour mark, TONE_TITLE for the heading
+ * of a group; '>' if the row is selected, otherwise a space; 4 characters with the length of the row's bar in
+ * thousandths (-1: no bar); the name in HUD_NAME_COLUMNS characters; the value. */
 void hud_list_text(char *text, const struct hud_content *content);
 /* Writes the line that the user is typing: its label, then the text with the cursor in it. */
 void hud_line_text(char *text, const struct hud_content *content);
