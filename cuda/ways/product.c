@@ -174,12 +174,6 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   return 0;
 }
 
-bool product_in_quarters(const struct gemm_args *args) {
-  enum { ROWS_LEAST = 128 };
-  return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && !args->residual &&
-         args->n * args->h * args->w >= ROWS_LEAST;
-}
-
 /* --- launches around a matrix product of a library --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
