@@ -7,6 +7,7 @@
 #include <libavutil/log.h>
 
 #include "app/options/options.h"
+#include "app/options/show_file.h"
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "app/platform/paths.h"
@@ -109,10 +110,25 @@ static bool starts_again(void) {
   return !getenv("OMP_WAIT_POLICY") && platform_program_path(path, sizeof path);
 }
 
+/* Where the lines come from that options_parse_with reads: those of reverie.conf first, then those of a show file. */
+struct lines {
+  int of_config;    /* number of lines of reverie.conf */
+  const char *show; /* name of the show file; NULL: none */
+};
+
 static void complain(void *opaque, int line, const char *why) {
-  (void)opaque;
-  if (!starts_again())
+  const struct lines *lines = opaque;
+  if (starts_again())
+    return;
+  if (lines && line > lines->of_config)
+    fprintf(stderr, "reverie: %s: options: %s\n", lines->show, why);
+  else
     fprintf(stderr, "reverie: reverie.conf:%d: %s\n", line, why);
+}
+
+static void complain_of_show(void *opaque, const char *why) {
+  if (!starts_again())
+    fprintf(stderr, "reverie: %s: %s\n", (const char *)opaque, why);
 }
 
 /* Reads reverie.conf, from which live has options that the command line does not give. Returns its text, which lives as
@@ -131,14 +147,65 @@ static char *read_config(const struct options *options, const struct options_req
   return text;
 }
 
-/* Parses the command line, and for live reverie.conf. Returns 0, or -1 with err. */
+/* Reads the show file that the options name. *show lives as long as the program, because options point into it; NULL:
+ * there is none yet. Returns 0, or -1 with err. */
+static int read_show(struct show_file **show, const struct options *options, struct error *err) {
+  char path[PATHS_MAX], *text = NULL;
+  snprintf(path, sizeof path, "%s", options->show_file);
+  char *folder = text_folder(path);
+  if (!platform_exists(path)) {
+    free(folder);
+    return 0;
+  }
+  int status = text_read(path, SHOW_BYTES_MAX, &text, NULL, err);
+  if (status)
+    err->status = STATUS_USAGE;
+  else if (!folder)
+    status = error_set(err, STATUS_FAILED, "no memory for the show file");
+  else if (show_file_read(show, text, folder, options->trust_show, complain_of_show, path, err))
+    status = error_prefix(err, "%.300s: ", path);
+  free(folder);
+  free(text);
+  return status;
+}
+
+static int count_lines(const char *text) {
+  int lines = 0;
+  for (; *text; text++)
+    lines += *text == '\n';
+  return lines;
+}
+
+/* Returns the lines of reverie.conf and of the show file as one text; either may be NULL. NULL: there are none, or
+ * memory is short. */
+static char *join_lines(const char *config, const struct show_file *show, struct lines *lines) {
+  char *text = NULL;
+  if ((!config && !show) || asprintf(&text, "%s\n%s", config ? config : "", show ? show->options : "") < 0)
+    return NULL;
+  lines->of_config = config ? count_lines(config) + 1 : 1;
+  return text;
+}
+
+/* Parses the command line, and for live reverie.conf and the show file. Returns 0, or -1 with err. */
 static int parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
+  struct show_file *show = NULL;
   if (options_parse(options, request, argc, argv, err))
     return -1;
-  const struct options_config config = {read_config(options, request), complain, NULL};
-  if (!config.text || !options_parse_with(options, request, argc, argv, &config, err))
-    return 0;
-  return error_prefix(err, "reverie.conf: "); /* the command line alone was right */
+  struct lines lines = {0, options->show_file};
+  bool shows = request->action == ACTION_RUN && options->command == COMMAND_LIVE && options->show_file;
+  if (shows && read_show(&show, options, err))
+    return error_prefix(err, "--show-file ");
+  char *config = read_config(options, request), *text = join_lines(config, show, &lines);
+  const struct options_config both = {text, complain, &lines, .always = true};
+  if (text && options_parse_with(options, request, argc, argv, &both, err))
+    return error_prefix(err,
+                        show ? "reverie.conf or the show file: " : "reverie.conf: "); /* the command line is right */
+  free(config);
+  if (show)
+    show_file_apply(show, options);
+  if (shows && !options->presets)
+    options->presets = options->show_file;
+  return 0;
 }
 
 int main(int argc, char **argv) {

@@ -505,6 +505,28 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
+/* A show is saved for its owner alone, comes back by its file, and what a crash leaves is offered again. */
+static void test_show(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell("rm -rf out && mkdir out");
+  start_window("still.mkv --loop --prompt oil --show-file out/show.json --ipc ipc.sock" PICTURE);
+  press("V");
+  wait_said("saved the show: out/show.json");
+  shell("test $(stat -c %%a out/show.json) = 600 && grep -q /still.mkv out/show.json");
+  expect_ipc("[\"set_property\",\"strength\",0.125]", "success");
+  wait_for("grep -q 0.125 out/show.json.unsaved");
+  kill(screen.program, SIGKILL);
+  finish(&outcome);
+  start_window("--show-file out/show.json --trust-show -v");
+  wait_said("the show ended in a crash: J brings back what was set");
+  wait_ipc("[\"get_property\",\"prompt[1]\"]", "\"data\":\"oil\"");
+  press("J");
+  wait_ipc("[\"get_property\",\"strength\"]", "\"data\":0.125");
+  quit_window();
+  shell("test ! -e out/show.json.unsaved");
+}
+
 /* If no screen shows that a source is lost, the terminal says so once. */
 static void test_a_loss_is_told_once(void **state) {
   (void)state;
@@ -548,6 +570,7 @@ int main(int argc, char **argv) {
       TINY(test_osc),
       TINY(test_midi),
       TINY(test_presets),
+      TINY(test_show),
       TINY(test_a_loss_is_told_once),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();

@@ -230,6 +230,22 @@ static void run_save_preset(struct live_state *state, const struct command_call 
     state->presets_asked++;
 }
 
+static bool has_show(struct live_state *state, int64_t now_ns) {
+  if (!state->has_show)
+    live_notice(state, now_ns, "there is no show file: --show-file FILE names one");
+  return state->has_show;
+}
+
+static void run_save_show(struct live_state *state, const struct command_call *call) {
+  if (has_show(state, call->now_ns))
+    state->shows_asked++;
+}
+
+static void run_recover(struct live_state *state, const struct command_call *call) {
+  if (has_show(state, call->now_ns))
+    state->recoveries_asked++;
+}
+
 /* Waits for a MIDI knob to be moved, which is then bound to the parameter that was changed last. If the program is
  * already waiting for a knob, it stops waiting. */
 static void run_midi_learn(struct live_state *state, const struct command_call *call) {
@@ -417,6 +433,10 @@ static const struct command_entry table[] = {
     {"undo-preset", "Z", KEY_NONE, "Z", "back to what was before the preset", false, true, run_undo_preset,
      PARAMETER_NONE, 0},
     {"save-preset", "S", KEY_NONE, "S", "save all that is set as a preset", false, true, run_save_preset,
+     PARAMETER_NONE, 0},
+    {"save-show", "V", KEY_NONE, "V", "save the show: options, sources, values and keys", false, true, run_save_show,
+     PARAMETER_NONE, 0},
+    {"recover-show", "J", KEY_NONE, "J", "what was set when the show ended in a crash", false, true, run_recover,
      PARAMETER_NONE, 0},
     {"record", "R", KEY_NONE, "R", "record what is shown, or end that", false, true, run_switch, PARAMETER_RECORDING,
      0},

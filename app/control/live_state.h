@@ -82,12 +82,15 @@ struct live_state {
    * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
   double seek_by_s;
   int seeks_asked;
-  int undos_asked;     /* number of times that a command has asked to undo the last preset */
-  int presets;         /* number of presets in the file of --presets; -1: the user named no file */
-  int presets_asked;   /* number of times that a command has asked to save a preset */
-  int pages_asked;     /* number of times that a command has asked to open the web page in a browser */
-  int snapshots_asked; /* number of times that a command has asked to save the picture */
-  int styles_asked;    /* number of times that a command has asked to use the present frame as style picture */
+  int undos_asked;      /* number of times that a command has asked to undo the last preset */
+  int presets;          /* number of presets in the file of --presets; -1: the user named no file */
+  bool has_show;        /* true: the user named a show file */
+  int shows_asked;      /* number of times that a command has asked to save the show */
+  int recoveries_asked; /* number of times that a command has asked for what was set before the program had crashed */
+  int presets_asked;    /* number of times that a command has asked to save a preset */
+  int pages_asked;      /* number of times that a command has asked to open the web page in a browser */
+  int snapshots_asked;  /* number of times that a command has asked to save the picture */
+  int styles_asked;     /* number of times that a command has asked to use the present frame as style picture */
 
   /* --- The help and the notice, which the window shows. --- */
 

@@ -122,6 +122,12 @@ static int count_lines(const char *text, const char *end) {
   return lines;
 }
 
+/* True for a show file (options/show_file.h), which need not have presets. */
+static bool is_show(const cJSON *root) {
+  return cJSON_HasObjectItem(root, "options") || cJSON_HasObjectItem(root, "sources") ||
+         cJSON_HasObjectItem(root, "values") || cJSON_HasObjectItem(root, "keys");
+}
+
 /* Parses the text of a file of presets, which must be one JSON value without anything behind it. Returns 0, or -1 with
  * err set. */
 static int parse(struct presets *presets, const char *text, struct error *err) {
@@ -133,6 +139,8 @@ static int parse(struct presets *presets, const char *text, struct error *err) {
   if (!presets->root || *end)
     return error_set(err, STATUS_USAGE, "line %d: this is no JSON", end ? count_lines(text, end) : 1);
   presets->list = cJSON_GetObjectItemCaseSensitive(presets->root, "presets");
+  if (!presets->list && is_show(presets->root))
+    presets->list = cJSON_AddArrayToObject(presets->root, "presets");
   if (!cJSON_IsArray(presets->list))
     return error_set(err, STATUS_USAGE, "\"presets\": a list is needed");
   return check_presets(presets->list, err);
@@ -280,6 +288,21 @@ char *presets_pictures(const struct presets *presets, const char *path) {
   char *text = cJSON_PrintUnformatted(list);
   cJSON_Delete(list);
   return text;
+}
+
+int presets_set_members(struct presets *presets, const char *json, struct error *err) {
+  cJSON *members = cJSON_Parse(json), *member;
+  while (members && (member = cJSON_DetachItemFromArray(members, 0))) {
+    cJSON_DeleteItemFromObjectCaseSensitive(presets->root, member->string);
+    if (!cJSON_AddItemToObject(presets->root, member->string, member)) {
+      cJSON_Delete(member);
+      cJSON_Delete(members);
+      members = NULL;
+    }
+  }
+  bool good = members;
+  cJSON_Delete(members);
+  return good ? 0 : error_set(err, STATUS_FAILED, "no memory for the show");
 }
 
 char *presets_print(const struct presets *presets) {

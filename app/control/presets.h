@@ -48,6 +48,9 @@ char *presets_list(const struct presets *presets);
  * that is none, or that lies outside the folder of the presets' file. path: that of the presets' file. NULL: out of
  * memory. */
 char *presets_pictures(const struct presets *presets, const char *path);
+/* Sets members of the file beside "presets" to those of a JSON object; members that it does not name stay. Returns 0,
+ * or -1 with err set. */
+int presets_set_members(struct presets *presets, const char *json, struct error *err);
 /* Returns all presets as a JSON text, which the caller frees; NULL: out of memory. */
 char *presets_print(const struct presets *presets);
 /* Returns a JSON text with one preset that has these values, on a single line, for a snapshot. The caller frees the

@@ -30,6 +30,7 @@ struct presets_file {
   struct presets *presets;
   struct parameters *wish; /* values that wait to be saved as a new preset; owned; NULL: none */
   struct frame picture;    /* the picture for `wish`; picture NULL: there is none */
+  char *members;           /* members that wait to be saved, as JSON; owned; NULL: none */
   bool ending;
   char line[LINE_BYTES]; /* the last message of the thread, which presets_file_refresh returns; "": none */
   enum log_level level;
@@ -184,22 +185,51 @@ static void save(struct presets_file *file, const struct parameters *values, con
     tell(file, LOG_INFO, "saved preset %d: %s", presets_file_count(file), name);
 }
 
+/* Writes the file with these members in the place of its own. Returns 0, or -1 with err. */
+static int set_members(struct presets_file *file, const char *members, struct error *err) {
+  struct presets *more = NULL;
+  if (png_text_is(file->path))
+    return error_set(err, STATUS_OUTPUT, "%s: no show is saved in a picture", file->path);
+  if (look(file, err) < 0 || presets_read(&more, file->text, err))
+    return -1;
+  int status = presets_set_members(more, members, err);
+  char *text = status ? NULL : presets_print(more);
+  if (!status && !text)
+    status = error_set(err, STATUS_FAILED, "no memory for the show");
+  if (!status)
+    status = write_whole(file->path, text, err);
+  free(text);
+  presets_free(&more);
+  return status;
+}
+
+static void keep(struct presets_file *file, const char *members) {
+  struct error err;
+  if (set_members(file, members, &err) || look(file, &err) < 0)
+    tell(file, LOG_WARNING, "not saved: %s", err.message);
+  else
+    tell(file, LOG_INFO, "saved the show: %s", file->path);
+}
+
 /* --- the thread that saves presets --- */
 
 /* Waits until presets_file_save has stored values to save or the thread is to end, but at most LOOK_AGAIN_MS
  * milliseconds. *wish gets the values to save, which the caller frees; NULL: none. *picture gets their picture, which
- * the caller releases. Returns false if the thread is to end. */
-static bool wait_for_work(struct presets_file *file, struct parameters **wish, struct frame *picture) {
+ * the caller releases, and *members other members to save, which it frees, or NULL. Returns false if the thread is to
+ * end. */
+static bool wait_for_work(struct presets_file *file, struct parameters **wish, struct frame *picture, char **members) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000);
   int code = 0;
   pthread_mutex_lock(&file->lock);
-  while (!file->wish && !file->ending && !code)
+  while (!file->wish && !file->members && !file->ending && !code)
     code = pthread_cond_timedwait(&file->changed, &file->lock, &deadline);
   *wish = file->wish;
   *picture = file->picture;
+  *members = file->members;
+  file->members = NULL;
   file->wish = NULL;
   file->picture = (struct frame){.picture = NULL};
-  bool more = *wish || !file->ending;
+  bool more = *wish || *members || !file->ending;
   pthread_mutex_unlock(&file->lock);
   return more;
 }
@@ -208,11 +238,15 @@ static void *file_main(void *opaque) {
   struct presets_file *file = opaque;
   struct parameters *wish;
   struct frame picture;
-  while (wait_for_work(file, &wish, &picture)) {
+  char *members;
+  while (wait_for_work(file, &wish, &picture, &members)) {
     if (wish)
       save(file, wish, &picture);
-    else
+    if (members)
+      keep(file, members);
+    if (!wish && !members)
       look_again(file);
+    free(members);
     frame_release(&picture);
     free(wish);
   }
@@ -225,6 +259,7 @@ static void file_free(struct presets_file *file) {
   pthread_mutex_destroy(&file->lock);
   frame_release(&file->picture);
   free(file->wish);
+  free(file->members);
   free(file->text);
   free(file);
 }
@@ -336,6 +371,15 @@ void presets_file_save(struct presets_file *file, const struct parameters *value
   frame_release(&file->picture);
   file->wish = wish;
   file->picture = picture ? frame_hold(picture) : (struct frame){.picture = NULL};
+  pthread_cond_signal(&file->changed);
+  pthread_mutex_unlock(&file->lock);
+  free(before);
+}
+
+void presets_file_keep(struct presets_file *file, char *members) {
+  pthread_mutex_lock(&file->lock);
+  char *before = file->members;
+  file->members = members;
   pthread_cond_signal(&file->changed);
   pthread_mutex_unlock(&file->lock);
   free(before);

@@ -43,6 +43,9 @@ char *presets_file_pictures(struct presets_file *file);
  * held until they are written. presets_file_refresh later reports whether the preset was saved. */
 enum { PRESETS_HOLDS = 2 };
 void presets_file_save(struct presets_file *file, const struct parameters *values, const struct frame *picture);
+/* Asks the thread that saves presets to set other members of the file: those of this JSON object (presets_set_members).
+ * The file owns the text from then on. presets_file_refresh later reports whether it was saved. */
+void presets_file_keep(struct presets_file *file, char *members);
 /* Returns true if the thread that reads and saves presets has something to report since the last call: a preset was
  * saved, the file was read again, or one of these failed. line and level get the report's text and log level; it has
  * been logged already. The window calls this function in each pass of its loop. */

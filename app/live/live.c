@@ -158,6 +158,8 @@ static int open_all(struct live *live, struct error *err) {
     return -1;
   }
   live_read_keys(live);
+  if (live_allow_failure(live, live_open_show(live, err), err))
+    return -1;
   if (hub_open(&live->hub, &live->state, err))
     return -1;
   live_publish_presets(live);
@@ -266,6 +268,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   int status = open_all(&live, err);
   if (!status)
     status = run(&live, err);
+  bool failed = status != 0;
   platform_be_urgent(false);
   bool anew = !status && live.handing == HANDING_READY && !live.state.quit && !atomic_load(&setup_stop);
   end_engine(&live);
@@ -274,6 +277,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
   live_finish_snapshots(&live);
   if (live_close_outputs(&live, status ? &ignored : err))
     status = -1;
+  live_close_show(&live, failed);
   live_close_presets(&live);
   if (live_close_scripts(&live, status ? &ignored : err))
     status = -1;

@@ -13,6 +13,7 @@
  * renewal.c           replaces an OpenGL context that was lost
  * live_presets.c      applies presets and saves them
  * live_keys.c         reads keys.conf
+ * live_show.c         saves the show, and keeps what a crash would lose
  * live_scripts.c      plays and records scripts (parameter values over time)
  * sending.c           manages recordings and other outputs
  * source_list.c       decides which source of several is shown
@@ -35,6 +36,7 @@
 #include "app/control/modulation.h"
 #include "app/control/panel.h"
 #include "app/control/script.h"
+#include "app/flow/errand.h"
 #include "app/flow/errand.h"
 #include "app/live/figures.h"
 #include "app/live/handover.h"
@@ -247,6 +249,16 @@ struct live {
   /* preset_set: somebody has set the preset's number since a preset was applied; preset_put_back: this program has set
    * the number itself, because the preset could not be applied or was undone */
   bool preset_set, preset_put_back;
+  /* The show file. shows_told, recoveries_told: number of the user's requests to save the show, and for what was set
+   * before a crash, that were carried out. */
+  int shows_told, recoveries_told;
+  struct presets_file *show;    /* the show file; `presets` itself if presets are in it; NULL: the user named none */
+  char *midi_bindings;          /* bindings of MIDI in the show file, as JSON; owned; NULL: none */
+  struct parameters *recovered; /* what was set before a crash, marked; owned; NULL: there was none */
+  char *unsaved;                /* what was written last for the case of a crash; owned; NULL: nothing yet */
+  int64_t unsaved_ns;           /* when that was looked at last */
+  struct errand unsaving;       /* writes it */
+  char scene_shown[81];         /* the name that this program has set in the parameter scene last */
   bool scene_put; /* true: this program has set the parameter scene itself since live_take_scene was called last */
 
   /* From here down to record_next: recordings and other outputs. */
@@ -499,7 +511,23 @@ void live_take_scene(struct live *live, int64_t now_ns);
 /* Applies a preset if the parameter saved_preset has changed, saves the current values as a new preset and undoes the
  * last preset if the user asked for that, and shows a notice about each. */
 void live_follow_presets(struct live *live, int64_t now_ns);
+/* Sets the marked values of `changes` as a preset would, with the time of preset-fade. Returns 0, or -1 with err if one
+ * of them may not be set while the program runs. */
+int live_set_together(struct live *live, struct parameters *changes, int64_t now_ns, struct error *err);
 void live_close_presets(struct live *live);
+
+/* --- live_show.c: the show file --- */
+
+/* Opens the show file, reads its keys, and what was kept for the case of a crash, which is offered to the user. Does
+ * nothing if the user named no show file. Called after live_open_presets and live_read_keys. Returns 0, or -1 with err
+ * if the file cannot be read. */
+int live_open_show(struct live *live, struct error *err);
+/* Saves the show and takes what was set before a crash if the user asked for that; keeps what is set, every some
+ * seconds, for the case of a crash. */
+void live_follow_show(struct live *live, int64_t now_ns);
+/* Closes the show file, and removes what was kept for the case of a crash, unless the program fails. Called before
+ * live_close_presets. */
+void live_close_show(struct live *live, bool failed);
 
 /* --- sending.c: recordings and other outputs --- */
 

@@ -1,5 +1,6 @@
 /* Applies presets (named sets of parameter values) from a file when the parameter saved_preset changes, and saves the
  * current values there as a new preset when the user asks for it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "app/control/presets_file.h"
@@ -89,6 +90,13 @@ static int add_source(const struct live *live, int number, struct parameters *ch
   return error_set(err, STATUS_USAGE, "source: \"%.200s\" is not among the sources", address_name(source).text);
 }
 
+int live_set_together(struct live *live, struct parameters *changes, int64_t now_ns, struct error *err) {
+  if (check_changes(live, changes, err))
+    return -1;
+  set_values(live, changes, live->state.settings.values.preset_fade, now_ns);
+  return 0;
+}
+
 static int take(struct live *live, int number, int64_t now_ns, struct error *err) {
   struct parameters changes;
   char name[81];
@@ -108,6 +116,7 @@ static void show_scene(struct live *live) {
   struct error ignored;
   presets_file_name(live->presets, live->preset_taken, name);
   parameters_set_text(&live->state.settings.values, PARAMETER_SCENE, 0, *name ? name : NULL, &ignored);
+  snprintf(live->scene_shown, sizeof live->scene_shown, "%s", name);
   live->scene_put = true;
 }
 
@@ -134,9 +143,11 @@ void live_take_scene(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
   struct error ignored;
   const char *name = parameters_text(values, PARAMETER_SCENE, 0);
-  bool asked = parameters_marked(values, PARAMETER_SCENE, 0) && !live->scene_put && live->presets;
+  bool marked = parameters_marked(values, PARAMETER_SCENE, 0) && live->presets;
+  /* a client may set another name in the pass in which this program's own change is still marked */
+  bool own = live->scene_put && name && !strcmp(name, live->scene_shown);
   live->scene_put = false;
-  if (!asked || !name)
+  if (!marked || own || !name)
     return;
   int number = presets_file_find(live->presets, name);
   if (number) {

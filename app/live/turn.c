@@ -242,6 +242,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live_follow_outputs(live, now_ns);
   follow_ways(live);
   live_follow_presets(live, now_ns);
+  live_follow_show(live, now_ns);
   live_follow_scripts(live, now_ns);
   for (; live->styles_told != live->state.styles_asked; live->styles_told++)
     styling_ask(&live->styling);

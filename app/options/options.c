@@ -433,7 +433,7 @@ int options_parse_with(struct options *options, struct options_request *request,
     return 0;
   if (options->command == COMMAND_NONE)
     return usage_error(err, "a command is needed: live, render, join, bench, info or fetch (see reverie --help)");
-  if (config && options->command == COMMAND_LIVE && !options->no_config)
+  if (config && options->command == COMMAND_LIVE && (config->always || !options->no_config))
     parse_config(&parser, config);
   const struct command_text *command = &command_table[options->command - COMMAND_LIVE];
   if (check_belongs(&parser, command, err))

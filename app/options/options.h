@@ -149,6 +149,8 @@ struct options {
   const char *display;             /* number or name of the display for the output; NULL: chosen automatically */
   const char *snapshot_dir;        /* folder of snapshots; NULL: the working directory */
   const char *presets;             /* file of presets (named sets of values); NULL: none */
+  const char *show_file;           /* file with all that a show needs (show_file.h); NULL: none */
+  bool trust_show;                 /* true: the show file may name files outside its folder, and set all options */
   const char *record;              /* file to which live records from its first picture on; NULL: none */
   struct parameter_choices to;     /* further outputs of pictures: files, streams, cameras */
   const char *ipc;                 /* path of the IPC socket; NULL: none */
@@ -191,6 +193,7 @@ struct options_config {
   /* called for each wrong line with its number, from 1, and the reason; the other lines count */
   void (*complain)(void *opaque, int line, const char *why);
   void *opaque;
+  bool always; /* true: the text is used also if argv gives --no-config */
 };
 /* Does what options_parse does, and takes from config the options that argv does not give. config is not used if it is
  * NULL, if the command is not live, or if argv gives --no-config. */

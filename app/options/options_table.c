@@ -277,6 +277,11 @@ const struct option option_table[] = {
     {"budget-floor", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(budget_floor_width), .min = 16, .max = 8192,
      .help = "the budget leaves the picture as many pixels as this has (default: a quarter of those asked for)"},
     {"fade", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "SECONDS", .parameter = PARAMETER_FADE},
+    {"show-file", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(show_file),
+     .help = "a show: options, sources, values, keys and presets, which the key V saves there; what the command line "
+             "gives counts before it"},
+    {"trust-show", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(trust_show),
+     .help = "the show file may name files outside its folder, devices and addresses, and set all options"},
     {"presets", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(presets),
      .help = "JSON file of named sets of values, or a picture that s has saved, which holds one: a and A step through "
              "them, S adds what is set now; read again when it changes, and made by S where it is not there"},

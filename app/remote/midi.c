@@ -304,9 +304,13 @@ int midi_start(struct midi **out, const struct midi_params *params, struct error
     return error_set(err, STATUS_FAILED, "no memory for MIDI");
   midi->hub = params->hub;
   midi->log = params->log;
-  find_file(midi);
+  if (!params->bindings)
+    find_file(midi);
   if (*midi->path)
     knobs_load(&midi->knobs, midi->path, midi->log);
+  struct knobs_unknown unknown;
+  if (params->bindings && knobs_read(&midi->knobs, params->bindings, &unknown, err))
+    log_line(midi->log, LOG_WARNING, "the show file: midi: %s", err->message);
   hub_set_list(midi->hub, HUB_KNOBS, knobs_write(&midi->knobs, NULL));
   hub_get_values(midi->hub, &midi->values);
   midi_feedback_forget(&midi->feedback, &midi->knobs);

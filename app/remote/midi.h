@@ -20,6 +20,8 @@ struct midi_params {
   const char *source;
   /* where the values of bound parameters are sent, in the form that midi_output_open accepts; NULL: they are not */
   const char *target;
+  /* text of the bindings, as of midi.json, which is then neither read nor written; NULL: midi.json is */
+  const char *bindings;
   struct hub *hub; /* borrowed, as is log; both must outlive *midi */
   const struct log *log;
 };

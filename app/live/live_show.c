@@ -1,0 +1,198 @@
+/* Saves the show into the show file when the user asks for it, and keeps what is set in a file beside it, for the case
+ * that the program crashes. Main thread only, except that an errand writes that file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/presets_file.h"
+#include "app/live/live_impl.h"
+#include "app/options/show_file.h"
+#include "app/platform/whole_text.h"
+#include "unet/base/platform.h"
+#include "unet/base/text_file.h"
+
+/* How often, in ns, what is set is kept for the case of a crash. */
+static const int64_t keep_ns = INT64_C(5000000000);
+
+/* Writes the path of the file beside the show file that a crash leaves. */
+static const char *unsaved_path(const struct live *live, char path[PATHS_MAX]) {
+  snprintf(path, PATHS_MAX, "%.4000s.unsaved", live->options->show_file);
+  return path;
+}
+
+/* --- reading --- */
+
+static void complain_of_key(void *opaque, int line, const char *why) {
+  struct live *live = opaque;
+  live_tell(live, LOG_WARNING, platform_now_ns(), "%s: keys, number %d: %s", live->options->show_file, line, why);
+}
+
+/* What is wrong with the file was told when the program started, before there was a window. */
+static void ignore(void *opaque, const char *why) {
+  (void)opaque;
+  (void)why;
+}
+
+/* Reads a show file. NULL: there is none, or it cannot be read. */
+static struct show_file *read_show(const struct live *live, const char *path) {
+  char *text = NULL, *folder = text_folder(path);
+  struct show_file *show = NULL;
+  struct error ignored;
+  if (folder && !text_read(path, SHOW_BYTES_MAX, &text, NULL, &ignored))
+    show_file_read(&show, text, folder, live->options->trust_show, ignore, NULL, &ignored);
+  free(folder);
+  free(text);
+  return show;
+}
+
+static void offer_unsaved(struct live *live) {
+  char path[PATHS_MAX];
+  struct show_file *unsaved = read_show(live, unsaved_path(live, path));
+  if (unsaved && (live->recovered = malloc(sizeof *live->recovered))) {
+    *live->recovered = unsaved->values;
+    live_tell(live, LOG_WARNING, platform_now_ns(), "the show ended in a crash: J brings back what was set");
+  }
+  show_file_free(&unsaved);
+}
+
+int live_open_show(struct live *live, struct error *err) {
+  const char *path = live->options->show_file;
+  if (!path)
+    return 0;
+  live->show = live->presets;
+  if (path != live->options->presets && presets_file_open(&live->show, path, &live->log, err))
+    return error_prefix(err, "--show-file ");
+  struct show_file *show = read_show(live, path);
+  if (show)
+    key_bindings_read(&live->bindings, show->keys, complain_of_key, live);
+  if (show && *show->midi)
+    live->midi_bindings = strdup(show->midi);
+  show_file_free(&show);
+  live->state.has_show = true;
+  offer_unsaved(live);
+  return 0;
+}
+
+/* --- writing --- */
+
+/* Lists the sources by their whole names. A camera or the sample clip that is shown because nobody has named a source
+ * is left out. */
+static cJSON *list_sources(const struct live *live) {
+  cJSON *list = cJSON_CreateArray();
+  int count = live->changer ? changer_count(live->changer) : 0;
+  bool named = live->options->input || live->options->playlist || count > 1;
+  for (int i = 0; named && i < count; i++) {
+    char *name = show_file_name(changer_name(live->changer, i));
+    cJSON_AddItemToArray(list, cJSON_CreateString(name ? name : ""));
+    free(name);
+  }
+  return list;
+}
+
+static cJSON *list_keys(const struct live *live) {
+  cJSON *list = cJSON_CreateArray();
+  for (int i = 0; i < live->bindings.count; i++) {
+    const struct key_binding *binding = &live->bindings.entry[i];
+    char name[KEY_NAME_MAX], does[KEY_VALUE_MAX + 2 * PARAMETER_NAME_MAX], line[sizeof does + KEY_NAME_MAX + 1];
+    snprintf(line, sizeof line, "%s %s", key_name(binding->key, name),
+             key_binding_describe(binding, does, sizeof does));
+    cJSON_AddItemToArray(list, cJSON_CreateString(line));
+  }
+  return list;
+}
+
+/* Returns the members of the show file but its presets, as JSON, which the caller frees; NULL: memory is short. */
+static char *print_show(const struct live *live) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON *options = show_file_options(live->options);
+  if (live->options->presets == live->options->show_file)
+    cJSON_DeleteItemFromObjectCaseSensitive(options, "presets");
+  cJSON_AddItemToObject(root, "options", options);
+  cJSON_AddItemToObject(root, "sources", list_sources(live));
+  cJSON_AddItemToObject(root, "values", show_file_values(&live->state.settings.values));
+  cJSON_AddItemToObject(root, "keys", list_keys(live));
+  char *knobs = hub_get_list(live->hub, HUB_KNOBS);
+  cJSON *midi = knobs ? cJSON_Parse(knobs) : NULL;
+  if (midi)
+    cJSON_AddItemToObject(root, "midi", midi);
+  free(knobs);
+  char *text = cJSON_PrintUnformatted(root);
+  cJSON_Delete(root);
+  return text;
+}
+
+static void save(struct live *live, int64_t now_ns) {
+  char *text = print_show(live);
+  if (text)
+    presets_file_keep(live->show, text);
+  else
+    live_tell(live, LOG_WARNING, now_ns, "the show is not saved: no memory");
+}
+
+static void write_unsaved(void *opaque) {
+  const struct live *live = opaque;
+  struct error err;
+  char path[PATHS_MAX];
+  if (whole_text_write(unsaved_path(live, path), live->unsaved, "what a crash would lose", &err))
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+}
+
+/* Keeps what is set now, if it has changed since the last time. What is set when the program starts is not kept. */
+static void keep(struct live *live, int64_t now_ns) {
+  struct error err;
+  if (errand_is_done(&live->unsaving))
+    errand_join(&live->unsaving);
+  if (live->unsaving.busy || now_ns - live->unsaved_ns < keep_ns)
+    return;
+  live->unsaved_ns = now_ns;
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddItemToObject(root, "values", show_file_values(&live->state.settings.values));
+  char *text = cJSON_PrintUnformatted(root), *before = live->unsaved;
+  cJSON_Delete(root);
+  bool changed = text && before && strcmp(text, before) != 0;
+  if (text) {
+    live->unsaved = text;
+    free(before);
+  }
+  if (changed && errand_start(&live->unsaving, write_unsaved, live, "keeps the show", &err))
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+}
+
+static void recover(struct live *live, int64_t now_ns) {
+  struct error err;
+  if (!live->recovered)
+    live_notice(&live->state, now_ns, "no crash has left anything to be brought back");
+  else if (live_set_together(live, live->recovered, now_ns, &err))
+    live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
+  else
+    live_notice(&live->state, now_ns, "as it was before the crash");
+}
+
+void live_follow_show(struct live *live, int64_t now_ns) {
+  char line[NOTICE_MAX];
+  enum log_level level;
+  if (!live->show || !live->state.ready)
+    return;
+  if (live->show != live->presets && presets_file_refresh(live->show, line, sizeof line, &level)) {
+    live_notice(&live->state, now_ns, "%s", line);
+    live_was_told(live, level);
+  }
+  for (; live->shows_told != live->state.shows_asked; live->shows_told++)
+    save(live, now_ns);
+  for (; live->recoveries_told != live->state.recoveries_asked; live->recoveries_told++)
+    recover(live, now_ns);
+  keep(live, now_ns);
+}
+
+void live_close_show(struct live *live, bool failed) {
+  char path[PATHS_MAX];
+  errand_join(&live->unsaving);
+  if (live->show && !failed)
+    platform_remove(unsaved_path(live, path));
+  if (live->show != live->presets)
+    presets_file_close(&live->show);
+  live->show = NULL;
+  free(live->midi_bindings);
+  free(live->recovered);
+  free(live->unsaved);
+}

@@ -1,0 +1,55 @@
+/* A show file holds all that a show needs, as JSON; LIVE.md describes it:
+ *
+ *   {"options": {"budget": 33, "to": ["srt://studio:9000"]}, "sources": ["opening.mp4", "/dev/video0"],
+ *    "values": {"strength": 0.4, "prompt[1]": "neon"}, "keys": ["F1 scene night"],
+ *    "midi": {"bindings": [...]}, "presets": [...]}
+ *
+ * options: those of live, by their names. sources: what the command line would name. values: of parameters. keys: lines
+ * as in keys.conf. midi: what midi.json has. presets: as in a file of presets (control/presets.h), as which the show
+ * file is read and written, too. What the command line gives counts before it.
+ *
+ * A show of a stranger's opens nothing outside its folder and connects to nothing: unless it is trusted, names of files
+ * must lie in its folder, and options that write, listen, send or hand words on to other libraries are refused. Wrong
+ * members are told by their names, and the others count. */
+#ifndef APP_OPTIONS_SHOW_FILE_H
+#define APP_OPTIONS_SHOW_FILE_H
+
+#include <cjson/cJSON.h>
+
+#include "app/options/options.h"
+
+enum { SHOW_BYTES_MAX = 16 << 20 };
+
+struct show_file {
+  char *options;                  /* text of the options, as struct options_config takes it; "": none */
+  char *keys;                     /* text of the keys, as in keys.conf; "": none */
+  char *midi;                     /* text of the bindings of MIDI, as in midi.json; "": none */
+  const char *sources[FILES_MAX]; /* names of the sources; source_count is their number */
+  int source_count;
+  struct parameters values; /* the values that the file has are marked */
+};
+
+/* Says what is wrong with a member of the file. */
+typedef void show_complain(void *opaque, const char *why);
+
+/* Reads the text of a show file. folder: the file's folder, from which relative names begin. trusted: names may lie
+ * anywhere, and all options count. complain is called for each wrong member. The caller frees *show with
+ * show_file_free, when nothing points into it any more. Returns 0, or -1 with err if the text is no JSON object or
+ * memory is short. */
+int show_file_read(struct show_file **show, const char *text, const char *folder, bool trusted, show_complain *complain,
+                   void *opaque, struct error *err);
+void show_file_free(struct show_file **show); /* *show becomes NULL; does nothing if it is NULL */
+/* Adds to the options the sources of the file, if the options name none, and its values, except those that the options
+ * give. The options then point into *show. */
+void show_file_apply(const struct show_file *show, struct options *options);
+
+/* Returns a JSON object with the options of live that differ from the defaults and are no parameters, as a show file
+ * has them; names of files that exist are made whole. NULL: memory is short. */
+cJSON *show_file_options(const struct options *options);
+/* Returns a JSON object with the values that differ from the defaults and that a show keeps, NULL: memory is short. */
+cJSON *show_file_values(const struct parameters *values);
+/* Returns the whole name of a file that exists; other names, as of devices and addresses, as they are. The caller frees
+ * it. NULL: memory is short. */
+char *show_file_name(const char *name);
+
+#endif
