@@ -29,6 +29,8 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("h",
               GET("/", "Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n")
                   PREFACE "\0\0\0\4\0\0\0\0\0\0\0\3\1\4\0\0\0\1\x83\x84\x86\0\0\4\0\0\0\0\0\1body"),
+    FUZZ_SEED("h", GET("/reverie/lora/1/weight?VALUE", "") GET("/?HOST_INFO&token=x", "Accept: */*\r\n")),
+    FUZZ_SEED("h", GET("/", "Accept: application/json\r\n") GET("/scene/1.png?name=%20a", "")),
     FUZZ_SEED("h", PREFACE "\0\0\0\4\0\0\0\0\0\0\0\3\1\5\0\0\0\1\x82\x84\x86"),
     FUZZ_SEED("h", UPGRADE "\x81\xa9" MASK QUESTION "\x89\x84" MASK "ping" UPGRADE),
     FUZZ_SEED("s", "\x81\xa9" MASK QUESTION "\x89\x84" MASK "ping" UPGRADE),
