@@ -77,6 +77,7 @@ static void test_page_is_opened_by_a_key(void **state) {
   shell("grep -qx \"$(sed -n 's/.*the page is at //p' err.txt)\" opened.txt");
   press("Q");
   wait_ipc("[\"get_property\", \"page-code\"]", "true");
+  wait_ipc("[\"get_property\", \"refusal-list\"]", "\"feedback\":\"starts from noise alone\"");
   quit_window();
 }
 

@@ -425,6 +425,18 @@ static void by_touch(void **unused) {
       "wait", /* nothing moves any more */
       "document.querySelectorAll('#alerts li').length === 2 && document.querySelectorAll('.scene').length === 3 && "
       "document.getElementById('figures').textContent.startsWith('24.5')",
+      "wait", /* what the model refuses is no longer at hand, but among all parameters, with the reason */
+      "((row) => row.dataset.why === 'needs more' && row.offsetHeight === 0)"
+      "(document.querySelector('#main [data-parameter=detail]'))",
+      "do",
+      "document.getElementById('all').open = true; for (const group of document.querySelectorAll('#all .group')) "
+      "group.open = true",
+      "wait",
+      "((row) => row && row.dataset.why === 'needs more' && row.offsetHeight > 0 && "
+      "getComputedStyle(row, '::after').content.includes('needs more'))"
+      "(document.querySelector('#all [data-parameter=detail]'))",
+      "do",
+      "document.getElementById('all').open = false",
       "tap",
       "[data-number=\"2\"]",
       "wait",
@@ -488,6 +500,7 @@ static void by_touch(void **unused) {
       "wait",
       "document.documentElement.scrollWidth <= 360",
       NULL};
+  hub_set_list(hub, HUB_REFUSALS, strdup("{\"detail\":\"needs more\"}"));
   hub_set_list(hub, HUB_SCENES,
                strdup("[{\"number\":1,\"name\":\"a\",\"picture\":false},{\"number\":2,\"name\":\"b\","
                       "\"picture\":true},{\"number\":3,\"name\":\"c\",\"picture\":false}]"));

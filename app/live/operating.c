@@ -1,5 +1,6 @@
 /* Gathers what the operator's window shows beside the overlay's panels, and handles the mouse and fingers there. Main
  * thread only. */
+#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "app/control/presets_file.h"
@@ -49,6 +50,26 @@ void live_update_face(struct live *live, const struct controls *now, bool is_cli
   face->clip = is_clip;
   face->clip_at_s = values->clip_position;
   face->clip_length_s = values->clip_time_left > 0 ? values->clip_position + values->clip_time_left : 0;
+}
+
+static char *print_refusals(const struct refusals *refusals) {
+  cJSON *list = cJSON_CreateObject();
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    if (refusals->why[id])
+      cJSON_AddStringToObject(list, parameter_row(id)->name, refusals->why[id]);
+  char *text = cJSON_PrintUnformatted(list);
+  cJSON_Delete(list);
+  return text;
+}
+
+void live_publish_refusals(struct live *live) {
+  struct refusals now = {0};
+  if (live->state.ready)
+    refusals_find(&now, &live->engine.info, &live->engine.prepared);
+  if (!memcmp(&now, &live->operation.told, sizeof now))
+    return;
+  live->operation.told = now;
+  hub_set_list(live->hub, HUB_REFUSALS, print_refusals(&now));
 }
 
 static void get_places(struct live *live, struct face_places *places) {

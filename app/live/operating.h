@@ -20,12 +20,15 @@ struct live_grip {
 struct live_operation {
   struct face_content face;
   struct refusals refusals; /* what the model in use refuses */
+  struct refusals told;     /* what clients were told that it refuses */
   int first_scene;          /* number of the first saved preset that is shown, from 1 */
   struct live_grip grips[LIVE_GRIPS];
 };
 
 /* Updates what the window shows. now: the controls of this moment; is_clip: the source is a file. */
 void live_update_face(struct live *live, const struct controls *now, bool is_clip);
+/* Gives the hub the list of what the model in use refuses, if it is another one than before. */
+void live_publish_refusals(struct live *live);
 /* Handles a press, a movement, a release or a turn of the wheel. Returns false if it means the picture. */
 bool live_operate(struct live *live, const struct window_event *event, int64_t now_ns);
 

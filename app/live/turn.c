@@ -194,6 +194,7 @@ static void publish(struct live *live, int64_t now_ns) {
     if (now_ns < live->state.notice_until_ns)
       snprintf(told->notice, sizeof told->notice, "%s", live->state.notice);
     live->published_ns = now_ns;
+    live_publish_refusals(live);
   }
   hub_publish(live->hub, &live->state.settings.values, told);
 }

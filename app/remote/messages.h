@@ -15,8 +15,9 @@
  *                                            runs a command of the live window
  *
  * NAME is the name of a parameter (prompt[2]); "figures/fps" or another measured value in struct hub_figures, or
- * "figures" for all of them; "parameter-list" or "command-list", which do not change; "scene-list" (the saved presets)
- * or "midi-list" (the bindings of MIDI), which are null where there is no such list.
+ * "figures" for all of them; "parameter-list" or "command-list", which do not change; "scene-list" (the saved presets),
+ * "midi-list" (the bindings of MIDI) or "refusal-list" (parameters that the model refuses, and why), which are null
+ * where there is no such list.
  *
  * Each client has a struct messages, which one thread at a time may use. */
 #ifndef APP_REMOTE_MESSAGES_H

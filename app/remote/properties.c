@@ -298,11 +298,9 @@ int property_find(const char *name, struct property *property, struct error *err
     const char *name;
     enum property_kind kind;
     enum hub_list list;
-  } whole[] = {{"figures", PROPERTY_FIGURES, 0},
-               {"parameter-list", PROPERTY_PARAMETERS, 0},
-               {"command-list", PROPERTY_COMMANDS, 0},
-               {"scene-list", PROPERTY_LIST, HUB_SCENES},
-               {"midi-list", PROPERTY_LIST, HUB_KNOBS}};
+  } whole[] = {{"figures", PROPERTY_FIGURES, 0},        {"parameter-list", PROPERTY_PARAMETERS, 0},
+               {"command-list", PROPERTY_COMMANDS, 0},  {"scene-list", PROPERTY_LIST, HUB_SCENES},
+               {"midi-list", PROPERTY_LIST, HUB_KNOBS}, {"refusal-list", PROPERTY_LIST, HUB_REFUSALS}};
   *property = (struct property){0};
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
     if (!strcmp(whole[i].name, name)) {

@@ -178,6 +178,7 @@ function makeRow(parameter, name) {
   if (control.head) head.append(control.head);
   const help = make("p", { className: "help" }, make("code", { textContent: name }), ` ${parameter.help}`);
   const row = make("div", { className: "row" }, head, help);
+  row.dataset.parameter = parameter.name;
   row.classList.toggle("wide", Boolean(control.wide));
   if (control.below) row.append(control.below);
   label.addEventListener("click", () => {
@@ -185,6 +186,16 @@ function makeRow(parameter, name) {
   });
   hideWithout(name, row);
   return row;
+}
+
+/* Greys rows whose parameter the model in use refuses, and says why. */
+function markRefused() {
+  const reasons = values.get("refusal-list") || {};
+  for (const row of document.querySelectorAll("[data-parameter]")) {
+    const why = reasons[row.dataset.parameter];
+    row.classList.toggle("refused", Boolean(why));
+    row.dataset.why = why || "";
+  }
 }
 
 const makeRows = (parameter) => namesOf(parameter).map((name) => makeRow(parameter, name));

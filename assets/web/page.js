@@ -96,6 +96,7 @@ function build(commands) {
   buildCorners();
   buildMidi();
   buildAll();
+  follow("refusal-list", markRefused);
   follow("figures", showFigures);
   for (const name of Object.keys(BADGES)) follow(name, showBadge);
 }

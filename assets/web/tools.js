@@ -180,6 +180,7 @@ function makeGroup(label, list) {
     rows = list.flatMap(makeRows);
     group.append(make("div", { className: "rows" }, ...rows));
     markKnobs();
+    markRefused();
   };
   group.filter = (words) => {
     if (words) group.makeRows();
