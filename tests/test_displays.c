@@ -92,6 +92,10 @@ static void test_displays_come_and_go(void **state) {
   start_operator("--record shown.mkv -y --ipc ipc.sock");
   expect_place("1280,0,640,800");
   shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
+  press("D"); /* what the operator's picture does not show */
+  wait_for(ALERTS " | grep -q '\"words\":\"test card\"'");
+  press("D");
+  wait_for("! " ALERTS " | grep -q 'test card'");
   shell(OFF);
   wait_said("reverie: the display DUMMY1 is gone: the output comes back with it\n");
   wait_for("! xdotool search --onlyvisible --name '^reverie$'");

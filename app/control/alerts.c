@@ -47,7 +47,7 @@ const char *alert_name(enum alert_kind kind) {
       [ALERT_DISPLAY] = "display", [ALERT_BLACKOUT] = "blackout", [ALERT_FREEZE] = "freeze",
       [ALERT_BYPASS] = "bypass",   [ALERT_PAUSE] = "pause",       [ALERT_RECORDING] = "recording",
       [ALERT_SENDING] = "sending", [ALERT_SOUND] = "sound",       [ALERT_MICROPHONE] = "microphone",
-      [ALERT_CONTROL] = "control", [ALERT_LATE] = "late"};
+      [ALERT_CONTROL] = "control", [ALERT_LATE] = "late",         [ALERT_CARD] = "card"};
   return names[kind];
 }
 

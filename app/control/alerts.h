@@ -18,6 +18,7 @@ enum alert_kind {
   ALERT_PICTURE,
   ALERT_DISPLAY, /* the display on which the output window was shown is disconnected */
   ALERT_BLACKOUT,
+  ALERT_CARD, /* the test card covers the picture, or corners are edited, while an operator's window is open */
   ALERT_FREEZE,
   ALERT_BYPASS,
   ALERT_PAUSE,

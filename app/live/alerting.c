@@ -75,6 +75,14 @@ static void follow_control(struct live *live, int64_t now_ns) {
   follow(live, ALERT_CONTROL, wrong, now_ns, "control source", reason);
 }
 
+/* Tells that the audience sees the test card. Without an operator's window whoever plays sees it, too, and the alert
+ * would cover its corners. */
+static void follow_card(struct live *live, int64_t now_ns) {
+  const struct parameters *values = &live->state.settings.values;
+  bool covers = window_has_operator(live->window) && (values->test_card || values->corner_edit);
+  follow(live, ALERT_CARD, covers, now_ns, values->test_card ? "test card" : "corners are edited", NULL);
+}
+
 static void follow_covers(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   follow(live, ALERT_BLACKOUT, values->blackout, now_ns, "blackout", NULL);
@@ -98,6 +106,7 @@ void live_follow_alerts(struct live *live, int64_t now_ns) {
   follow_picture(live, now_ns);
   follow_display(live, now_ns);
   follow_covers(live, now_ns);
+  follow_card(live, now_ns);
   follow_files(live, now_ns);
   follow_sounds(live, now_ns);
   follow_control(live, now_ns);
