@@ -392,7 +392,13 @@ static void in_a_browser(void **unused) {
       "wait", /* a size is said once, and no line ends in a sign between words */
       "document.getElementById('state').textContent === 'the picture is 96x96 now, mini' && "
       "!document.getElementById('status').textContent.includes('\u00b7')",
-      "wait", "document.getElementById('preview').naturalWidth === 96", "drag", "strength", "0.8", "do",
+      "wait", "document.getElementById('preview').naturalWidth === 96",
+      "wait", /* what is heard, and how far it moves a value */
+      "document.querySelectorAll('#sound .meter').length === 6 && "
+      "document.querySelector('[data-level=bass] i').style.getPropertyValue('--level') === '0.5' && ((bar) => "
+      "bar.classList.contains('moved') && bar.style.getPropertyValue('--to') === '0.75')"
+      "(document.querySelector('input[data-name=mix]').parentElement)",
+      "drag", "strength", "0.8", "do",
       "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
       "false, 'a fox'); document.activeElement.blur()",
       "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", "wait",

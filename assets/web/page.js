@@ -6,7 +6,7 @@ const LEAD = ["strength"]; /* with the prompts, before all others */
 const BESIDE = ["show", "seed"]; /* with those that have a rank */
 const FOR_KEYS = [ /* they choose what other keys act on, or want the keyboard or the window */
   "next-lora", "next-control", "next-control-value", "switch-control", "edit-prompt", "edit-negative", "parameters", "leave",
-  "edit-corners"];
+  "edit-corners", "open-page"];
 const ELSEWHERE = [ /* they have buttons of their own */
   "tap", "panic", "cue-preset", "midi-learn", "next-preset", "preset-before"];
 const PICTURE_MS = 200; /* between two pictures */
@@ -44,6 +44,8 @@ function stateWords(figures) {
 
 function showFigures(figures) {
   showAlerts(figures.alerts);
+  showSound(figures.sound);
+  showMoved(figures.moved || []);
   const rate = figures.fps > 0 && figures.fps < 10 ? figures.fps.toFixed(2) : figures.fps.toFixed(1);
   const counts = [`${rate}\u00a0frames/s`, `${figures["latency-ms"].toFixed(0)}\u00a0ms`, `${figures.dropped}\u00a0skipped`];
   if (figures["budget-ms"] > 0) counts.push(`${figures.missed}\u00a0missed`);

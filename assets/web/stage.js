@@ -143,6 +143,39 @@ function buildClip() {
   follow("clip-time-left", tell);
 }
 
+/* --- what is heard, and what sound and waves move --- */
+
+/* heard: levels from 0 to 1 by name; null: nothing listens. */
+function showSound(heard) {
+  const section = byId("sound");
+  section.hidden = !heard;
+  for (const [name, level] of Object.entries(heard || {})) {
+    const meter = section.querySelector(`[data-level=${name}]`) || section.appendChild(makeMeter(name));
+    meter.lastChild.style.setProperty("--level", level);
+  }
+}
+
+function makeMeter(name) {
+  const meter = make("div", { className: "meter" }, make("span", { textContent: name }), make("i"));
+  meter.dataset.level = name;
+  return meter;
+}
+
+/* Marks on bars how far a value is moved from what is set. */
+function showMoved(moved) {
+  const names = new Set(moved.map((each) => each.name));
+  for (const hold of document.querySelectorAll(".bar.moved"))
+    if (!names.has(hold.firstChild.dataset.name)) hold.classList.remove("moved");
+  for (const { name, base, now } of moved)
+    for (const bar of document.querySelectorAll(`input[type=range][data-name="${CSS.escape(name)}"]`)) {
+      const [from, to] = [base, now].map((value) => Math.min(1, Math.max(0, (value - bar.min) / (bar.max - bar.min))))
+        .sort((a, b) => a - b);
+      bar.parentElement.classList.add("moved");
+      bar.parentElement.style.setProperty("--from", from);
+      bar.parentElement.style.setProperty("--to", to);
+    }
+}
+
 /* --- tempo --- */
 
 function buildTempo(commands) {

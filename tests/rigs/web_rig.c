@@ -24,13 +24,15 @@ static atomic_bool window_stop;
 
 /* Does what the window's thread does. */
 static void *window_main(void *unused) {
-  struct hub_figures figures = {.ready = true,
-                                .fps = 24.5,
-                                .latency_ms = 31,
-                                .width = SIDE,
-                                .height = SIDE,
-                                .model = "mini",
-                                .notice = "the picture is 96x96 now"};
+  struct hub_figures figures = {
+      .ready = true,
+      .fps = 24.5,
+      .latency_ms = 31,
+      .width = SIDE,
+      .height = SIDE,
+      .model = "mini",
+      .meter = {.heard = true, .values = {[SOUND_BASS] = 0.5}, .row = {{PARAMETER_MIX, 0, 0.5, 0.75}}, .count = 1},
+      .notice = "the picture is 96x96 now"};
   alerts_raise(&figures.alerts, ALERT_FREEZE, 1, "frozen", NULL);
   alerts_raise(&figures.alerts, ALERT_SOURCE, 1, "source lost", "unplugged");
   (void)unused;
