@@ -205,8 +205,8 @@ __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, in
         s[g][i] = -CUDART_INF_F;
 }
 
-/* Stores a warp's part of O as FP16. It is first rearranged in shared memory (staging) to rows of 16-byte chunks. out,
- * staging: addresses of the warp's first channel, of which there are `channels`. */
+/* Stores a warp's part of O as FP16. The values are first rearranged in shared memory (staging) to rows of 16-byte
+ * chunks. out, staging: where the warp's first channel is stored; channels: number of the warp's channels. */
 template <class T>
 __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::SLICE / 8][4],
                                            int first, int channels, int lane) {

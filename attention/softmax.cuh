@@ -73,9 +73,9 @@ __device__ __forceinline__ bool is_far(float m, float scale) {
   return fabsf(m * scale) > FAR;
 }
 
-/* Returns the factor, a power of 2, that turns probabilities relative to the reference m into probabilities relative to
- * `larger`, which is at least m. It rounds as the probabilities of each of the two references were rounded. m may be
- * -inf; `larger` must not be. */
+/* Returns the factor 2^(scale * (m - larger)), by which probabilities that were computed with the reference m must be
+ * multiplied when the reference becomes `larger`, which is at least m. It is rounded as these probabilities' exponents
+ * were. m may be -inf; `larger` must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
   /* The products must be rounded as elsewhere, so they are never fused with the subtraction. */
   float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale);
@@ -208,8 +208,8 @@ template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)
         tile[g][i] = -CUDART_INF_F;
 }
 
-/* Packs a tile of probabilities from the accumulator's layout to that of A operands: p[k] has columns 16 k .. 16 k +
- * 15. */
+/* Packs a tile of probabilities, which is in the layout of an accumulator, to FP16 A operands of the next product: p[k]
+ * has columns 16 k to 16 k + 15. */
 template <int GROUPS>
 __device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const float (&tile)[GROUPS][4]) {
 #pragma unroll

@@ -30,8 +30,8 @@ enum {
   /* number of launches in a timed graph before the launches that it times, so that these overlap with their
    * predecessors as in a frame */
   AHEAD = 2,
-  /* number of launches in a block. All graphs that time launches of a block begin at the same launch. A block is a few
-   * launches longer if an op's launches would be divided. */
+  /* number of launches in a block. All graphs that time launches of a block begin at the same launch. A block has a few
+   * launches more if it would end between two launches of one op. */
   BLOCK = 6,
   REPEATS_MIN = 8,
   REPEATS_MAX = 400,
@@ -198,7 +198,7 @@ static void profiler_close(struct profiler *p) {
   cudaStreamSynchronize(p->device->queue.stream);
   for (int i = 0; p->samples && i < p->sample_count; i++) {
     const struct sample *sample = &p->samples[i];
-    if (i > 0 && sample->graph) /* the graph of sample 0 belongs to the program */
+    if (i > 0 && sample->graph) /* sample 0 has the program's own graph */
       cudaGraphExecDestroy(sample->graph);
     if (sample->begun)
       cudaEventDestroy(sample->begun);

@@ -68,7 +68,7 @@ struct engine_control {
 };
 
 struct engine_params {
-  /* The fields model to vocabulary name the files of the model and of its parts. */
+  /* The fields from model to vocabulary name the files of the model and of its parts. */
   /* path of a folder as diffusers writes it, or of a single file with the original names of tensors */
   const char *model;
   const char *name; /* name of the model for people; NULL: the name of its folder or file */
@@ -79,7 +79,7 @@ struct engine_params {
   const char *config;
   const char *vocabulary; /* CLIP's BPE merges (gzip), for families whose built-in configs need them; NULL: none */
 
-  /* The fields prediction to snap_strength say how the model's output, prompts and the strength are interpreted. */
+  /* The fields from prediction to snap_strength say how to interpret the model's output, prompts and the strength. */
   enum engine_prediction prediction;
   /* zero terminal SNR: ENGINE_ON: the model's noise schedule ends at pure noise; ENGINE_OFF: it does not */
   enum engine_switch zero_snr;
@@ -94,7 +94,7 @@ struct engine_params {
    * it is not */
   bool snap_strength;
 
-  /* The fields fit to checkpoint concern the pictures, the device, and a model that the caller has opened already. */
+  /* The fields from fit to checkpoint concern the pictures, the device, and a model that the caller has opened. */
   enum fit fit;
   /* pixel format of the pictures that the engine makes, such as PIXEL_RGBA for a window, PIXEL_YUV420P for an
    * encoder */
@@ -105,7 +105,7 @@ struct engine_params {
    * the engine is closed. NULL: the engine opens the model. */
   struct checkpoint *checkpoint;
 
-  /* The fields adapters to adapters_lenient concern adapters, controls, style pictures and the pace of frames. */
+  /* The fields from adapters to adapters_lenient concern adapters, controls, style pictures and the pace of frames. */
   /* files of LoRA and similar adapters, at most ADAPTERS_MAX; controls.adapter has their weights */
   const char *const *adapters;
   int adapter_count;
@@ -148,7 +148,7 @@ enum canvas_mode {
 
 /* The request for a handle (struct prepared): the size, sampler and features for which it is made ready. */
 struct engine_shape {
-  /* The fields width to guidance choose the size, the sampler and its guidance. */
+  /* The fields from width to guidance choose the size, the sampler and its guidance. */
   /* Size of the generated picture in pixels; 0: the model's native size. Both are even, and at least
    * engine_info.size_multiple. The networks compute the next multiple of size_multiple, and the surplus at the right
    * and bottom is cropped. */
@@ -168,7 +168,7 @@ struct engine_shape {
    * GUIDANCE_FULL uses that input, and residual guidance is refused. */
   enum guidance_mode guidance;
 
-  /* The fields stream_batch to own_memory say which frames one run makes, and which further inputs the network has. */
+  /* The fields from stream_batch to own_memory say which frames one run makes, and the network's further inputs. */
   /* true: one U-Net call computes all steps, each for a different frame (engine_under_way); false: a run computes all
    * steps of its own frames */
   bool stream_batch;
@@ -206,7 +206,7 @@ struct style_format {
 };
 
 struct engine_info {
-  /* The fields model to gpu name the model and the device for people and for later runs. */
+  /* The fields from model to gpu name the model and the device for people and for later runs. */
   char model[128]; /* name of the model for people */
   char device[128], device_detail[256];
   char device_name[16]; /* name by which device_options.name opens this device again */
@@ -215,7 +215,7 @@ struct engine_info {
   int depth, longest_side, batch;
   struct gpu_id gpu; /* the GPU that computes; zeroed: the device is no GPU */
 
-  /* The fields native_width to prediction describe the model. */
+  /* The fields from native_width to prediction describe the model. */
   int native_width, native_height, size_multiple;
   /* true: the U-Net reads the input picture itself (InstructPix2Pix, inpainting, the built-in model mini), not only a
    * noisy form of it */
@@ -240,7 +240,7 @@ struct engine_info {
   bool has_guidance_embedding;
   const char *prediction;
 
-  /* The fields weight_bytes to staged are sizes of memory and counters. */
+  /* The fields from weight_bytes to staged are sizes of memory and counters. */
   size_t weight_bytes; /* size of the weights in the checkpoint's files, in bytes */
   size_t device_bytes, device_peak_bytes;
   /* bytes, within device_bytes, that prompts take: encoded texts, and the U-Net's attention keys and values of the

@@ -45,8 +45,8 @@ __device__ __forceinline__ int place(int row, int chunk) {
 /* Which rows of W are multiplied into the tile's columns. With GEGLU half of a tile's columns are values, and half are
  * their gates. */
 struct column_map {
-  /* first: first column of y in the tile; count: columns of y; half: number of the tile's columns before the gates
-   * begin (all without GEGLU); gate: distance in W from the rows of values to those of gates, 0 without GEGLU */
+  /* first: first column of y in the tile; count: number of columns of y; half: number of the tile's columns that are no
+   * gates (all of them without GEGLU); gate: number of rows of W from a value's row to its gate's; 0 without GEGLU */
   int first, count, half, gate;
 };
 

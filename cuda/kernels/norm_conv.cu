@@ -166,7 +166,7 @@ struct held {
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
-  /* Add up the sums of the lines for each channel; several threads share a channel. */
+  /* Add up the sums that all lines of threads have of each channel; `parts` threads share the work of a channel. */
   float pixels = (float)(p.h * p.w);
   float2 total = make_float2(0, 0);
   if (part < parts) {

@@ -66,7 +66,7 @@ struct controls {
    * ignored. */
   float blend[SLOT_PRESETS];
 
-  /* The fields strength to eta control how the picture is denoised. */
+  /* The fields from strength to eta control how the picture is denoised. */
   /* 0 returns the input and 1 starts from pure noise. In between, sampling starts from the noisy input; with a model
    * that was trained from pure noise alone, the picture is blended with the input instead. */
   float strength;

@@ -24,7 +24,7 @@ enum color_matrix { MATRIX_BT601, MATRIX_BT709, MATRIX_BT2020 };
 enum color_range { RANGE_LIMITED, RANGE_FULL }; /* 16..235 or 0..255 */
 
 struct frame {
-  /* The fields format to pitch describe the pixels. */
+  /* The fields from format to pitch describe the pixels. */
   enum pixel_format format;
   enum color_matrix matrix;
   enum color_range range;
@@ -37,7 +37,7 @@ struct frame {
   int64_t pts;         /* time at which the frame is shown, in the source's time base; copied unchanged */
   int64_t duration;    /* how long the source shows the frame, in the same time base as pts; 0: unknown */
 
-  /* The fields captured_ns to number say where the frame comes from. */
+  /* The fields from captured_ns to number say where the frame comes from. */
   int64_t captured_ns; /* value of platform_now_ns when the frame was captured, or when its packet arrived */
   /* for sources that are files: by how many nanoseconds the source passed the frame on later than it was due */
   int64_t late_ns;

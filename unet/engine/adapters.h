@@ -32,8 +32,8 @@ struct adapters {
   int store[ADAPTERS_MAX];
   int count;
 
-  /* The fields sets to changing describe the weights on the device, which has one or two sets of them, and the change
-   * that is being computed. */
+  /* The fields from sets to changing describe the weights on the device, which has one or two sets of them, and the
+   * change that is being computed. */
   /* For each set of weights on the device: `weights`, the values of controls.adapter with which it was made (NAN:
    * unknown, so the set must be made again); `fresh`, how many entries of `bound`, from the first, it contains. For a
    * device with one set both entries are equal. */
@@ -48,8 +48,8 @@ struct adapters {
   /* the change that is being computed into the set of weights that frames do not read; NULL: there is none */
   struct changing *changing;
 
-  /* The fields changed to seen list all that the adapters change: `changed` as tensors of the checkpoint (filled by
-   * adapters_open), `bound` as rows of the weights that plans have asked for (extended when there are new ones). */
+  /* The fields from changed to seen list all that the adapters change: `changed` as tensors of the checkpoint (filled
+   * by adapters_open), `bound` as rows of the weights that plans have asked for (extended when there are new ones). */
   struct changed_tensor *changed; /* the changed tensors, sorted by file, offset and adapter */
   int changed_count;
   struct bound *bound; /* the changed rows of resources, sorted by resource, row and adapter */

@@ -255,8 +255,8 @@ struct shown {
   int rows, chunks;
   /* bit k: there are keys and values of these prompts for control k's network as well */
   unsigned controls;
-  /* the prompts of each guidance row with their weights. As slot numbers they have the numbers of the places of their
-   * keys and values */
+  /* the prompts of each guidance row with their weights; a prompt's slot number is here the number of the place in the
+   * cache that has its keys and values */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX];
   uint64_t names[KEY_SLOTS]; /* text_keys_name of the prompts in `prompt`, each only once */
   int name_count;
@@ -305,9 +305,9 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  /* The fields adapters to ended_ns are used by the thread that submits frames. Those marked "under `preparing`" are
-   * also changed by threads that prepare handles, which hold the lock `preparing` meanwhile. These threads also read
-   * `adapters` and `sampling`. */
+  /* The fields from adapters to ended_ns are used by the thread that submits frames. Those marked "under `preparing`"
+   * are also changed by threads that prepare handles, which hold the lock `preparing` meanwhile. These threads also
+   * read `adapters` and `sampling`. */
   struct adapters adapters;
   struct background background;
 

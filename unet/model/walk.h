@@ -23,7 +23,7 @@ struct unet_layer {
   bool kept;
   int level; /* 1 + the number of the T2I-Adapter's feature that is added to the output; 0: none is added */
   int time;  /* in residual blocks: number of the layer's first channel in the time projections of all layers */
-  /* The fields heads to style are only for transformer layers. */
+  /* The fields from heads to style are only for transformer layers. */
   /* heads: number of attention heads; depth: number of transformer blocks in the layer */
   int heads, depth;
   bool only_cross_attention; /* true: attn1 attends to the text, as attn2 does; false: attn1 is self-attention */

@@ -320,8 +320,8 @@ int device_prepare(struct device *device, struct program **program, const struct
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
-  /* The pool of pictures is enlarged last, because it is never made smaller again: after a program that did not fit
-   * into memory it must be as before. */
+  /* The pool of pictures never becomes smaller again. So it is enlarged last, when all else that the program needs has
+   * found memory. */
   if (make_room(&device->pictures, &described, (*program)->pictures, err) == 0)
     return 0;
   device_release(device, program);

@@ -31,9 +31,9 @@ struct op_advect {
   int cell; /* width of a cell in pixels */
 };
 
-/* y = the noise that moves with the picture if run.carried is true, else `noise` unchanged. For each cell p OP_ADVECT
- * has found a number `entry`; cell p of sample i of y is then a copy of cell `entry` of sample i of `noise` if entry is
- * below `cells` (cells of the latent), else of cell texture_second(entry - cells, first + i) of `second`.
+/* If run.carried is true, y = the noise that moves with the picture, else y = `noise`. In `advected` each cell p of the
+ * latent has a number, entry[p]. Cell p of sample i of y is a copy of cell entry[p] of sample i of `noise` if entry[p]
+ * is less than h * w, else of cell texture_second(entry[p] - h * w, first + i) of `second`.
  *   advected  int32 [1, h, w, ADVECTED_VALUES], from OP_ADVECT
  *   noise     FP32 [samples, h, w, c]
  *   second    FP32 [1, h, w, c]: shared by all samples

@@ -295,8 +295,8 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
 
 /* --- which entry of the noise tables a cell shows --- */
 
-/* The texture's cell from which a cell of the latent is read. guest: 0 if that cell is in the block of the texture to
- * which the latent cell's place belongs. Otherwise it is a number of this block: cells of the latent from different
+/* The cell (y, x) of the texture that a cell of the latent reads. guest: 0 if this cell is in that block of the texture
+ * to which the latent cell's place belongs. Otherwise it is the number of the latter block: latent cells of different
  * blocks that read the same cell of the texture have different numbers. */
 struct texture_reading {
   int32_t y, x, guest;

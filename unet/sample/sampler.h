@@ -27,7 +27,7 @@ enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 
 /* The settings of scheduler_config.json, as config_scheduler.c has read them. */
 struct scheduler_config {
-  /* The fields lacks to says_prediction tell which sampler the file names, and what the network predicts. */
+  /* The fields from lacks to says_prediction tell which sampler the file names, and what the network predicts. */
   /* bits of enum scheduler_lack for what is not supported; in its place this struct has the default spacing, or DDIM */
   unsigned lacks;
   /* name of the scheduler's class in the file ("EulerDiscreteScheduler"), even if `sampler` is another one */
@@ -39,7 +39,7 @@ struct scheduler_config {
   enum prediction prediction;
   bool says_prediction; /* true: the file says what the network predicts; false: it is the default of the class */
 
-  /* The fields beta_schedule to final_sigma_min describe the noise schedule and the noise levels of the steps. */
+  /* The fields from beta_schedule to final_sigma_min describe the noise schedule and the noise levels of the steps. */
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
   bool zero_snr;    /* rescale_betas_zero_snr in the scheduler's file: the noise schedule ends at pure noise */
@@ -72,8 +72,8 @@ struct scheduler_config {
 
 /* A sampler, with the settings from which the coefficients of its steps are computed. */
 struct sampling {
-  /* The fields sampler to image_condition choose the sampler, the number of its steps, and the noise level at which it
-   * starts. */
+  /* The fields from sampler to image_condition choose the sampler, the number of its steps, and the noise level at
+   * which it starts. */
   enum sampler sampler;
   enum spacing spacing;
   int steps; /* number of steps, 1 to STEPS_MAX; if quantised is true, a strength below 1 leaves some of them out */
