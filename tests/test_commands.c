@@ -156,7 +156,7 @@ static void blend_keys(void **unused) {
   struct live_state state = fresh_state();
   press(&state, 'k');
   assert_non_null(strstr(state.notice, "no blend"));
-  press(&state, KEY_CONTROL + '1'); /* that weight is already set */
+  press(&state, KEY_CONTROL + '1'); /* prompt 1 is shown alone already, so nothing changes */
   assert_true(weights_are(&state, SHARES(0)));
   press(&state, KEY_CONTROL + '3');
   assert_true(weights_are(&state, SHARES(100, 0, 100)));
@@ -632,7 +632,7 @@ static void before_the_engine_is_open(void **unused) {
   assert_true(state.settings.values.help && state.quit);
 }
 
-/* The page's address is shown and opened where there is a page. */
+/* The commands that show the web page's address and open it do so only if there is a web page. */
 static void the_page_is_opened(void **unused) {
   (void)unused;
   struct live_state state = {.ready = true, .slot_before = 1};

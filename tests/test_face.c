@@ -1,4 +1,5 @@
-/* The operator's window: where its widgets are, what lies at a position, and what presses and movements do there. */
+/* Tests the operator's window: the positions of its widgets, what is found at a position, and what presses and
+ * movements of mouse and fingers do. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static void nothing_overlaps(void **state) {
     }
 }
 
-/* On displays that stages have, everything is there, and large enough for fingers and eyes two metres away. */
+/* On the usual displays of stages every widget is shown, large enough for fingers, and for eyes two metres away. */
 static void everything_is_there(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -94,7 +95,8 @@ static void everything_is_there(void **state) {
   }
 }
 
-/* Alerts take room from the picture alone, so that nothing moves under a finger that is about to press it. */
+/* If alerts are shown, only the picture becomes smaller, so that no widget moves under a finger that is about to press
+ * it. */
 static void alerts_move_nothing(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -110,7 +112,7 @@ static void alerts_move_nothing(void **state) {
   }
 }
 
-/* Alerts have the columns that a short reason takes, where the window has them at all. */
+/* A line of alerts has room for 36 characters, enough for a short reason, or for as many as fit into the window. */
 static void alerts_can_be_read(void **state) {
   (void)state;
   for (int height = 200; height < 2200; height += 100)
@@ -144,7 +146,8 @@ static int wide(enum letter_size size, const char *text) {
   return lettering_width(lettering, size, text, strlen(text));
 }
 
-/* What the program itself writes is never cut: labels of buttons, bars with their values, and rows of the list. */
+/* Texts of the program itself fit and are never cut: labels of buttons, bars with their values, and rows of the
+ * list. */
 static void own_texts_are_whole(void **state) {
   (void)state;
   for (size_t i = 0; i < 3; i++) {
@@ -172,7 +175,7 @@ static void own_texts_are_whole(void **state) {
   }
 }
 
-/* Text that somebody else writes may be of any length and script: as much is taken as fits, in whole characters. */
+/* Texts of users may have any length and script: of each, as many whole characters are drawn as fit. */
 static void long_texts_are_fitted(void **state) {
   (void)state;
   static const char *const texts[] = {"a lighthouse in a storm with very high waves and a small boat",
@@ -243,7 +246,7 @@ static void release(void) {
   face_release(&grip, &places, &content, &panel, &live, 0);
 }
 
-/* Each place belongs to what is drawn there, up to its edges, and what lies between belongs to nothing. */
+/* Each widget is found at its four corners, and nothing is found between two widgets. */
 static void places_are_found(void **state) {
   (void)state;
   const struct {
@@ -275,7 +278,7 @@ static void places_are_found(void **state) {
   assert_false(press(&places.graph, 0.5));
 }
 
-/* A press on a bar sets the value to that place, a movement takes it along, and after the end nothing follows. */
+/* A press on a bar sets the value to that position, and the value follows the pointer until the button is released. */
 static void bars_are_drawn_along(void **state) {
   (void)state;
   const struct parameters *values = &live.settings.values;
@@ -331,7 +334,7 @@ static void prompts_are_blended(void **state) {
   assert_float_equal(values->blend[1], 1, 0);
   assert_float_equal(values->blend[2], 0.6, 0.005);
   assert_int_equal(values->shown_prompt, 2);
-  press(&places.prompts[5], 0.1); /* it has no text */
+  press(&places.prompts[5], 0.1); /* this prompt has no text, so it is not blended in */
   drag(&places.prompts[5], 0.9);
   release();
   assert_float_equal(values->blend[5], 0, 0);
@@ -357,11 +360,12 @@ static void scenes_are_taken(void **state) {
   content.first_scene = first_scene;
   press(&places.scenes[2], 0.5);
   assert_int_equal(values->saved_preset, 12);
-  press(&places.scenes[3], 0.5); /* there is no thirteenth */
+  press(&places.scenes[3], 0.5); /* there is no preset 13 */
   assert_int_equal(values->saved_preset, 12);
 }
 
-/* A clip goes to where the press ends; the prompt line opens; the list is pressed, scrolled and turned. */
+/* A press on the clip's bar seeks when it ends; a press on the line opens the prompt; the list can be pressed, dragged,
+ * scrolled by the wheel and filtered. */
 static void the_rest_is_pressed(void **state) {
   (void)state;
   const struct parameters *values = &live.settings.values;
@@ -393,7 +397,8 @@ static void the_rest_is_pressed(void **state) {
   face_drag(&grip, &places, &content, &panel, &live, places.box.bar_right, top + line / 2, 0);
   release();
   assert_float_equal(values->strength, 1, 0);
-  face_press(&grip, &places, &content, &panel, &live, label, top - line / 2, 0); /* all again */
+  /* ends the filter, so all rows are listed again */
+  face_press(&grip, &places, &content, &panel, &live, label, top - line / 2, 0);
   assert_true(!*panel.list.filter && !panel.types);
 }
 

@@ -453,7 +453,7 @@ static void scenes_in_a_hurry(void **unused) {
   assert_int_equal(at(stage, 16)->shown_prompt, 5);
 }
 
-/* How far the noise of a moment lies towards each of two seeds; all else of it is noise of other seeds. */
+/* Returns how large the share of this seed's noise is in a frame with these controls, from 0 to 1. */
 static double part_of(const struct controls *now, int64_t seed) {
   int64_t whole = (int64_t)floor((double)now->seed_position), from = (int64_t)now->seed + whole;
   int64_t to = now->seed_share > 0 ? (int64_t)now->seed_to : from + 1;
@@ -461,8 +461,8 @@ static double part_of(const struct controls *now, int64_t seed) {
   return (from == seed) * (1 - share) + (to == seed) * share;
 }
 
-/* Calls the scene of a seed at second `begin`, and expects that the noise goes there from where it is, without a jump,
- * until second `end`. */
+/* Starts a glide to this seed at second `begin`, and fails the test unless the shares of all seeds change evenly,
+ * without a jump, until second `end`. */
 static void expect_even_noise(struct stage *stage, int64_t seed, double position, double begin, double end) {
   static const int64_t places[] = {0, 1, 500, 501, 9000, 9001};
   struct controls before = controls_at(stage, begin);
@@ -480,8 +480,8 @@ static void expect_even_noise(struct stage *stage, int64_t seed, double position
   }
 }
 
-/* A scene that is called while another one comes takes the noise on from where it is: to a third seed, to one of the
- * two between which it is, and back. */
+/* A glide that begins during another one moves the noise on from where it is: to a third seed, to one of the two seeds
+ * that it lies between, and back. */
 static void noise_goes_on_from_scene_to_scene(void **unused) {
   (void)unused;
   static const double moments[] = {10.4, 11.5, 12.5, 13.9};
@@ -494,7 +494,7 @@ static void noise_goes_on_from_scene_to_scene(void **unused) {
     struct controls now = controls_at(stage, 99);
     assert_true(now.seed == 0 && now.seed_position == 0 && now.seed_share == 0);
   }
-  struct stage *stage = open_stage(); /* what comes at once leaves nothing of the way */
+  struct stage *stage = open_stage(); /* a change at once ends the glide before it: no share of another seed remains */
   expect_even_noise(stage, 500, 0, 10, 12);
   give(stage, PARAMETER_SEED, 0, 77);
   glide_set(&stage->glide, &stage->scene, INT64_C(12000000000), 0);

@@ -128,8 +128,8 @@ static void switch_to(const char *name) {
   assert_int_equal(reader_switch(rig.reader, &source, name, &rig.options, READER_NOW, &err), 0);
 }
 
-/* Begins with a source, and lets another one fade in; false: a read has just taken so long that the first one
- * was left at once. */
+/* Begins with the source "camera" and lets another one fade in. Returns false if the camera was closed at once instead
+ * of being read on, which happens if a read took too long. */
 static bool fade_in(int sources) {
   mixer_set_fade(rig.mixer, 0, 0);
   switch_to("camera");
@@ -140,7 +140,7 @@ static bool fade_in(int sources) {
   return fake_source_open_now() == 2;
 }
 
-/* While a source fades in, the one before it moves on; then it is closed. */
+/* While a source fades in, the one before it is still read; after that it is closed. */
 static void test_source_that_leaves(void **state) {
   (void)state;
   int sources = 1;
@@ -148,7 +148,8 @@ static void test_source_that_leaves(void **state) {
   rig.after_s = 3600;
   for (; !fade_in(sources); sources += 2)
     assert_true(sources < 100);
-  for (int change = 0, before = rig.value; change < 20; before = rig.value) { /* what is seen is still the first one */
+  /* the fade takes an hour, so the pictures seen are those of the first source, and they change */
+  for (int change = 0, before = rig.value; change < 20; before = rig.value) {
     UNTIL(rig.got == 1);
     change += rig.value != before;
   }

@@ -83,7 +83,8 @@ static void test_fails_later(void **state) {
   }
 }
 
-/* The same for streams whose pictures have no times, or that are refreshed gradually instead of by key frames. */
+/* As in test_fails_later, for streams whose pictures have no times, or that are refreshed gradually instead of by key
+ * frames. */
 static void test_fails_oddly(void **state) {
   (void)state;
   static const char *const names[] = {"bare.h264", "bare.hevc", "old.avi", "fresh.ts"};

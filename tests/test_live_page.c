@@ -61,7 +61,7 @@ static void test_page_shows_what_is_seen(void **state) {
   quit_window();
 }
 
-/* The key opens the page in what the desktop names as its browser, which here writes down the address. */
+/* The key opens the page with the desktop's browser: here a script, which writes the address to a file. */
 static void test_page_is_opened_by_a_key(void **state) {
   (void)state;
   char path[4096];

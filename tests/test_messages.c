@@ -224,7 +224,7 @@ static void changes_are_told(void **unused) {
   expect("{\"command\":[\"get_property\",\"figures/fps\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":30}");
 }
 
-/* Lists that change seldom are told when they do. */
+/* A client that observes one of the hub's lists gets it whenever it changes. */
 static void lists_are_told(void **unused) {
   (void)unused;
   struct hub_figures figures = {.fps = 1};
@@ -240,7 +240,8 @@ static void lists_are_told(void **unused) {
   expect_refused("{\"command\":[\"set_property\",\"scene-list\",1]}", "can be read, and not set");
 }
 
-/* What is heard, and what sound and waves move: the value that is set, and where it is now. */
+/* The levels of the sound, and the parameters that sound and LFOs change: the value that is set, and the present
+ * one. */
 static void the_meter_is_data(void **unused) {
   (void)unused;
   struct hub_figures figures = {0};
@@ -326,7 +327,7 @@ static void what_there_is(void **unused) {
   assert_string_equal(cJSON_GetObjectItem(strength, "group")->valuestring, "Picture");
   assert_string_equal(cJSON_GetObjectItem(prompt, "label")->valuestring, "Prompt []");
   assert_true(cJSON_GetObjectItem(strength, "rank")->valuedouble >= 1);
-  bool places[PARAMETERS] = {false}; /* each parameter has one of its own */
+  bool places[PARAMETERS] = {false}; /* which places in the order were found: no two parameters have the same */
   const cJSON *each;
   cJSON_ArrayForEach(each, list) {
     int place = cJSON_GetObjectItem(each, "place")->valueint;

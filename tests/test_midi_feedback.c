@@ -1,4 +1,5 @@
-/* MIDI messages that bring values back to the knobs and pads of a controller, by a clock of the test's own. */
+/* Tests the MIDI messages that bring values back to the knobs and pads of a controller. The test has a clock of its
+ * own, rig->now_ns. */
 #include "tests/rigs/midi_rig.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ static struct rig *begin(void **state) {
   return rig;
 }
 
-/* Expects just these bytes, given as text: "b0 15 40". */
+/* Fails the test unless exactly these bytes are to be sent now, given as text: "b0 15 40". size: how many bytes may be
+ * sent. */
 static void expect(struct rig *rig, size_t size, const char *wanted) {
   uint8_t bytes[64];
   char text[64 * 3 + 1] = "";
@@ -35,7 +37,7 @@ static void later(struct rig *rig, int ms) {
   rig->now_ns += (int64_t)ms * MS;
 }
 
-/* At first all, then what changes, once. */
+/* At first the values of all knobs are sent, later each change once. */
 static void values_go_back(void **state) {
   struct rig *rig = begin(state);
   learn(rig, "strength");
@@ -47,15 +49,15 @@ static void values_go_back(void **state) {
   later(rig, 20);
   set(rig, PARAMETER_STRENGTH, 1);
   expect(rig, 64, "b0 15 7f");
-  set(rig, PARAMETER_MIX, 0.25); /* nothing is bound to this */
+  set(rig, PARAMETER_MIX, 0.25); /* no knob is bound to this parameter */
   later(rig, 20);
   expect(rig, 64, "");
-  midi_feedback_forget(&feedback, &rig->knobs); /* another controller */
+  midi_feedback_forget(&feedback, &rig->knobs); /* as for another controller, to which everything must be sent */
   expect(rig, 64, "b0 15 7f");
 }
 
-/* What the fader itself has set is not sent back, neither while it moves nor when it rests. What changes under the hand
- * comes when the hand has rested. */
+/* A value that the fader itself has set is not sent back to it, neither while it is moved nor afterwards. A value that
+ * something else sets is sent 300 ms after the fader's last movement. */
 static void nothing_works_against_the_hand(void **state) {
   struct rig *rig = begin(state);
   learn(rig, "strength");
@@ -79,7 +81,8 @@ static void nothing_works_against_the_hand(void **state) {
   expect(rig, 64, "b0 15 00");
 }
 
-/* A pad's light says what is on, after it was struck, too, since the controller may have put it out. */
+/* A pad's light shows whether its switch is on; it is set again after each stroke, because the controller may have
+ * changed it. */
 static void pads_are_lit(void **state) {
   struct rig *rig = begin(state);
   learn(rig, "freeze");
@@ -88,7 +91,7 @@ static void pads_are_lit(void **state) {
   play(rig, MIDI_NOTE_ON, 37, 100);
   learn(rig, "prompt=3");
   play(rig, MIDI_NOTE_ON, 38, 100);
-  learn(rig, "new-seed"); /* is never on */
+  learn(rig, "new-seed"); /* a command without a state, so its pad is not lit */
   play(rig, MIDI_NOTE_ON, 39, 100);
   learn(rig, "mix");
   play(rig, MIDI_NOTE_ON, 40, 100);
@@ -110,7 +113,7 @@ static void pads_are_lit(void **state) {
   expect(rig, 64, "90 26 00");
 }
 
-/* The velocity of a stroke sets a number. */
+/* The velocity with which a pad is struck sets a number. */
 static void velocity_comes_in(void **state) {
   struct rig *rig = begin(state);
   learn(rig, "mix");
@@ -123,8 +126,8 @@ static void velocity_comes_in(void **state) {
   assert_true(fabs(rig->values.mix - 32.0 / 127) < 0.01);
 }
 
-/* Motor faders of 14 bits: two controllers, the pitch bend of a Mackie control, and an NRPN; program change and
- * pressure have no way back. */
+/* Motor faders of 14 bits: two controllers, the pitch bend of a Mackie control, and an NRPN; to knobs of program change
+ * and pressure nothing is sent. */
 static void kinds_of_knobs(void **state) {
   static const struct knob knobs[] = {
       {KNOB_FINE, 2, 3}, {KNOB_BEND, 16, 0}, {KNOB_NRPN, 1, 300}, {KNOB_PROGRAM, 1, 5}, {KNOB_PRESSURE, 1, 0}};
@@ -136,7 +139,8 @@ static void kinds_of_knobs(void **state) {
   expect(rig, 64, "b1 03 5f b1 23 7f ef 7f 5f b0 63 02 b0 62 2c b0 06 5f b0 26 7f");
 }
 
-/* Few bytes at a time: all come in their turn, though the first ones change again and again. */
+/* If only a few bytes may be sent at a time, every knob gets its value in turn, even if the first ones change again and
+ * again. */
 static void what_is_sent_is_limited(void **state) {
   enum { COUNT = 9 };
   struct rig *rig = begin(state);
@@ -156,7 +160,8 @@ static void what_is_sent_is_limited(void **state) {
   expect(rig, 64, "");
 }
 
-/* A controller that answers each message with the same one moves nothing; a hand that comes later does. */
+/* A message that only repeats what was sent to its knob in the last 100 ms is recognised as an echo; after another
+ * movement of the knob it is not. */
 static void echoes_are_known(void **state) {
   struct rig *rig = begin(state);
   learn(rig, "strength");
@@ -177,13 +182,13 @@ static void echoes_are_known(void **state) {
   assert_false(midi_feedback_is_echo(&feedback, &rig->knobs, &unbound, rig->now_ns));
   assert_false(midi_feedback_is_echo(&feedback, &rig->knobs, &bend, rig->now_ns));
   assert_false(midi_feedback_is_echo(&feedback, &rig->knobs, &tick, rig->now_ns));
-  play(rig, MIDI_CONTROLLER, 21, 126); /* a hand is at it */
+  play(rig, MIDI_CONTROLLER, 21, 126); /* the user moves the fader */
   assert_false(midi_feedback_is_echo(&feedback, &rig->knobs, &fader, rig->now_ns));
   later(rig, 50);
   assert_false(midi_feedback_is_echo(&feedback, &rig->knobs, &pad, rig->now_ns));
 }
 
-/* The ring of lights of an endless encoder is told the position, whatever steps the encoder sends. */
+/* An endless encoder's ring of lights gets the position of the value, whatever steps the encoder sends. */
 static void encoders_have_rings(void **state) {
   struct rig *rig = begin(state);
   rig->knobs.binding[rig->knobs.count++] = (struct knob_binding){

@@ -181,7 +181,7 @@ static void a_knob_is_learnt_by_the_key(void **state) {
   PLAY(rig, "\xb0\x15\x40");
   await_notice(rig, "cc 21 of channel 1 sets strength");
   await_file(rig, "\"cc 21\"");
-  char *told = hub_get_list(rig->hub, HUB_KNOBS); /* what clients are told */
+  char *told = hub_get_list(rig->hub, HUB_KNOBS); /* the list of bindings that clients can read */
   assert_non_null(strstr(told, "\"cc 21\""));
   free(told);
   assert_null(parameters_text(turn(rig), PARAMETER_MIDI_LEARN, 0));
@@ -312,7 +312,8 @@ static void assert_not_started(struct rig *rig, const char *source, const char *
     fail_msg("%s, not %s", err.message, why);
 }
 
-/* Values go to a pipe without a reader as soon as it has one, also to the next reader; nothing waits for them. */
+/* Values are written to a pipe as soon as it has a reader, and to the next reader as well; without a reader the thread
+ * does not wait. */
 static void values_go_to_a_pipe(void **state) {
   struct rig *rig = *state;
   char *back = fixture_path(rig->folder, "back");
@@ -335,7 +336,7 @@ static void values_go_to_a_pipe(void **state) {
     assert_true(got[0] == '\xb0' && got[1] == 0x15 && got[2] == level);
     close(reader);
   }
-  PLAY(rig, "\xb0\x15\x40\xb0\x15\x7f\xb0\x15\x00\xb0\x15\x7f"); /* knobs go on to work */
+  PLAY(rig, "\xb0\x15\x40\xb0\x15\x7f\xb0\x15\x00\xb0\x15\x7f"); /* knobs still work while the pipe has no reader */
   await_strength(rig, 1);
   free(back);
 }

@@ -1,5 +1,5 @@
-/* The mixer of sources: one fades to another, in every format and shape; the first frame is that of the source that
- * goes, the last that of the source that comes. */
+/* Tests fades from one source to another, in every format and shape: the first frame of a fade is that of the source
+ * that fades out, the last one that of the source that fades in. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ enum { PATIENCE_MS = 60000 };
 
 static struct host_pictures pictures[2];
 
-/* Makes a frame of one grey: 0 to 255 in every format. */
+/* Makes a frame of one grey value, from 0 to 255 in every format. */
 static struct frame grey(int pool, enum pixel_format format, int width, int height, int value) {
   struct frame frame;
   struct error err;
@@ -62,13 +62,14 @@ static void test_formats_and_shapes(void **state) {
   dissolve_free(&dissolve);
 }
 
-/* What is seen of the frame that goes, where both are cropped to a square, is what was seen of it before. */
+/* Pictures are cropped to a square: the part of the frame that fades out which was seen before the fade is the part
+ * that is mixed in. */
 static void test_shape_that_is_seen(void **state) {
   (void)state;
   struct dissolve dissolve = {.from = {.picture = NULL}};
   struct error err;
   struct frame from = grey(0, PIXEL_RGBA, 160, 80, 0), to = grey(1, PIXEL_RGBA, 80, 160, 0), out;
-  for (int y = 0; y < 80; y++) /* the square in the middle is white */
+  for (int y = 0; y < 80; y++) /* the square in the frame's middle, which is seen, is white */
     memset(frame_plane(&from, 0) + y * from.pitch[0] + 4 * 40, 255, 4 * 80);
   assert_int_equal(dissolve_mix(&dissolve, &from, &to, 1, 0, &out, &err), 0);
   for (int y = 0; y < 160; y++)
@@ -106,14 +107,14 @@ static void put(struct rig *rig, enum mixer_input input, int value, bool begins)
   mixer_put(rig->mixer, input, &frame, begins);
 }
 
-/* Takes the newest frame; waits for one. */
+/* Takes the newest frame out of the mailbox, and waits until there is one. */
 static const struct frame *take(struct rig *rig) {
   const struct mail *mail = NULL;
   assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
   return &mail->frame;
 }
 
-/* A single picture fades in by itself, evenly and to the end, without another stretch. */
+/* A single picture fades in without further frames of a source, evenly and completely; a fade begins no new stretch. */
 static void test_picture_fades_in(void **state) {
   (void)state;
   struct rig rig;
@@ -132,22 +133,23 @@ static void test_picture_fades_in(void **state) {
   end(&rig);
 }
 
-/* The source that goes moves on, and its frames alone show nothing; a loop of the source that comes is another
- * stretch. */
+/* The source that fades out goes on giving frames, which are mixed in, but cause no picture by themselves. If the
+ * source that fades in starts again, a new stretch begins. */
 static void test_leaving_source_moves(void **state) {
   (void)state;
   struct rig rig;
   begin(&rig, 3600);
   put(&rig, MIXER_LIST, 40, true);
   uint64_t stretch = take(&rig)->stretch;
-  put(&rig, MIXER_LEAVING, 10, false); /* nothing fades yet */
+  put(&rig, MIXER_LEAVING, 10, false); /* there is no fade yet, so this frame is dropped */
   put(&rig, MIXER_LIST, 200, true);
   assert_true(abs(middle(take(&rig)) - 40) < 5);
   put(&rig, MIXER_LEAVING, 120, false);
   put(&rig, MIXER_LIST, 200, false);
   const struct frame *frame = take(&rig);
   assert_true(abs(middle(frame) - 120) < 5 && frame->stretch > stretch);
-  put(&rig, MIXER_LIST, 10, true); /* a third one: what is seen stands */
+  /* a third source begins during the fade: the mixture that is seen stands still while it fades out */
+  put(&rig, MIXER_LIST, 10, true);
   put(&rig, MIXER_LEAVING, 250, false);
   put(&rig, MIXER_LIST, 10, false);
   assert_true(abs(middle(take(&rig)) - 120) < 5);

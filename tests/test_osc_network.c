@@ -140,7 +140,7 @@ static void subscribers_hear_of_changes(void **state) {
   await_strength(rig, 0.75);
   assert_non_null(peer_hears(rig, &watcher, "/reverie/strength f:0.75", WAIT_MS));
   assert_null(peer_hears(rig, &mixer, "/reverie/strength", QUIET_MS));
-  peer_says(&mixer, "/reverie/strength", "f:9"); /* it is informed if the value was limited */
+  peer_says(&mixer, "/reverie/strength", "f:9"); /* the client that moves the fader gets the value if it was limited */
   await_strength(rig, 1);
   assert_non_null(peer_hears(rig, &mixer, "/reverie/strength f:1", WAIT_MS));
 

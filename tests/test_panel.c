@@ -290,7 +290,7 @@ static bool apart(const struct hud_area *a, const struct hud_area *b) {
          a->top + a->height <= b->top || b->top + b->height <= a->top;
 }
 
-/* Over a picture of any size everything lies in it, and nothing on another. */
+/* Over a picture of any size every panel is within the picture, and no two overlap. */
 static void places(void **unused) {
   (void)unused;
   for (int height = 60; height < 2200; height += 171)

@@ -124,7 +124,8 @@ static void bars_of_all(void **unused) {
     }
 }
 
-/* Each group has a heading above its rows, which no key chooses; a filter leaves rows alone, by name or label. */
+/* Each group of parameters has a heading above its rows, which cannot be chosen; with a filter only rows are listed
+ * whose name or label contains it. */
 static void groups_have_headings(void **unused) {
   (void)unused;
   int headings = 0;
@@ -143,7 +144,8 @@ static void groups_have_headings(void **unused) {
   assert_true(find("saved-preset") == 0 && find("preset-fade") > 0);
 }
 
-/* Six bars: of those that the model takes the most important ones, with what is in use before what is there always. */
+/* Six parameters get bars: the most important ones among those that the model accepts, where one that is in use, such
+ * as a LoRA's weight, comes before others. */
 static void leading_rows_suit_the_model(void **unused) {
   (void)unused;
   struct parameters *values = &state.settings.values;
@@ -288,7 +290,8 @@ static void decimal_commas(void **unused) {
   press('9');
   press(KEY_ESCAPE);
   assert_int_equal(press('b'), LIST_NOT_MINE);
-  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,75", 0), 0); /* the same as in an edited line */
+  /* a value typed in an edited line may have a decimal comma, too */
+  assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,75", 0), 0);
   expect("strength", "0.75");
   assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,7,5", 0), -1);
   assert_int_equal(live_set_words(&state, PARAMETER_STRENGTH, 0, "0,7.5", 0), -1);
@@ -322,7 +325,7 @@ static void mouse(void **unused) {
   assert_int_equal(click(list.first + 10, 250), LIST_NOT_MINE);
   list.first = 0;
   assert_int_equal(click(1, 250), LIST_EDIT);
-  assert_int_equal(click(0, 250), LIST_DONE); /* a heading */
+  assert_int_equal(click(0, 250), LIST_DONE); /* a click on a heading */
   assert_int_equal(list.chosen, 1);
   choose("pause");
   assert_int_equal(click(list.chosen, 210), LIST_DONE);

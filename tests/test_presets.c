@@ -332,7 +332,8 @@ static void test_thumbnail(void **state) {
   free(pixels);
 }
 
-/* What a file of presets that a stranger has written names as pictures is told only if it lies in its folder. */
+/* A file of presets may come from a stranger: the paths of pictures in it are used only if they are in the file's
+ * folder or below. */
 static void test_pictures_are_beside_the_file(void **state) {
   (void)state;
 #define NAMED(picture) "{\"name\": \"x\", \"picture\": " picture ", \"values\": {}}"

@@ -433,8 +433,8 @@ static void check_samplers(int steps, double strength, enum prediction predictio
     sampling.steps = steps > 4 && (sampling.sampler == SAMPLER_LCM || sampling.sampler == SAMPLER_TCD) ? 4 : steps;
     sampling.strength = strength;
     check_truth(&sampling, prediction);
-    /* The same with diffusers' rounding of strength, if 1000 is a multiple of the steps; for PNDM see keeps_outputs in
-     * pndm.c. */
+    /* Once more with strength rounded as in diffusers, if 1000 is a multiple of the steps; for PNDM see keeps_outputs
+     * in pndm.c. */
     sampling.quantised = true;
     if (sampling.sampler == SAMPLER_PNDM && prediction == PREDICT_V)
       continue;

@@ -245,7 +245,7 @@ static void test_pair_refusals(void **state) {
   write_file("levels", "taef1_encoder.safetensors", encoder_alone, 1);
   write_file("levels", "taef1_decoder.safetensors", decoder_alone, 1);
   expect_refused("sd15", "taef1_decoder.safetensors", "16 latent channels");
-  write_file("sd15", "taesd_decoder.safetensors", encoder_alone, 1); /* the same half twice */
+  write_file("sd15", "taesd_decoder.safetensors", encoder_alone, 1); /* the decoder's file contains the encoder, too */
   expect_refused("sd15", "taesd_decoder.safetensors", "taesd_");
   expect_refused("sd15", "nowhere", "nowhere");
 }

@@ -146,11 +146,11 @@ static void oscquery(void **unused) {
   expect_tree(path, " 404 ");
   memset(path + 9, 'x', strlen(path) - 9);
   expect_tree(path, " 404 ");
-  /* a browser that asks for the page gets it */
+  /* a browser that asks for "/" gets the page, not the tree */
   expect("<title>reverie</title>", "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html,*/*;q=0.8\r\n" END);
 }
 
-/* Queries pass the same gate as the page. */
+/* Queries of OSCQuery need the token and a valid Host header, as requests for the page do. */
 static void queries_need_the_token(void **unused) {
   (void)unused;
   const char *token = strstr(web_url(web), "token=") + strlen("token=");
@@ -163,7 +163,8 @@ static void queries_need_the_token(void **unused) {
   expect("\"CONTENTS\"", "GET /reverie HTTP/1.1\r\nHost: localhost\r\nCookie: reverie_%d=%s\r\n" END, port, token);
 }
 
-/* A preset's picture is a PNG that the list names, and nothing else is sent. */
+/* Under /scene/NUMBER.png the server sends the PNG files that the list of presets' pictures names, and no other
+ * file. */
 static void scene_pictures(void **unused) {
   (void)unused;
   char png[] = "/tmp/reverie-scene-XXXXXX", other[] = "/tmp/reverie-scene-XXXXXX", list[200];
@@ -424,11 +425,11 @@ static void in_a_browser(void **unused) {
   free(values);
 }
 
-/* A finger takes and cues scenes, moves bars and scrolls across them, on a small phone. */
+/* On a small phone a finger chooses and cues scenes, moves sliders and scrolls the page across them. */
 static void by_touch(void **unused) {
   (void)unused;
   static const char *const commands[] = {
-      "wait", /* nothing moves any more */
+      "wait", /* waits until the page is complete, so that nothing moves any more */
       "document.querySelectorAll('#alerts li').length === 2 && document.querySelectorAll('.scene').length === 3 && "
       "document.getElementById('figures').textContent.startsWith('24.5')",
       "wait", /* what the model refuses is no longer at hand, but among all parameters, with the reason */
@@ -489,10 +490,10 @@ static void by_touch(void **unused) {
       "do",
       "document.getElementById('all').open = true; ((filter) => { filter.value = 'Seed pos'; "
       "filter.dispatchEvent(new Event('input')); })(document.querySelector('#all input'))",
-      "wait", /* the filter leaves one group open */
+      "wait", /* the filter hides all groups except one, which is open */
       "[...document.querySelectorAll('#all .group')].filter((group) => !group.hidden).map((group) => group.open + "
       "group.firstChild.textContent).join() === 'truePicture'",
-      "wait", /* all comes from the program itself, and is small */
+      "wait", /* all files of the page come from the program itself, and together are small */
       "((all) => all.length > 7 && all.every((each) => each.name.startsWith(location.origin)) && all.filter((each) => "
       "!each.name.includes('picture.jpg')).reduce((sum, each) => sum + each.decodedBodySize, 0) < 120000)"
       "(performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation')))",

@@ -214,7 +214,8 @@ static void *talk_for_ever(void *opaque) {
   return NULL;
 }
 
-/* The same for a client that sends an endless message, faster than it can be read. */
+/* A client that sends pongs without end, faster than they can be read, delays neither other clients nor the closing of
+ * the page. */
 static void nobody_ends(void **unused) {
   (void)unused;
   pthread_t thread;
@@ -229,7 +230,6 @@ static void nobody_ends(void **unused) {
   close(client);
 }
 
-/* A client that requests much at once, and reads it, gets all of it. */
 /* Sends a piece again and again. Returns whether the page closes the connection. */
 static bool is_closed(int client, const char *piece) {
   char bytes[4096];
@@ -263,6 +263,7 @@ static void limits_hold(void **unused) {
   expect_page();
 }
 
+/* A client that requests much at once, and reads it, gets all of it. */
 static void much_at_once(void **unused) {
   (void)unused;
   enum { TIMES = 100 };

@@ -257,7 +257,7 @@ static void no_text_on_text(void **state) {
   }
 }
 
-/* Of the operator's window, only those sheets are drawn anew whose widget shows something new. */
+/* In the operator's window only those textures are drawn again whose widgets show something new. */
 static void only_what_changes_is_drawn(void **state) {
   (void)state;
   static struct panel panel;
@@ -287,7 +287,7 @@ static void only_what_changes_is_drawn(void **state) {
   (before = hud_count_drawn(hud), (update), now_ns += 200000000, hud_update(hud, &content, 3840, 2160, now_ns),        \
    hud_count_drawn(hud) - before)
   long before = 0;
-  /* states, bars, scenes, prompts, two headings, meter, figures, list */
+  /* all textures: of state buttons, bars, scenes, prompts, two headings, meter, figures and list */
   assert_int_equal(DRAWN_BY(content.running = true), FACE_STATES + FACE_BARS + 3 + FACE_PROMPTS + 2 + 3);
   assert_int_equal(DRAWN_BY(content.running = true), 0);
   assert_int_equal(DRAWN_BY(meter.values[0] = 0.5), 1);
@@ -297,7 +297,8 @@ static void only_what_changes_is_drawn(void **state) {
   assert_int_equal(DRAWN_BY(face.prompt_share[0] = 0.5f), 1);
   assert_int_equal(DRAWN_BY(face.scene_taken = 2), 1);
   assert_int_equal(DRAWN_BY(panel.list.first = 1), 1);
-  assert_int_equal(DRAWN_BY(parameters_set_text(&values, PARAMETER_PROMPT, 2, "neon", &err)), 2); /* in the list, too */
+  /* the prompt is shown in the list as well */
+  assert_int_equal(DRAWN_BY(parameters_set_text(&values, PARAMETER_PROMPT, 2, "neon", &err)), 2);
   assert_int_equal(DRAWN_BY(content.running = true), 0);
 #undef DRAWN_BY
   hud_draw(hud, HUD_OPERATOR, WIDTH, HEIGHT);
@@ -305,7 +306,7 @@ static void only_what_changes_is_drawn(void **state) {
   hud_close(&hud);
 }
 
-/* Two fingers are told apart, each with its place in pixels; the mouse is no finger. */
+/* Events of two fingers are distinguished, each with its position in pixels; events of the mouse have no finger. */
 static void fingers(void **state) {
   (void)state;
   push((SDL_Event){.tfinger = {.type = SDL_FINGERDOWN, .fingerId = 0, .x = 0.5f, .y = 0.25f}});
@@ -353,7 +354,8 @@ static void dropping(void **state) {
   expect_none();
 }
 
-/* Counts the dark modules of a square of seven, at a corner of a code, that are not as in every code. */
+/* Returns how many modules in a square of 7 x 7 at a corner of a QR code differ from the position mark that every code
+ * has there. */
 static int wrong_corner(const struct qr *qr, int top, int left) {
   static const char *const rows[] = {"*******", "*     *", "* *** *", "* *** *", "* *** *", "*     *", "*******"};
   int wrong = 0;
@@ -363,7 +365,7 @@ static int wrong_corner(const struct qr *qr, int top, int left) {
   return wrong;
 }
 
-/* The address of the page as a code, which differs where the address does. */
+/* The web page's address as a QR code: other addresses give other codes. */
 static void codes(void **state) {
   (void)state;
   struct qr qr = {0}, other = {0};

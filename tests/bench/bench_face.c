@@ -59,7 +59,7 @@ static void fill(struct hud_content *content) {
                                   .budget_ms = 16.7};
 }
 
-/* One redraw: what has moved since the one before, 50 ms ago, is drawn. */
+/* Sets the values of the next redraw, which comes 50 ms after the one before. */
 static void move(struct hud_content *content, struct meter *meter, int i, int64_t now_ns) {
   for (int j = 0; j < 4; j++)
     meter->values[j] = 0.5 + 0.5 * sin(0.7 * i + j);

@@ -17,7 +17,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-/* What goes back is whole messages, each beginning with a status byte, with data bytes alone behind it. */
+/* Checks that what is sent to the controller are whole messages: a status byte, followed by data bytes alone. */
 static void send_back(struct midi_feedback *feedback, const struct knobs *knobs, const struct parameters *values,
                       int64_t now_ns) {
   uint8_t bytes[24];

@@ -40,8 +40,9 @@ struct engine {
   int left; /* number of slices of background work that are still to be done */
   bool behind;
   int pictures;
-  int submitted, collected; /* numbers of frames; a run without a frame counts as one */
-  int runs, in_flight;      /* runs submitted so far, and those in flight */
+  /* numbers of frames that were submitted and collected; a run without a frame counts as one */
+  int submitted, collected;
+  int runs, in_flight; /* runs submitted so far, and those in flight */
   unsigned random;
   size_t bytes; /* size of the memory of one picture */
   struct picture_pool *pool;

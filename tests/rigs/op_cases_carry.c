@@ -5,8 +5,8 @@
 enum motion {
   STILL,
   PAN,    /* one motion of the whole picture, by a fraction of a cell */
-  ZOOM,   /* the field is zoomed already, by a quarter */
-  TURNED, /* the field is turned already, by a third of a turn */
+  ZOOM,   /* the noise field of the last frame is zoomed already, by a quarter */
+  TURNED, /* the noise field of the last frame is rotated already, by a third of a turn */
   WILD,   /* every cell moves by itself, and some were not seen */
   CUT,
   DARK /* this frame or the last one has no texture */

@@ -16,7 +16,7 @@
 static char program[PATH_MAX];
 static char last_command[2048];
 static bool tiny_model;
-static char own_data_dir[PATH_MAX]; /* earlier value of that variable; "": it was not set */
+static char own_data_dir[PATH_MAX]; /* value of REVERIE_DATA_DIR before the tests changed it; "": it was not set */
 
 /* A background job of a shell ignores some of these signals, and the program would inherit that. */
 static void restore_signals(void) {
