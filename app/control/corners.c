@@ -20,7 +20,7 @@ void corners_placement(const struct parameters *values, struct placement *placem
   }
 }
 
-/* Stores in at where the four corners are. */
+/* Stores the positions of the four corners in `at`, in widths and heights of the window. */
 static void get_corners(const struct live_state *state, double at[PLACEMENT_CORNERS][2]) {
   struct placement placement;
   corners_placement(&state->settings.values, &placement);
@@ -43,7 +43,8 @@ void corners_move(struct live_state *state, int corner, double x, double y, int6
   bool was_good = placement_corners_good(at);
   at[corner - 1][0] = home[0] + right;
   at[corner - 1][1] = home[1] + down;
-  /* corners that other programs have set to no good shape can be moved freely, so that the way out is open */
+  /* if another program has set corners that make no good shape, each may be moved freely, because otherwise none
+   * could */
   if (was_good && !placement_corners_good(at))
     return;
   live_set_at(state, PARAMETER_CORNER_X, corner, right, now_ns);

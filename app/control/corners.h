@@ -7,10 +7,10 @@
 #include "app/control/live_state.h"
 #include "app/control/placement.h"
 
-/* A corner that is being dragged. Zeros: none is. */
+/* A corner that the user drags. Zeros: no corner is dragged. */
 struct corner_drag {
   int corner;       /* number of the corner, from 1; 0: none is dragged */
-  double beside[2]; /* from the pointer to the corner, in widths and heights of the window */
+  double beside[2]; /* distance from the pointer to the corner, x and y, in widths and heights of the window */
 };
 
 /* Fills *placement from the values. */

@@ -9,7 +9,7 @@
 
 #include "app/control/parameters.h"
 
-/* A value that is kept for each display. */
+/* A parameter whose value is stored for each display. */
 struct kept_value {
   enum parameter id;
   int index;
@@ -17,7 +17,7 @@ struct kept_value {
 enum { KEPT_VALUES = 4 + 2 * OUTPUT_CORNERS };
 extern const struct kept_value kept_values[KEPT_VALUES];
 
-/* Returns true if both have the same values of all parameters that are kept for a display. */
+/* Returns true if a and b have the same values of all parameters that are stored for a display. */
 bool displays_file_same(const struct parameters *a, const struct parameters *b);
 /* Reads from the text of the file the values of the display of this name, and marks them in *values. The name of a
  * value that is not kept for a display is an error. Returns 1; 0: the file does not have this display, and nothing is

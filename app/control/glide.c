@@ -145,7 +145,7 @@ static void end_prompts(struct glide *glide, struct settings *settings, int64_t 
   glide->state = moved ? GLIDE_SETTLES : GLIDE_NONE;
 }
 
-/* --- numbers, and all else --- */
+/* --- values that change gradually, and those that change at half of the time --- */
 
 static double seed_place(const struct parameters *values) {
   return (double)values->seed + values->seed_position;

@@ -323,7 +323,7 @@ static void run_quit_at_once(struct live_state *state, const struct command_call
   state->quit = true;
 }
 
-/* Begins to edit the window's corners with the first one, or ends that. */
+/* Begins to edit the window's corners, at first the first one, or ends editing. */
 static void run_edit_corners(struct live_state *state, const struct command_call *call) {
   bool edits = get(state, PARAMETER_CORNER_EDIT) > 0;
   live_set(state, PARAMETER_CORNER_EDIT, edits ? 0 : 1, call->now_ns);

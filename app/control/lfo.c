@@ -36,7 +36,7 @@ double lfo_value(enum lfo_wave wave, double cycles, int number) {
   return 0;
 }
 
-/* --- the option --- */
+/* --- parsing the text of the option --lfo --- */
 
 static int refuse(const char *text, struct error *err) {
   return error_set(err, STATUS_USAGE,

@@ -24,7 +24,7 @@ struct meter {
  * set (base). Called before the offsets are added to the values. */
 void meter_begin(struct meter *meter, const struct modulations *modulations, const struct lfos *lfos,
                  const struct parameters *values);
-/* Returns true if both show the same. */
+/* Returns true if both have the same levels, and the same values of the same parameters. */
 bool meter_same(const struct meter *a, const struct meter *b);
 /* Stores the listed parameters' values for the frame (now). Called after the offsets were added to the values. */
 void meter_finish(struct meter *meter, const struct parameters *values);

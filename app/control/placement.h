@@ -19,9 +19,9 @@ enum output_flip { FLIP_NO, FLIP_HORIZONTAL, FLIP_VERTICAL, FLIP_BOTH };
 
 struct placement {
   enum output_fit fit;
-  enum output_flip flip; /* of what the other fields have made, as seen by the audience */
-  double zoom;           /* size of the picture; 1: as `fit` says */
-  double rotation;       /* in degrees, clockwise */
+  enum output_flip flip; /* how the result of the other fields is mirrored, as the audience sees it */
+  double zoom;           /* factor by which the picture is enlarged; 1: the size that `fit` gives it */
+  double rotation;       /* rotation of the picture in degrees, clockwise */
   /* how far the window's corners are moved to the right and downwards, in widths and heights of the window; in the
    * order top left, top right, bottom right, bottom left */
   double corner[PLACEMENT_CORNERS][2];

@@ -124,7 +124,8 @@ struct job_part {
   bool open; /* true: the part has no end, and `end` means nothing */
 };
 
-/* True if a frame is in the part. time: the frame's time in seconds, counted from the job's first frame. */
+/* True if a frame belongs to this part of the job. time: the frame's time in seconds, counted from the job's first
+ * frame. */
 bool job_part_has(const struct job_part *part, struct job_time time);
 
 #endif

@@ -43,8 +43,8 @@ void live_take_clip_wishes(struct live *live) {
   }
 }
 
-/* Returns where commands ask to go by seek_by_s: so far from where an earlier request leads, or from the present
- * place. */
+/* Returns the position in seconds to which seek_by_s leads (the sum of commands' seeks), counted from the position of a
+ * seek that is asked for or goes on, else from the present one. */
 static double add_seeks(struct live *live) {
   double from;
   if (!changer_seeks(live->changer, &from))

@@ -88,7 +88,7 @@ struct display_keeper {
   struct errand errand;
   char name[96]; /* name of the display */
   struct parameters values;
-  int status; /* 0, or -1 with err */
+  int status; /* result of writing: 0, or -1 with err */
   struct error err;
 };
 
@@ -303,8 +303,9 @@ struct live {
   bool cover_moves; /* true: a fade is going on, so cover_levels will differ in the next pass of the loop */
 
   /* From here down to keeper: where the output window shows the picture. */
-  struct placement placement;     /* the values, as drawn */
-  int64_t placed_ns;              /* when they have changed last; 0: the file has them */
+  struct placement placement; /* position of the picture in the output window, as it was drawn last */
+  /* when this position was changed last (platform_now_ns); 0: it is stored in displays.json */
+  int64_t placed_ns;
   char display_told[96];          /* name of the display whose values were taken last; "": none was yet */
   struct corner_drag corner_drag; /* the corner that the mouse drags */
   struct test_card card;
@@ -465,10 +466,10 @@ const char *live_describe_clip(const struct live *live, char *words, size_t size
 
 /* --- live_output.c: where the output window shows the picture --- */
 
-/* Writes what is not kept yet. Called before the window closes. */
+/* Writes to displays.json what is not stored there yet. Called before the window closes. */
 void live_close_output(struct live *live);
-/* Takes the values that are kept for the window's display when that is another one than before, keeps those that
- * somebody has set, and follows the test card. Returns true if the output window must be drawn again. */
+/* If the window has come to another display, sets the values that displays.json has for it. Stores values that somebody
+ * has set, and updates the test card. Returns true if the output window must be drawn again. */
 bool live_follow_output(struct live *live, int64_t now_ns);
 /* Handles the mouse in the output window while corners are edited. Returns false if it has no use for the event. */
 bool live_drag_corner(struct live *live, const struct window_event *event, int64_t now_ns);

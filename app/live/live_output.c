@@ -47,7 +47,7 @@ static void end_writing(struct live *live) {
     log_line(&live->log, LOG_WARNING, "%s", keeper->err.message);
 }
 
-/* A measurement must not depend on who runs it. */
+/* True if values are stored and read: not while bench measures, which must not depend on the user's files. */
 static bool keeps(const struct live *live) {
   return !live->probe && !live->options->no_config;
 }
@@ -106,7 +106,8 @@ static void take_display(struct live *live, const char *name) {
     log_line(&live->log, LOG_INFO, "display %s: the picture's place on it is as it was kept", name);
 }
 
-/* Follows the output window from display to display, and keeps the values of the present one once they rest. */
+/* Follows the output window from display to display, and stores the present display's values when they have not changed
+ * for a second. */
 static void follow_display(struct live *live, bool changed, int64_t now_ns) {
   const char *name = window_display_name(live->window);
   if (errand_is_done(&live->keeper.errand))

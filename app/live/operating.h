@@ -16,7 +16,7 @@ struct live_grip {
   struct face_grip grip;
 };
 
-/* Initialise with zeros. */
+/* What the operator's window shows, and the presses that have not ended there. Initialise with zeros. */
 struct live_operation {
   struct face_content face;
   struct refusals refusals; /* what the model in use refuses */

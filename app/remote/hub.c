@@ -52,8 +52,8 @@ struct hub {
   struct hub_watch *watches;
   struct covered shown;
   int lookers;
-  char *lists[HUB_LISTS]; /* in JSON; owned; NULL: there is no such list */
-  int osc_port;           /* where OSC messages are received; 0: nowhere */
+  char *lists[HUB_LISTS]; /* the lists as JSON text, which the hub frees; NULL: there is no such list */
+  int osc_port;           /* UDP port at which OSC messages are received; 0: none */
 };
 
 int hub_open(struct hub **out, const struct live_state *state, struct error *err) {

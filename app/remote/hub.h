@@ -31,7 +31,7 @@ struct hub_figures {
   int sending, lost; /* sending: number of outgoing streams; lost: number of outgoing streams whose receiver is lost */
   char model[128], source[160], state[HUB_STATE_MAX], notice[HUB_NOTICE_MAX];
   struct alerts alerts;
-  struct meter meter; /* what is heard in the sound, and the values that sound and waves move */
+  struct meter meter; /* levels of the sound, and the values that sound and LFOs change */
 };
 
 /* Lists in JSON that change seldom. HUB_SCENES: the saved presets, as presets_file_list describes them.

@@ -24,7 +24,7 @@ void midi_feedback_forget(struct midi_feedback *feedback, const struct knobs *kn
         (struct feedback_told){.knob = knobs->binding[i].knob, .level = -1, .heard_ns = knobs->binding[i].moved_ns};
 }
 
-/* Returns the largest level of a knob's messages; 0: no message brings a value to such a knob. */
+/* Returns the largest value in the messages of this kind of knob; 0: such a knob cannot be set by a message. */
 static int most_of(enum knob_kind kind) {
   static const int most[] = {[KNOB_CC] = COARSE_MAX,
                              [KNOB_NOTE] = COARSE_MAX,

@@ -24,7 +24,7 @@ struct feedback_told {
 
 /* What the controller shows. Initialise with midi_feedback_forget. */
 struct midi_feedback {
-  struct feedback_told told[KNOBS_MAX]; /* for the bindings of the same number */
+  struct feedback_told told[KNOBS_MAX]; /* what each knob shows, at the index of its binding */
   int next;                             /* number of the binding that comes first when messages are made again */
 };
 

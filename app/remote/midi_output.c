@@ -15,8 +15,8 @@ struct midi_output {
   const struct log *log;
   struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the sink is a pipe or device at path */
   char *path;
-  int descriptor; /* the open pipe or device; -1: it is away */
-  bool told;      /* true: the log says that it is away */
+  int descriptor; /* descriptor of the pipe or device; -1: it is not open, because it is gone or has no reader */
+  bool told;      /* true: a log line has said that it is not open */
   bool opened;    /* true: it was opened, and midi_output_room has not told it yet */
   int64_t tried_ns;
   uint8_t waiting[MIDI_OUTPUT_MAX]; /* bytes that the pipe or device has not taken yet */
@@ -46,7 +46,7 @@ static int open_path(struct midi_output *output, const char *path, struct error 
   if (entry.kind == ENTRY_FILE || entry.kind == ENTRY_FOLDER)
     return error_set(err, STATUS_USAGE, "--midi-out %.200s: it is neither a device nor a named pipe", path);
   try_to_open(output);
-  if (output->descriptor < 0 && errno != ENXIO) /* which a pipe without reader gives */
+  if (output->descriptor < 0 && errno != ENXIO) /* ENXIO: a pipe without a reader, which may come later */
     return error_set(err, STATUS_USAGE, "--midi-out %.200s: %s", path, strerror(errno));
   return 0;
 }

@@ -8,15 +8,15 @@
 enum pattern_kind {
   LITERAL, /* matches the byte of the text */
   ANY,     /* matches any character but "/" */
-  SPAN,    /* matches any number of them */
+  SPAN,    /* matches any number of characters but "/", also none */
   CLASS,   /* matches a character that the brackets name; `next` is the element behind them */
   OPEN,    /* "{": matches nothing; a word follows, `next` is the element behind the last one */
   LEAVE,   /* "," or "}" at a word's end: matches nothing; `next` is the element behind the last word */
 };
 
-enum { ADDRESS_WORK = 8 }; /* what the comparison with one more address counts for */
+enum { ADDRESS_WORK = 8 }; /* work that the comparison with one address counts as, besides the elements looked at */
 
-/* The elements that may match the next character, as a list without repetitions. */
+/* The elements of a pattern that may match the next character, as a list without repetitions. */
 struct places {
   int count;
   short at[OSC_PATTERN_MAX + 1];

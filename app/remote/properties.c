@@ -106,7 +106,7 @@ static cJSON *list_alerts(const struct alerts *alerts) {
   return list;
 }
 
-/* Returns what is heard in the sound, such as {"level": 0.5, "bass": 1}, or null if nothing listens. */
+/* Returns the levels of the sound, such as {"level": 0.5, "bass": 1}, or null if there is no sound input. */
 static cJSON *describe_sound(const struct meter *meter) {
   static const char *const words[SOUND_VALUES] = {
       [SOUND_LEVEL] = "level",   [SOUND_BASS] = "bass", [SOUND_MID] = "mid",
@@ -117,7 +117,7 @@ static cJSON *describe_sound(const struct meter *meter) {
   return object;
 }
 
-/* Returns a list of the parameters that sound and waves move: the value that is set, and that of the newest frame. */
+/* Returns a list of the parameters that sound and LFOs change: the value that is set, and that of the newest frame. */
 static cJSON *list_moved(const struct meter *meter) {
   cJSON *list = cJSON_CreateArray();
   char name[PARAMETER_NAME_MAX];

@@ -12,7 +12,7 @@ struct fallback {
   struct mixer *mixer;
   struct side_reader side; /* reads the file while it is shown */
   int64_t lost_ns;         /* when the source was first seen to be lost; 0: it is not lost */
-  bool failed;             /* true: no reader could be started since the source is lost, and a line said so */
+  bool failed;             /* true: no reader could be started since the source was lost, and a log line said so */
 };
 
 int fallback_open(struct fallback **out, const char *file, const struct source_options *options, struct mixer *mixer,
@@ -26,7 +26,7 @@ int fallback_open(struct fallback **out, const char *file, const struct source_o
   fallback->options = *options;
   playlist_narrow(&(struct playlist_entry){.plain = true}, &fallback->options);
   fallback->options.loop = true;
-  fallback->options.tap = NULL; /* recordings and modulations use only the sound of the sources of the list */
+  fallback->options.tap = NULL; /* recordings and modulations use only the sound of the sources in the list */
   if (source_open(&source, file, &fallback->options, err)) {
     free(fallback);
     return -1;
@@ -58,7 +58,7 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
   bool wanted = status->lost && (double)(now_ns - fallback->lost_ns) >= after_s * 1e9;
   if (wanted && !fallback->failed && side_reader_is_free(&fallback->side))
     begin(fallback);
-  if (wanted && fallback->side.reader) /* each time, as the source may have given a frame between two calls */
+  if (wanted && fallback->side.reader) /* in each call, because the source may have given a frame since the last one */
     mixer_stand_in(fallback->mixer);
   else if (!status->lost)
     side_reader_end(&fallback->side);

@@ -24,8 +24,9 @@ struct mixer {
   uint64_t last_stretch;
   uint64_t serial, stretch; /* numbers of the next frame, and of the present stretch, counted over all inputs */
   bool ending;
-  bool still; /* true: the fade begins with a mixture of sources, which stands */
-  bool told;  /* true: it was logged that frames cannot be mixed where they lie */
+  /* true: a fade has begun during another one, so the mixture of sources with which it begins stands still */
+  bool still;
+  bool told; /* true: it was logged that frames cannot be mixed, because they are in a GPU's memory only */
   /* A fade: the frame that goes, which has no planes if there is no fade, and the last frame that came; when it began,
    * and how long it takes; and when a frame was last passed on. */
   struct frame from, to;
@@ -179,8 +180,8 @@ static void follow_stretch(struct mixer *mixer, enum mixer_input input, const st
   mixer->last_stretch = frame->stretch;
 }
 
-/* A frame of the source that goes is shown in the place of the one before it, except where a fade has begun during
- * another one. */
+/* Takes a frame of the source that fades out: it is mixed in place of the one before it, except if this fade has begun
+ * during another one. */
 static void take_leaving(struct mixer *mixer, struct frame *frame) {
   if (is_fading(mixer) && !mixer->still && dissolve_can_read(frame)) {
     struct frame before = mixer->from;

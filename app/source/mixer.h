@@ -24,13 +24,14 @@ int mixer_open(struct mixer **mixer, struct mailbox *out, const struct gpu *gpu,
                struct error *err);
 void mixer_close(struct mixer **mixer); /* frees the mixer; *mixer becomes NULL; does nothing if it is NULL */
 
-/* Gives a frame to an input, whose hold on the picture it takes over. The frame is passed on if that input is shown,
- * else released. Passed on, it gets a serial number and the number of its stretch (frame.h), which are counted over all
- * inputs. begins: it is the first frame of a source, or of another place in it. */
+/* Gives a frame to an input; the reference to its picture then belongs to the mixer. The frame is passed on if that
+ * input is shown, else released. A frame that is passed on gets a serial number and the number of its stretch
+ * (frame.h), which are counted over all inputs. begins: true: it is the first frame of a source, or the first after a
+ * seek. */
 void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame, bool begins);
 /* From now on frames of MIXER_STAND_IN are passed on, until MIXER_LIST gives a frame again. */
 void mixer_stand_in(struct mixer *mixer);
-/* Says that an input gives no more frames. For MIXER_LIST, closes the mailbox. */
+/* Tells that an input gives no more frames. If it is MIXER_LIST, the mailbox is closed. */
 void mixer_end(struct mixer *mixer, enum mixer_input input);
 
 /* Lets sources that begin from now on fade in within so many seconds; 0: at once. shape: width divided by height of the

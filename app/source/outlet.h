@@ -10,7 +10,7 @@ struct outlet {
   enum mixer_input input;
 };
 
-/* Passes a frame on, with its hold on the picture. begins: it is the first frame of a source (mixer_put). */
+/* Passes a frame on, with the reference to its picture. begins: true: it is the first frame of a source (mixer_put). */
 static inline void outlet_put(const struct outlet *outlet, struct frame *frame, bool begins) {
   if (outlet->mixer)
     mixer_put(outlet->mixer, outlet->input, frame, begins);
@@ -18,7 +18,7 @@ static inline void outlet_put(const struct outlet *outlet, struct frame *frame, 
     mailbox_put(outlet->mailbox, &(struct mail){.frame = *frame});
 }
 
-/* Says that no more frames come. */
+/* Tells the mailbox or the mixer that no more frames come. */
 static inline void outlet_end(const struct outlet *outlet) {
   if (outlet->mixer)
     mixer_end(outlet->mixer, outlet->input);

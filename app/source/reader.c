@@ -89,7 +89,8 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Waits while a source that is not realtime is paused. Returns false as wait_until. *waited: it was paused. */
+/* Waits while a source that is not realtime is paused. Returns false if the thread is to leave the source. *waited: the
+ * source was paused at the call. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
@@ -149,7 +150,8 @@ static bool is_told_to_stop(const struct reader *reader) {
   return reader->away || (reader->now.stop && atomic_load(reader->now.stop));
 }
 
-/* Waits until retry_ms after the begin of the last try to open, and doubles retry_ms. Returns false as wait_until. */
+/* Waits until retry_ms after the begin of the last try to open, and doubles retry_ms. Returns false if the thread is to
+ * leave the source. */
 static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
   int64_t until_ns = begun_ns + (int64_t)reader->retry_ms * 1000000;
   reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
@@ -255,7 +257,8 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   pthread_mutex_unlock(&reader->lock);
   outlet_put(&reader->outlet, frame, begins);
   pthread_mutex_lock(&reader->lock);
-  reader->given = true; /* not before: reader_tend would end what has not begun to fade */
+  /* not set before: reader_tend would end the former source although the fade from it has not begun */
+  reader->given = true;
   pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);
 }

@@ -91,7 +91,7 @@ static void copy_foreign(char *out, size_t size, const char *words) {
   text_clean(out);
 }
 
-/* What an update needs. */
+/* Arguments that the functions which update widgets share. */
 struct update {
   struct face *face;
   const struct typeface *type;
@@ -188,7 +188,7 @@ static const struct meter_row *moved_row(const struct hud_content *content, stru
   return NULL;
 }
 
-/* Returns where on the row's bar 0 is, or the end that is nearest to it. */
+/* Returns the position of the value 0 on the row's bar, or the end of the bar that is nearest to 0. */
 static float zero_of(struct list_row row) {
   double place = parameter_list_place(row, 0);
   return place > 0 ? (float)place : 0;

@@ -11,7 +11,7 @@ extern const char *const face_commands[FACE_STATES];
 
 /* A press that has not ended yet: of the mouse's left button or of a finger. Several fingers have a grip each. */
 struct face_grip {
-  struct face_hit hit; /* where it began; FACE_NOTHING: it was not taken */
+  struct face_hit hit; /* what the press began on; FACE_NOTHING: nothing that can be pressed */
   float x, y;          /* where it began, in pixels of the drawable */
   float at_x, at_y;    /* where it is; at_y: where it was when it scrolled the list last */
   bool moved;          /* true: it has moved far enough to mean more than a press */

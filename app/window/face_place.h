@@ -10,7 +10,7 @@
 
 enum { FACE_STATES = 5, FACE_BARS = 6, FACE_SCENES = 9, FACE_PROMPTS = 9 };
 
-/* What there is to show. */
+/* What the operator's window has to show; the positions depend on it. */
 struct face_wish {
   int alert_lines; /* lines of text that alerts take */
   int bars;        /* number of bars of parameters, at most FACE_BARS */

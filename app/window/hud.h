@@ -63,7 +63,7 @@ struct hud_content {
   const struct alerts *alerts; /* alerts to show; NULL: none */
   int64_t now_ns;              /* current time (platform_now_ns); alerts show how long they have lasted until then */
   const struct key_bindings *bindings; /* keys that the user has bound, for the help; NULL: none */
-  const char *address;                 /* of the web page, to be shown as a QR code; NULL: no code is shown */
+  const char *address;                 /* address of the web page, to be shown as a QR code; NULL: no code is shown */
   const char *notice;                  /* the notice, a short message to the user; NULL: none */
   const struct panel *panel;           /* state of the parameter list and of the typed line; NULL: neither is shown */
   /* times of recent frames for the graph in the operator's window; NULL: no graph */

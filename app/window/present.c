@@ -15,7 +15,7 @@ enum { FRAME_HOLDS = 3 };
 
 /* Values of the uniforms that all shader programs (struct painter) have. */
 struct paint {
-  float canvas[9], pin[9]; /* the maps of placement.h */
+  float canvas[9], pin[9]; /* maps from the picture to the canvas, and from there to the window (placement.h) */
   /* part of the picture's width that is drawn, from the left, while clip distances are enabled */
   float columns[2];
   float opacity, light;
@@ -256,7 +256,7 @@ struct stage {
   /* Rectangle of the view that the picture fills; for a placed view (view->placement), the picture's rectangle on the
    * canvas before it is rotated. */
   struct box box;
-  double canvas[9], pin[9]; /* the maps of placement.h */
+  double canvas[9], pin[9]; /* maps from the picture to the canvas, and from there to the window (placement.h) */
   struct paint paint;
 };
 

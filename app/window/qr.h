@@ -9,7 +9,7 @@ enum { QR_VERSION_MAX = 10, QR_SIDE_MAX = 4 * QR_VERSION_MAX + 17 };
 
 struct qr {
   int side; /* number of modules in a row, and of rows, without the light margin around the code */
-  bool dark[QR_SIDE_MAX][QR_SIDE_MAX]; /* by row and column */
+  bool dark[QR_SIDE_MAX][QR_SIDE_MAX]; /* [row][column]: true: the module is dark */
 };
 
 /* Makes the code of a text. Returns false if the text is too long, or if the program was built without libqrcodegen. */

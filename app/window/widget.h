@@ -11,9 +11,9 @@ enum widget_kind { WIDGET_BUTTON, WIDGET_BAR, WIDGET_LIST, WIDGET_METER, WIDGET_
 
 enum { WIDGET_LABEL_MAX = 64, WIDGET_VALUE_MAX = 96, WIDGET_ROWS_MAX = 64, WIDGET_COLUMNS_MAX = 512, METER_LEVELS = 4 };
 
-/* How a button looks. BUTTON_OFF, BUTTON_ON: what it stands for is off or on; BUTTON_WARNS: it is on, and the audience
- * does not see the picture as it is made; BUTTON_RECORDS: it is on, and something is kept; BUTTON_RESCUES: pressed in
- * need; BUTTON_NEXT: what comes next. */
+/* How a button looks. BUTTON_OFF, BUTTON_ON: what it stands for is off or on; BUTTON_WARNS: it is on, so the audience
+ * does not see the picture as it is made; BUTTON_RECORDS: it is on, and a recording is made; BUTTON_RESCUES: the panic
+ * button; BUTTON_NEXT: what is chosen as the next one. */
 enum button_look { BUTTON_OFF, BUTTON_ON, BUTTON_WARNS, BUTTON_RECORDS, BUTTON_RESCUES, BUTTON_NEXT };
 struct button_state {
   enum button_look look;
@@ -26,7 +26,8 @@ struct button_state {
 struct bar_state {
   /* The bar is filled from `zero` to `share`, places from 0 (left end) to 1. share negative: nothing is known. */
   float share, zero;
-  float moved; /* how far the bar is filled by the value that sound or LFOs have made of it; negative: they do not */
+  /* how far the bar is filled with the value that sound or LFOs have changed; negative: they do not change it */
+  float moved;
   char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
 };
 
@@ -41,10 +42,10 @@ struct row_state {
 struct list_state {
   int label_wide, bar_wide; /* widths in pixels of the columns of labels and bars */
   int line;                 /* height of a row in pixels */
-  bool small;               /* true: the small letters */
+  bool small;               /* true: rows are written in small letters */
   float from, to;           /* which part of all rows is visible, from 0 to 1; from 0 to 1: all of them */
   int count;
-  char head[WIDGET_VALUE_MAX]; /* "": there is no heading */
+  char head[WIDGET_VALUE_MAX]; /* the heading; "": there is none */
   struct row_state row[WIDGET_ROWS_MAX];
 };
 
@@ -59,11 +60,12 @@ struct graph_state {
   int columns, wide; /* number of columns, and the width of each in pixels */
   int limit;         /* height of a line across the graph; 0: there is none */
   char head[WIDGET_VALUE_MAX];
-  short high[WIDGET_COLUMNS_MAX], mark[WIDGET_COLUMNS_MAX]; /* mark negative: there is none */
+  /* height of each column, and of the mark in it; mark negative: there is no mark */
+  short high[WIDGET_COLUMNS_MAX], mark[WIDGET_COLUMNS_MAX];
   bool missed[WIDGET_COLUMNS_MAX];
 };
 
-/* Zero-initialise to start. */
+/* A widget. Zero-initialise to start. */
 struct widget {
   enum widget_kind kind;
   struct hud_area area;
