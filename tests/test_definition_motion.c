@@ -108,7 +108,7 @@ static void jitter_is_no_motion(void **state) {
   expect(&b, fit_of(&b), (const float[FIT_VALUES]){0}, 0);
 }
 
-/* --- flow: the plan of one run after another --- */
+/* --- the flow (motion of each cell), computed in runs that follow each other --- */
 
 static const struct motion_size size = {{SIDE, 32, 16, 8, 4, 2}, {SIDE, 32, 16, 8, 4, 2}};
 enum { VALUES = 32 * 32 + 16 * 16 + 8 * 8 + 1 };

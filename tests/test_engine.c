@@ -155,8 +155,8 @@ static void check_straight_way(struct rig *rig, const char *golden, uint8_t *con
   free(there), free(end), free(back), free(first);
 }
 
-/* Checks that whole positions are seeds in all bits, from whichever side they are reached, and that positions between
- * two seeds equal neither. */
+/* Checks that a whole seed_position gives the same picture as the seed itself, from whichever seed it is reached, and
+ * that a position between two seeds gives the picture of neither. */
 static void check_seed_walk(const char *golden, int steps) {
   struct rig rig;
   uint8_t *seeds[4];

@@ -123,7 +123,8 @@ static void test_places(void **state) {
   }
 }
 
-/* Without the first engine's choices the second would choose for itself, because no file stores them. */
+/* Without the first engine's choices of kernels the second one would choose for itself, because no file stores
+ * choices. */
 static void test_given_choices(void **state) {
   (void)state;
   for (int i = 0; i < count_cases(); i++) {

@@ -115,7 +115,7 @@ static void set_texts(struct glide *glide, struct settings *settings, bool at_en
   }
 }
 
-/* Sets in slots that contained another prompt's text meanwhile the texts of the prompts to which they belong. */
+/* Some slots contained another prompt's text during the glide. Sets in each of these the text of its own prompt. */
 static void return_places(struct glide *glide, struct settings *settings) {
   for (int i = 0; i < SLOT_PRESETS; i++) {
     int lent = glide->place[i];
