@@ -492,6 +492,7 @@ static void test_presets(void **state) {
   take_until("back", true);
   expect_ipc("[\"set_property\",\"clip-position\",1.5]", "success");
   wait_said("clip: 0:01 of 0:02");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1"); /* in each round of the clip */
   press("Home");
   wait_said("clip: 0:00 of 0:02");
   expect_ipc("[\"set_property\",\"clip-time-left\",0]", "success");

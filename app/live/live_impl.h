@@ -456,7 +456,8 @@ double live_clip_position(struct live *live);
  * their marks, because the loop's thread has no use for them. Called before values are sent to that thread. */
 void live_take_clip_wishes(struct live *live);
 /* Goes where users and clients want to go in the file, and stores the present place in the two parameters, anew with
- * each second. Called before live_follow_sources. */
+ * each second. Called after the values came from the engine's thread, which would replace the two, and before they are
+ * published. */
 void live_follow_clip(struct live *live, int64_t now_ns);
 /* Shows a notice with the place in the file, in seconds, to which the user has gone. */
 void live_tell_clip(struct live *live, double seconds, int64_t now_ns);

@@ -225,6 +225,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   live_take_clip_wishes(live);
   exchange_settings(live, now_ns);
   live_show_beats(state, now_ns);
+  live_follow_clip(live, now_ns);
   live_follow_handover(live, now_ns);
   live_follow_alerts(live, now_ns);
   publish(live, now_ns);
@@ -234,7 +235,6 @@ void live_exchange(struct live *live, int64_t now_ns) {
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window,
                       values->corner_edit || (!values->with_operator && (!values->fullscreen || values->split)));
-  live_follow_clip(live, now_ns);
   live_follow_sources(live, now_ns);
   live_follow_sound(live, now_ns);
   state->mirrored = atomic_load(&live->mirror.now);
