@@ -171,12 +171,28 @@ static void test_missing_file(void **state) {
   end();
 }
 
+/* A file that can no longer be opened when the camera is lost is not said to be shown. */
+static void test_file_gone(void **state) {
+  (void)state;
+  begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 20});
+  fake_source_lose_spares();
+  fake_source_go();
+  do {
+    turn();
+    assert_false(fallback_is_shown(rig.fallback));
+  } while (!fake_source_spares_refused());
+  turn();
+  assert_false(fallback_is_shown(rig.fallback));
+  fake_source_come();
+  UNTIL(rig.got == 1 && rig.value < FIRST_SPARE);
+  end();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_camera_dies_twice),
-      cmocka_unit_test(test_short_loss),
-      cmocka_unit_test(test_source_that_leaves),
-      cmocka_unit_test(test_missing_file),
+      cmocka_unit_test(test_camera_dies_twice),  cmocka_unit_test(test_short_loss),
+      cmocka_unit_test(test_source_that_leaves), cmocka_unit_test(test_missing_file),
+      cmocka_unit_test(test_file_gone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

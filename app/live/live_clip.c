@@ -5,11 +5,15 @@
 
 #include "app/live/live_impl.h"
 
-/* True if the source that is shown is a file with a length, in which one can seek. A single picture is none. */
+/* True if the source that is shown is a file with a length, in which one can seek. A single picture is none, nor is a
+ * stream that is not there yet, for which live->info still describes the source before it. */
 static bool is_clip(const struct live *live) {
   const struct source_info *info = &live->info;
+  struct reader_status status = {.lost = true};
   bool pictures = info->length * fmax(info->fps, 1) > 1.5;
-  return live->changer && !info->realtime && !info->returns && !info->passes && pictures;
+  if (live->changer && live->reader)
+    reader_get_status(live->reader, &status);
+  return !status.lost && status.reached && !info->realtime && !info->returns && !info->passes && pictures;
 }
 
 double live_clip_position(struct live *live) {

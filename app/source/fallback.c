@@ -65,11 +65,14 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
 }
 
 bool fallback_is_shown(const struct fallback *fallback) {
-  return fallback && fallback->side.reader;
+  struct reader_status status = {.frames = 0};
+  if (fallback && fallback->side.reader)
+    reader_get_status(fallback->side.reader, &status);
+  return status.frames > 0;
 }
 
 void fallback_pause(struct fallback *fallback, bool paused) {
-  if (fallback_is_shown(fallback))
+  if (fallback && fallback->side.reader)
     reader_pause(fallback->side.reader, paused);
 }
 

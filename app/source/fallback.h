@@ -18,7 +18,7 @@ int fallback_open(struct fallback **fallback, const char *file, const struct sou
 /* Begins to show the file when the source has been lost for after_s seconds at time now_ns (platform_now_ns), and ends
  * it when the source is back. status: state of the source's reader. Called in each pass of the main loop. */
 void fallback_turn(struct fallback *fallback, const struct reader_status *status, double after_s, int64_t now_ns);
-/* True while the file is shown. fallback may be NULL. */
+/* True while the file is shown: it is read, and has given a picture. fallback may be NULL. */
 bool fallback_is_shown(const struct fallback *fallback);
 /* Pauses the file, or ends its pause. Does nothing if fallback is NULL. */
 void fallback_pause(struct fallback *fallback, bool paused);

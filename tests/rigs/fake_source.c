@@ -21,7 +21,8 @@ struct fake {
 static struct fake_source_script script;
 static atomic_int openings, attempts, open_now, aheads, urgency;
 static _Thread_local int closed_here;
-static atomic_bool late;
+static atomic_bool late, spares_gone;
+static atomic_int spares_refused;
 static atomic_long readable;
 static atomic_llong begun_ns[BEGINNINGS];
 static const struct source_impl fake_impl = {.name = "fake"};
@@ -30,6 +31,8 @@ void fake_source_begin(const struct fake_source_script *new_script) {
   script = *new_script;
   openings = attempts = open_now = aheads = 0;
   late = script.late;
+  spares_gone = false;
+  spares_refused = 0;
   readable = 0;
   for (int i = 0; i < BEGINNINGS; i++)
     begun_ns[i] = 0;
@@ -41,6 +44,14 @@ void fake_source_come(void) {
 
 void fake_source_go(void) {
   late = true;
+}
+
+void fake_source_lose_spares(void) {
+  spares_gone = true;
+}
+
+int fake_source_spares_refused(void) {
+  return spares_refused;
 }
 
 void fake_source_let_read(long frames) {
@@ -78,6 +89,10 @@ enum urgency fake_source_urgency(void) {
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
   bool spare = !strncmp(spec, "spare", 5);
   int attempt = spare ? 0 : attempts++;
+  if (spare && spares_gone) {
+    spares_refused++;
+    return error_set(err, STATUS_INPUT, "%s: is gone", spec);
+  }
   if (!strncmp(spec, "missing", 7))
     return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
   if (options->resume > FAKE_LENGTH_S)

@@ -34,6 +34,9 @@ void fake_source_begin(const struct fake_source_script *script);
 void fake_source_come(void);
 /* Makes opening of every source fail until fake_source_come is called. */
 void fake_source_go(void);
+/* Makes opening of the source "spare" fail from now on; fake_source_spares_refused returns how often that happened. */
+void fake_source_lose_spares(void);
+int fake_source_spares_refused(void);
 /* Allows this many more frames of each gated source to be read. */
 void fake_source_let_read(long frames);
 int fake_source_openings(void); /* returns how often a source was opened successfully */
