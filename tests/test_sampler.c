@@ -1,5 +1,5 @@
-/* Compares schedules and samplers with diffusers: tests/goldens/sampler.py writes data/sampler.json, sampler_walks.py
- * data/sampler_walks.json. */
+/* Compares schedules and samplers with diffusers: tests/goldens/sampler.py writes data/sampler.json.gz, and
+ * sampler_walks.py data/sampler_walks.json.gz. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <cjson/cJSON.h>
@@ -14,7 +14,7 @@
 static cJSON *goldens, *walks;
 
 static cJSON *read_json(const char *path) {
-  char *text = fixture_read(path, NULL);
+  char *text = fixture_unpack(path);
   assert_non_null(text);
   cJSON *json = cJSON_Parse(text);
   free(text);
@@ -23,8 +23,8 @@ static cJSON *read_json(const char *path) {
 
 static int setup(void **state) {
   (void)state;
-  goldens = read_json(SOURCE_DIR "/tests/data/sampler.json");
-  walks = read_json(SOURCE_DIR "/tests/data/sampler_walks.json");
+  goldens = read_json(SOURCE_DIR "/tests/data/sampler.json.gz");
+  walks = read_json(SOURCE_DIR "/tests/data/sampler_walks.json.gz");
   assert_true(cJSON_GetArraySize(goldens) > 500 && cJSON_GetArraySize(walks) > 100);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* Compares the tokenizer with transformers: tests/goldens/tokenizer.py writes data/tokenizer.json. */
+/* Compares the tokenizer with transformers: tests/goldens/tokenizer.py writes data/tokenizer.json.gz. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <cjson/cJSON.h>
@@ -78,7 +78,7 @@ static void write_vocabulary(void) {
 
 static int setup(void **state) {
   (void)state;
-  char *text = fixture_read(SOURCE_DIR "/tests/data/tokenizer.json", NULL);
+  char *text = fixture_unpack(SOURCE_DIR "/tests/data/tokenizer.json.gz");
   assert_non_null(text);
   goldens = cJSON_Parse(text);
   assert_non_null(goldens);

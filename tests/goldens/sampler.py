@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes ../data/sampler.json: what diffusers' schedulers do, for tests/test_sampler.c (made with diffusers 0.42.1).
+"""Writes ../data/sampler.json.gz: what diffusers' schedulers do, for tests/test_sampler.c (made with diffusers 0.42.1).
 
 A scheduler's step is linear in the sample, the model's output and the noise, so three calls with ones and zeros give its
 coefficients. Euler works on y = x / a; its coefficients are turned into those of x here. Its betas and their running product
 are FP32 in diffusers; the schedules are recomputed in FP64 first, so that the comparison is of the rule, not of rounding.
 The end states ("walk") are of diffusers as it is, in FP32.
 """
+import gzip
 import json
 import math
 import os
@@ -168,8 +169,8 @@ def main():
     cases = list(make_cases())
     text = json.dumps(cases, separators=(',', ':'), default=float)
     text = json.dumps(json.loads(text, parse_float=lambda s: float('%.9g' % float(s))), separators=(',', ':'))
-    with open(os.path.join(HERE, '..', 'data', 'sampler.json'), 'w') as f:
-        f.write(text.replace('},{', '},\n{'))
+    with gzip.GzipFile(os.path.join(HERE, '..', 'data', 'sampler.json.gz'), 'w', mtime=0) as f:
+        f.write(text.replace('},{', '},\n{').encode())
     print(len(cases), 'cases')
 
 

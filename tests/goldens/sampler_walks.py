@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ../data/sampler_walks.json: where diffusers' schedulers lead, for tests/test_sampler.c (made with diffusers
+"""Writes ../data/sampler_walks.json.gz: where diffusers' schedulers lead, for tests/test_sampler.c (made with diffusers
 0.42.1): samplers that look back on earlier predictions, that mix in fresh noise as --eta says, that space noise levels.
 
 Groups of cases by configuration. A case is [steps, strength, eta, sum over calls i of i * timestep, two projections, four
@@ -13,6 +13,7 @@ Of image to image with PNDM diffusers leaves out the first timesteps of a list i
 asks twice for none, or for another; the latent is a step behind. The list here is made for what is left.
 """
 import contextlib
+import gzip
 import inspect
 import json
 import math
@@ -225,8 +226,8 @@ def main():
     groups = list(make_groups())
     text = json.dumps(groups, separators=(',', ':'), default=float, allow_nan=False)
     text = json.dumps(json.loads(text, parse_float=lambda s: float('%.9g' % float(s))), separators=(',', ':'))
-    with open(os.path.join(HERE, '..', 'data', 'sampler_walks.json'), 'w') as f:
-        f.write(text.replace('},{', '},\n{'))
+    with gzip.GzipFile(os.path.join(HERE, '..', 'data', 'sampler_walks.json.gz'), 'w', mtime=0) as f:
+        f.write(text.replace('},{', '},\n{').encode())
     print(sum(len(g['cases']) for g in groups), 'cases in', len(groups), 'groups')
 
 

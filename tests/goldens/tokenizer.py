@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ../data/tokenizer.json: token ids as transformers' fast CLIPTokenizer gives them, for tests/test_tokenizer.c.
+"""Writes ../data/tokenizer.json.gz: token ids as transformers' fast CLIPTokenizer gives them, for tests/test_tokenizer.c.
 
 Run from anywhere, with transformers installed (made with 5.23.0, tokenizers 0.23.3). The vocabulary is CLIP's own, built
 from assets/clip. If the shipped model is there, its tokenizer is written about as well.
@@ -198,8 +198,8 @@ def main():
         tokenizer = CLIPTokenizerFast.from_pretrained(mini)
         result['variants'].append(dict(name='mini', folder=MINI, pad=tokenizer.pad_token_id,
                                        cases=cases(tokenizer, texts[:400])))
-    with open(os.path.join(DATA, 'tokenizer.json'), 'w') as f:
-        f.write(json.dumps(result, ensure_ascii=False, separators=(',', ':')).replace('],[', '],\n['))
+    with gzip.GzipFile(os.path.join(DATA, 'tokenizer.json.gz'), 'w', mtime=0) as f:
+        f.write(json.dumps(result, ensure_ascii=False, separators=(',', ':')).replace('],[', '],\n[').encode())
     print('strings', sum(len(v['cases']) for v in result['variants']), 'code point runs', len(result['code_points']))
 
 
