@@ -526,6 +526,11 @@ static void test_show(void **state) {
   wait_ipc("[\"get_property\",\"strength\"]", "\"data\":0.125");
   quit_window();
   shell("test ! -e out/show.json.unsaved");
+  start_window("still.mkv --show-file out/show.json" PICTURE); /* the source that the file names is left out */
+  press("V");
+  wait_said("the show is not saved: it would lose what was left out");
+  quit_window();
+  shell("grep -q /still.mkv out/show.json");
 }
 
 /* If no screen shows that a source is lost, the terminal says so once. */

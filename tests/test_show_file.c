@@ -74,6 +74,7 @@ static void test_stranger(void **state) {
       "\"keys\": [\"F1 strength 0.3\", \"F style[1] x.png\", 3], \"midi\": {\"bindings\": []}}",
       false);
   assert_int_equal(show->source_count, 1);
+  assert_true(show->left_out);
   assert_non_null(strstr(show->sources[0], "/show/sea.mp4"));
   assert_non_null(strstr(show->options, "budget=\"33\"\nloop=\"yes\"\nmask=\"/"));
   assert_null(strstr(show->options, "host"));
@@ -108,6 +109,7 @@ static void test_trusted(void **state) {
                                      "\"options\": {\"to\": [\"srt://host\", \"x.mp4\"]}}",
                                      true);
   assert_string_equal(told, "");
+  assert_false(show->left_out);
   assert_int_equal(show->source_count, 3);
   assert_string_equal(show->sources[2], "rtsp://me:pass@host/x");
   assert_string_equal(show->options, "to=\"srt://host\"\nto=\"x.mp4\"\n");

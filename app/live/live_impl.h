@@ -252,6 +252,7 @@ struct live {
   /* The show file. shows_told, recoveries_told: number of the user's requests to save the show, and for what was set
    * before a crash, that were carried out. */
   int shows_told, recoveries_told;
+  bool show_left_out;           /* true: parts of the show file were left out because it is not trusted */
   struct presets_file *show;    /* the show file; `presets` itself if presets are in it; NULL: the user named none */
   char *midi_bindings;          /* bindings of MIDI in the show file, as JSON; owned; NULL: none */
   struct parameters *recovered; /* what was set before a crash, marked; owned; NULL: there was none */

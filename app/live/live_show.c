@@ -67,6 +67,7 @@ int live_open_show(struct live *live, struct error *err) {
     key_bindings_read(&live->bindings, show->keys, complain_of_key, live);
   if (show && *show->midi)
     live->midi_bindings = strdup(show->midi);
+  live->show_left_out = show && show->left_out;
   show_file_free(&show);
   live->state.has_show = true;
   offer_unsaved(live);
@@ -122,6 +123,11 @@ static char *print_show(const struct live *live) {
 }
 
 static void save(struct live *live, int64_t now_ns) {
+  if (live->show_left_out) {
+    live_tell(live, LOG_WARNING, now_ns,
+              "the show is not saved: it would lose what was left out; open it with --trust-show");
+    return;
+  }
   char *text = print_show(live);
   if (text)
     presets_file_keep(live->show, text);

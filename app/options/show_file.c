@@ -63,6 +63,7 @@ static char *find_name(const struct reading *reading, const char *what, const ch
   free(real);
   if (reading->trusted)
     return strdup(name);
+  reading->show->left_out = true;
   complain(reading, "%s: %.200s does not lie in the show's folder; --trust-show opens it", what,
            address_name(name).text);
   return NULL;
@@ -174,6 +175,7 @@ static void read_option(const struct reading *reading, const cJSON *value) {
     return;
   }
   if (!reading->trusted && !is_harmless(option) && !names_input(option)) {
+    reading->show->left_out = true;
     complain(reading, "options: %s is left out: only --trust-show lets a show file set it", option->name);
     return;
   }
@@ -253,6 +255,7 @@ static void read_key(const struct reading *reading, const cJSON *value) {
   }
   sscanf(line, "%*s %47s", name);
   if (!reading->trusted && !parameter_find(name, &id, &index, &ignored) && is_file(id)) {
+    reading->show->left_out = true;
     complain(reading, "keys: %s is left out: only --trust-show lets a show file name files by keys", name);
     return;
   }

@@ -26,6 +26,7 @@ struct show_file {
   char *midi;                     /* text of the bindings of MIDI, as in midi.json; "": none */
   const char *sources[FILES_MAX]; /* names of the sources; source_count is their number */
   int source_count;
+  bool left_out;            /* true: something was left out because the file is not trusted */
   struct parameters values; /* the values that the file has are marked */
 };
 
