@@ -539,9 +539,14 @@ static void test_a_loss_is_told_once(void **state) {
   struct outcome outcome;
   int handle, port = take_port(&handle);
   close(handle);
-  screen.program = program_start("@ live udp://127.0.0.1:%d --read-timeout 0.2 --ipc ipc.sock" PICTURE, port);
+  screen.program =
+      program_start("@ live still.mkv udp://127.0.0.1:%d --read-timeout 0.2 --loop --ipc ipc.sock" PICTURE, port);
   wait_for(FIND_WINDOW);
+  wait_said("first picture");
+  wait_ipc("[\"get_property\",\"figures/source\"]", "\"still.mkv: ");
+  expect_ipc("[\"set_property\",\"source\",2]", "success");
   wait_said("nothing came for 0.2 s");
+  wait_ipc("[\"get_property\",\"figures/source\"]", "\"udp://");        /* no longer what the source before it is */
   wait_ipc("[\"get_property\",\"figures\"]", "nothing came for 0.2 s"); /* the window's thread has noticed it, too */
   pause_ms(STANDSTILL_MS);
   shell("test $(grep -c 'nothing came' err.txt) = 1");

@@ -16,13 +16,18 @@
 /* interval in ns at which clients get the measured values, which change with every frame */
 static const int64_t publish_ns = 100000000;
 
-/* Writes a description of the source into words; until the source is open, its name. */
+/* Writes a description of the source into words; until the source is open, its name. live->info describes the source
+ * before it until then. */
 static void source_words(const struct live *live, char *words, size_t size) {
-  const char *known = live->info.description;
+  struct reader_status status = {.reached = true};
+  const char *name = live->changer ? changer_name(live->changer, changer_now(live->changer)) : live->spec;
+  if (live->reader)
+    reader_get_status(live->reader, &status);
+  const char *known = status.reached ? live->info.description : "";
   if (!live->spec)
     snprintf(words, size, "text to image");
   else
-    snprintf(words, size, "%.*s", (int)size - 1, *known ? known : address_shown(live->spec).text);
+    snprintf(words, size, "%.*s", (int)size - 1, *known ? known : address_shown(name).text);
 }
 
 static void tell_engine(const struct live *live) {
