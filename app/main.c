@@ -110,7 +110,8 @@ static bool starts_again(void) {
   return !getenv("OMP_WAIT_POLICY") && platform_program_path(path, sizeof path);
 }
 
-/* Where the lines come from that options_parse_with reads: those of reverie.conf first, then those of a show file. */
+/* Which file each line comes from, for messages about the options in it. options_parse_with counts the lines of
+ * reverie.conf first, then those of the show file. */
 struct lines {
   int of_config;    /* number of lines of reverie.conf */
   const char *show; /* name of the show file; NULL: none */

@@ -58,14 +58,14 @@ struct attn_args {
   float scale; /* factor of the scores, usually 1 / sqrt(D); positive and finite */
   bool causal; /* true: row i of q attends to rows 0..i of k alone; false: to all rows */
 
-  /* The second segment: keys and values that are treated as if they were appended to the first (k, v). It has memory
-   * for Tk2 rows, and its first *count2 * count2_rows rows take part: *count2 may be a number of frames with
-   * count2_rows rows each. count2 is the address of an int on the device, which the kernel reads when it runs and
-   * clamps to 0..Tk2 / count2_rows. Later rows are never used, whatever is in them. If no row takes part, the result is
-   * that of the same launch without a second segment, to the bit. k2 NULL: there is no second segment. It cannot be
-   * combined with causal. */
-  const void *k2, *v2; /* keys and values of the second segment: [B, Tk2, H * D] */
-  /* strides of k2 and v2, as for k and v; batch strides may be 0: all batch rows share one second segment */
+  /* k2, v2: keys and values that are treated as if they were appended to k and v. They have memory for Tk2 rows, and
+   * their first *count2 * count2_rows rows take part: *count2 may be a number of frames with count2_rows rows each.
+   * count2 is the address of an int on the device, which the kernel reads when it runs and clamps to 0..Tk2 /
+   * count2_rows. Later rows are never used, whatever is in them. If no row takes part, the result is that of the same
+   * launch without k2, to the bit. k2 NULL: there are no appended keys. k2 cannot be combined with causal. */
+  const void *k2, *v2; /* the appended keys and values: [B, Tk2, H * D] */
+  /* strides of k2 and v2 in elements, as for k and v; a batch stride may be 0: all batch rows then use the same keys
+   * (or values) in k2 (v2) */
   long k2_batch, k2_row;
   long v2_batch, v2_row;
   int Tk2;
@@ -97,10 +97,10 @@ cudaError_t attention_open(struct attn_device *device);
  * compute capability, and for ATTN_HOPPER whether that kernel is there and can do the shape; reads no device memory. */
 bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
-/* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. A launch
- * with a second segment needs no less than the same launch without one. The caller zeroes the memory once after
- * allocating it. Every launch leaves it fit for the next launch of any shape. Launches that may run at the same time
- * must not share it. */
+/* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. A
+ * launch with appended keys (k2) needs no less than the same launch without them. The caller zeroes the memory once
+ * after allocating it. Every launch leaves it fit for the next launch of any shape. Launches that may run at the same
+ * time must not share it. */
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Enqueues the kernel in `stream`. workspace: device memory of attention_workspace bytes, aligned to 256; NULL if that

@@ -25,19 +25,20 @@
 #define ATTN_FUNCTION static inline
 #endif
 
-/* What cutting tiles costs, expressed in keys: a launch with cut tiles leaves no multiprocessor idle, but takes as long
- * as a launch of whole tiles that have this many more keys. */
+/* What it costs to cut row tiles into ranges of keys that different clusters compute, expressed as a number of keys: a
+ * launch with cut tiles leaves no multiprocessor idle, but each tile takes as long as if it had this many more
+ * keys. */
 enum { ATTN_CUT_COST = 1024 };
 
 /* Whether a launch cuts row tiles into ranges of keys, to keep all multiprocessors busy. */
 enum attn_cutting {
   ATTN_CUT_NEVER,
   ATTN_CUT_ALWAYS,
-  ATTN_CUT_BY_COUNT, /* only if both segments of keys together are long enough (attn_cut_from) */
+  ATTN_CUT_BY_COUNT, /* only if the keys in k and k2 together are enough (attn_cut_from) */
 };
 
-/* Returns how many keys of the second segment take part. count: *count2 of attention.h, which is limited to 0..most;
- * rows: how many keys each of them stands for. */
+/* Returns how many of the appended keys (k2 in attention.h) the queries attend to. count: number of groups of keys
+ * that are valid (*count2 in attention.h), which is limited to 0..most; rows: number of keys in a group. */
 ATTN_FUNCTION int attn_second_keys(int count, int most, int rows) {
   return (count < 0 ? 0 : count < most ? count : most) * rows;
 }
@@ -47,10 +48,10 @@ struct attn_cuts {
   int tiles;         /* number of row tiles of all heads and batch rows together */
   int clusters;      /* number of clusters of the launch */
   int share, larger; /* share: number of whole tiles of each cluster; the first `larger` clusters have one more */
-  int from;          /* least number of keys, in both segments, for which tiles are cut */
+  int from;          /* least number of keys, those of k and of k2 together, for which tiles are cut */
   /* number of clusters that the GPU runs at a time; cut tiles are divided between this many at most */
   int most;
-  int first_active; /* number of clusters between which cut tiles are divided if the second segment is empty */
+  int first_active; /* number of clusters between which cut tiles are divided if no key of k2 is used */
 };
 
 /* A piece of the work on row tile number `tile`: its blocks of keys first to last - 1. */
@@ -64,16 +65,17 @@ struct attn_work {
   /* share: number of whole tiles of each cluster, or of units (key blocks of a tile) if tiles are cut; the first
    * `larger` clusters have one more */
   int share, larger;
-  /* tile, first: row tile and key block at which the cluster's next piece begins; left: number of units from there to
-   * the end of its share */
+  /* tile, first: row tile and key block at which the cluster's next piece begins; left: number of units (blocks of
+   * keys of one row tile) that the cluster still has to do from there on */
   int tile, first, left;
 };
 
-/* Returns the number of clusters between which cut tiles are divided: at most `most`, and at most one for each unit. If
- * two thread blocks divide a tile by channels (slices 2) and there are fewer tiles than clusters, every tile is cut
- * into the same number of parts p, because other cuts would leave some tiles with three parts and some with two. A tile
- * of n blocks of keys then takes time n / p, plus about p for merging the parts, which is least for p = sqrt(n). For
- * more blocks the result is never smaller. */
+/* Returns the number of clusters between which cut tiles are divided: at most `most`, and at most one for each unit
+ * (one block of keys of one row tile). If two thread blocks divide a tile by channels (slices 2) and there are fewer
+ * tiles than clusters, every tile is cut into the same number of parts p, because other cuts would leave some tiles
+ * with three parts and some with two. A tile of n blocks of keys then takes time n / p, plus about p for merging the
+ * parts, which is least for p = sqrt(n). With a larger number of blocks per tile (`blocks`) the result is never
+ * smaller. */
 ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int blocks) {
   if (slices > 1 && tiles <= most) {
     int parts = most / tiles;
@@ -84,16 +86,17 @@ ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int bloc
   return tiles * blocks < most ? tiles * blocks : most;
 }
 
-/* Returns the least number of keys for which a launch with cut tiles is faster than one with whole tiles, whose last
- * wave leaves some multiprocessors idle; INT_MAX if it leaves none idle. */
+/* Returns the least number of keys for which a launch is faster if row tiles are cut into ranges of keys. A launch of
+ * whole tiles leaves some multiprocessors idle in its last wave; INT_MAX: it leaves none idle. most: number of
+ * clusters that the GPU runs at a time. */
 ATTN_FUNCTION int attn_cut_from(int most, long tiles) {
   long waves = (tiles + most - 1) / most, idle = waves * most - tiles;
   return idle ? (int)((long)ATTN_CUT_COST * most / idle + 1) : INT_MAX;
 }
 
 /* Returns the division of the work, as far as the host can compute it. resident: number of clusters that the GPU runs
- * at a time. one_tile: each cluster gets a single tile. first_blocks: number of key blocks of the first segment;
- * all_blocks: of both if the second is full. */
+ * at a time. one_tile: each cluster gets a single tile. first_blocks: number of blocks of keys in k (attention.h);
+ * all_blocks: the same of k and k2 together, if all keys of k2 are used. */
 ATTN_FUNCTION struct attn_cuts attn_divide(enum attn_cutting cutting, int resident, int slices, bool one_tile,
                                            int tiles, int first_blocks, int all_blocks) {
   struct attn_cuts cuts = {tiles, tiles, 0, 0, INT_MAX, resident, 0};
@@ -109,20 +112,22 @@ ATTN_FUNCTION struct attn_cuts attn_divide(enum attn_cutting cutting, int reside
   return cuts;
 }
 
-/* Returns the number of the first tile of a cluster's share, or of its first unit if tiles are cut. */
+/* Returns the number of the first tile that a cluster computes; if tiles are cut between clusters, the number of its
+ * first unit (one block of keys of one tile). */
 ATTN_FUNCTION int attn_start(const struct attn_work *work, int cluster) {
   return cluster * work->share + (cluster < work->larger ? cluster : work->larger);
 }
 
-/* Returns the number of the cluster whose share contains unit u, if tiles are cut. */
+/* If tiles are cut, work is counted in units, and each cluster does `share` or share + 1 consecutive ones. Returns the
+ * number of the cluster that does unit u. */
 ATTN_FUNCTION int attn_cluster_of(const struct attn_work *work, int u) {
   int in_larger = work->larger * (work->share + 1);
   return u < in_larger ? u / (work->share + 1) : work->larger + (u - in_larger) / work->share;
 }
 
 /* Returns the work of cluster number `cluster`, which may be none. can_cut: false: this shape's tiles are never cut.
- * first_keys, first_blocks: numbers of keys and key blocks of the first segment; second_keys, second_blocks: of that
- * part of the second which is used. */
+ * first_keys, first_blocks: numbers of keys and of key blocks in k (attention.h); second_keys, second_blocks: those of
+ * the used part of k2. */
 ATTN_FUNCTION struct attn_work attn_work_begin(const struct attn_cuts *cuts, bool can_cut, int slices, int cluster,
                                                int first_keys, int first_blocks, int second_keys, int second_blocks) {
   struct attn_work work = {first_blocks + second_blocks, cuts->share, cuts->larger, 0, 0, 0};

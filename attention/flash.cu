@@ -80,14 +80,14 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* Chooses the variant of the Hopper kernel. Only the number of keys in the first segment counts, because an empty
- * second segment must not change a bit of the result. If a launch would leave multiprocessors idle, the device may
+/* Chooses the variant of the Hopper kernel. Only the number of keys in k counts, not that in k2, because a k2 of which
+ * no key is used must not change a bit of the result. If a launch would leave multiprocessors idle, the device may
  * still decide, by the number of all keys, whether tiles are cut. */
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = a.Tk, small_tiles = tiles_of(a, 64);
-  /* Larger head dims have only one shape. The launch is balanced (cuts.h): tiles are cut, unless whole tiles are
-   * faster. */
+  /* For larger head dims there is only one shape of tile. Work is divided evenly between the clusters (cuts.h): tiles
+   * are cut between clusters, unless that would take longer than whole tiles. */
   if (dp > UNSPLIT_DIM_MAX)
     return {SHAPE_PAIR, ATTN_CUT_ALWAYS};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
@@ -298,7 +298,8 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: numbers 0 and 1 are the generic kernel's, then 3 for each Hopper shape: whole, balanced, by count  */
+/* ---- choices.h: variants by number: 0 and 1 are the generic kernel; then each Hopper shape has three, one for each
+ * value of enum attn_cutting ---- */
 
 enum { CUTTINGS = ATTN_CUT_BY_COUNT + 1 };
 

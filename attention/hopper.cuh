@@ -264,7 +264,8 @@ ATTENTION_WGMMA(72, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) 
                 37, 38, 39, 40, 41, ATTENTION_D8(0), ATTENTION_D(8));
 ATTENTION_WGMMA(80, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3), 40, 41, 42, 43,
                 44, 45, ATTENTION_D8(0), ATTENTION_D(8), ATTENTION_D(9));
-/* These lists are laid out by hand: clang-format 14 would indent their later lines by a hundred columns. */
+/* The arguments of these macros are laid out by hand, because clang-format 14 would indent all but the first line by a
+ * hundred columns. */
 // clang-format off
 ATTENTION_WGMMA(128,
         ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "

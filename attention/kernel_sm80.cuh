@@ -85,18 +85,18 @@ __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long 
   }
 }
 
-/* Where the keys and values of one head are, in one segment (k and v, or k2 and v2). */
+/* Where the keys and values of one head are: in k and v, or those that are appended to them in k2 and v2. */
 struct Segment {
   const __half *k, *v;
   long k_row, v_row;
   int count;
 };
 
-/* The blocks of BN keys that a thread block goes through: those of the first segment (k, v), then those of the second
- * (k2, v2). */
+/* The blocks of BN keys that a thread block goes through: first the keys in k (segment one), then those in k2, which
+ * come from earlier frames (segment two). No block has keys of both. */
 template <class T> struct KeyBlocks {
   Segment one, two;
-  int split, total; /* split: number of key blocks of the first segment; total: of both segments */
+  int split, total; /* split: number of key blocks in k; total: in k and k2 together */
 
   __device__ __forceinline__ KeyBlocks(const attn_args &a, int b, int h, int columns) {
     one.k = static_cast<const __half *>(a.k) + b * a.k_batch + h * a.D;
@@ -111,8 +111,8 @@ template <class T> struct KeyBlocks {
     total = split + (two.count + T::BN - 1) / T::BN;
   }
 
-  /* first returns the number of key block j's first key within its segment; valid returns the number of keys from there
-   * to the segment's end. */
+  /* first returns the index, within k or k2, of the first key in key block j; valid returns the number of keys from
+   * there to the end of k or k2. */
   __device__ __forceinline__ int first(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }

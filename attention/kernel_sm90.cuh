@@ -118,8 +118,8 @@ template <class T> struct Consumer {
   const Work<T> &work;
   Shared<T> shared;
   char *memory; /* pointer to the thread block's shared memory */
-  /* for each consumer, in shared memory: how many pieces of its cut tile other clusters have finished before
-   * (merge_pieces) */
+  /* for each consumer, in shared memory: if its tile's keys are divided among several clusters, how many other
+   * clusters finished their part of the tile before this one (merge_pieces) */
   int *arrived;
   int row_group, key_group, consumer, thread, lane;
   /* wgmma's descriptors of this group's Q, and of the first stage (buffer) of K and of V */
@@ -146,9 +146,9 @@ template <class T> struct Consumer {
     return (BY_WARP ? lane : thread) == 0;
   }
 
-  /* turn_begin waits until it is this consumer's turn at one step (T::TURNS says which); turn_end hands
-   * the turn to the next consumer. zero: always 0, but computed from earlier results, so that the compiler keeps the
-   * order (see probabilities). */
+  /* The consumers do one step of the loop (T::TURNS says which) one after the other. turn_begin waits for this
+   * consumer's turn; turn_end hands the turn to the next consumer. zero: always 0, but computed from earlier results,
+   * so that the compiler keeps the order (see probabilities). */
   __device__ __forceinline__ void turn_begin() const {
     named_sync(BARRIER_TURN + consumer, 256);
   }
@@ -174,8 +174,8 @@ template <class T> struct Consumer {
       mask_columns(s, valid, lane % 4 * 2);
   }
 
-  /* Zeroes those rows of V in the last block that lie behind the used rows of the second segment. Their probabilities
-   * are 0, but 0 times an infinity or a NaN in that memory would be NaN. */
+  /* Zeroes those rows of v2 in the last block that come after the rows in use. Their probabilities are 0, but 0 times
+   * an infinity or a NaN in that memory would be NaN. */
   __device__ __forceinline__ void clear_stale(int j) const {
     int valid = work.valid(p, j);
     if (j < work.split || valid >= T::BN)
@@ -272,8 +272,8 @@ template <class T> struct Consumer {
     v_ring.advance(T::KEY_GROUPS);
   }
 
-  /* issue_scores starts the product with the block of K that is next in the ring of buffers, issue_values that with the
-   * next block of V. */
+  /* issue_scores starts the product Q K^T for the next block of K in the ring of buffers, issue_values the product P V
+   * for the next block of V. */
   __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4]) const {
     wgmma_fence();
     multiply_keys_async<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
@@ -306,7 +306,7 @@ template <class T> struct Consumer {
     mask(s, j);
     probabilities<true>(s, probability);
 
-    /* Later blocks: the scores of block j and O += P V of the block before are computed at the same time. */
+    /* Later blocks of keys: the scores of block j are computed at the same time as O += P V of the block before it. */
     for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
       barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
       if constexpr (T::TURNS == TURNS_PRODUCTS)
@@ -396,7 +396,8 @@ template <class T> struct Consumer {
     group_sync();
     bool later_of_two = others == 1 && arrived[consumer] == 1;
     group_sync();
-    /* Store this piece's result and count it. All clusters but the last one are done then. */
+    /* Store the result for this piece (a range of the tile's keys) and count it. Then this cluster is done, unless all
+     * other clusters have already finished their pieces of the tile. */
     if (!later_of_two) {
       leave_partial<T>(partial(work.cluster(), slot(work.cluster(), piece.tile)), o, softmax, thread);
       group_sync();
@@ -496,7 +497,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
     if (c.leads())
       barrier_arrive(shared.q_empty());
   }
-  /* This thread block must not end while the other one may still write to its shared memory. */
+  /* This thread block must not end while the cluster's other thread block may still write to its shared memory. */
   if constexpr (T::SLICES > 1) {
     cluster_arrive();
     cluster_wait();
@@ -504,15 +505,15 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
 }
 
 /* The Hopper kernel. Its grid is any number of clusters; with KEY_GROUPS or PARTS > 1 one cluster for each row tile.
- * Each cluster has at least one piece of work, except where the number of keys in the second segment decides how tiles
- * are cut. */
+ * Each cluster has work, unless the number of appended keys (k2 in attention.h), which only the device knows, decides
+ * if row tiles are cut into ranges of keys: then some clusters may have none. */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   /* Set up shared memory and barriers, and load the descriptors of the tensors. */
   extern __shared__ char unaligned[];
-  /* For each consumer, how many pieces of its cut tile are finished (merge_pieces). The array also tells present_sm90
-   * that this code was compiled: without it the kernel would have no static shared memory. */
+  /* For each consumer, how many other clusters have finished their part of its tile (merge_pieces). The array also
+   * tells present_sm90 that this code was compiled: without it the kernel would have no static shared memory. */
   __shared__ int arrived[T::CONSUMERS];
   launch_dependents();
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
@@ -533,8 +534,9 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     tensor_prefetch(&p.v);
     tensor_prefetch(&p.o);
   }
-  /* Only the producer reads results of earlier kernels, and the consumers read the memory that it loads to. A second
-   * segment is different: all threads read its length count2. */
+  /* The consumers need not wait for earlier kernels: only the producer reads their results, and the consumers read the
+   * shared memory that it loads to. But if there are keys and values of earlier frames (k2), all threads read the
+   * number of these, count2, so all must wait. */
   int count2 = 0;
   if (p.count2) {
     wait_for_predecessors();

@@ -23,10 +23,9 @@ template <class T> __device__ __forceinline__ int part_of_block() {
   return T::PARTS > 1 ? cluster_rank() : 0;
 }
 
-/* The share of the work that belongs to this thread block's cluster (cuts.h), and the sizes of the two segments of
- * keys. */
+/* The part of the work that this thread block's cluster does (cuts.h), and the numbers of keys in k and in k2. */
 template <class T> struct Work {
-  /* split: number of key blocks of the first segment; count2: number of keys of the second segment that take part */
+  /* split: number of key blocks in k; count2: number of keys in k2 (keys of earlier frames) that take part */
   int split, count2;
   attn_work own;
 
@@ -45,8 +44,8 @@ template <class T> struct Work {
     return attn_work_next(&own, T::PARTS, part_of_block<T>(), &piece);
   }
 
-  /* row returns the number of key block j's first row (key) within its segment; valid returns the number of keys from
-   * there to the segment's end. */
+  /* row returns the index, within k or k2, of the first key (row) in key block j; valid returns the number of keys from
+   * there to the end of k or k2. */
   __device__ __forceinline__ int row(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -226,8 +225,8 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
     /* Load Q, before K if the shape says so. */
-    /* A piece (range of keys of a tile) has no keys if there are fewer blocks of keys than parts. Its Q is loaded
-     * here. */
+    /* The keys of a tile may be divided into several parts. If there are fewer blocks of keys than parts, this part
+     * has none; its Q is loaded here all the same. */
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last;
     if (queries_first) {
       if (!expected)

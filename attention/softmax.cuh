@@ -77,7 +77,8 @@ __device__ __forceinline__ bool is_far(float m, float scale) {
  * multiplied when the reference becomes `larger`, which is at least m. It is rounded as these probabilities' exponents
  * were. m may be -inf; `larger` must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
-  /* The products must be rounded as elsewhere, so they are never fused with the subtraction. */
+  /* Scale times reference must be rounded here as in the exponents of the probabilities, so these products are not
+   * fused with the subtraction. */
   float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale);
   float power = near_m - near_larger;
   bool far_m = is_far(m, scale), far_larger = is_far(larger, scale);

@@ -128,8 +128,8 @@ struct TileSm90 {
    * offset in shared memory; INBOX_WARP_BYTES: its size for each warp. */
   static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
-  /* Buffer for the results that the other thread block sends, if two thread blocks split the keys: the results for
-   * those rows of each row group that this thread block stores. */
+  /* Buffer for the other thread block's results, if two thread blocks split the keys of a tile: each thread block adds
+   * up and stores half of the rows of each row group, and gets the other's results for that half. */
   static constexpr int PART_THREADS = 128 / PARTS;
   static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
@@ -149,7 +149,7 @@ struct TileSm90 {
   static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS + MERGE_BARRIERS;
   /* offset of a float that is always 0, which consumers read to keep the compiler from reordering (probabilities) */
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8;
-  /* 1024 bytes more than needed, so that the start can be aligned */
+  /* 1024 bytes more than are used, so that the beginning of the used part can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;
   /* The step at which the warpgroups of a thread block take turns. Two groups with small heads are fastest if each has
    * the special function units (exponentials) to itself in turn. Three or four would wait too long for that, and large
@@ -251,20 +251,24 @@ struct params_sm90 {
   int heads;
   divisor by_row_tiles, by_heads;
   attn_cuts cuts;
-  int Tk; /* number of keys of the first segment, at least 1 */
-  /* address, on the device, of the number of groups of keys in the second segment; NULL: there is no second segment */
+  int Tk; /* number of keys in k, at least 1 */
+  /* device address of the number of groups of keys in k2 (keys and values that are appended to k and v); NULL: there is
+   * no k2 */
   const int *count2;
-  /* count2_rows: number of keys in each group of the second segment; count2_most: largest *count2, to which it is
+  /* count2_rows: number of keys in each group of k2; count2_most: largest number of groups, to which *count2 is
    * clamped */
   int count2_rows, count2_most;
   /* true: each batch row has keys (values) of its own; false: all batch rows use the ones of batch row 0 */
   bool k_batched, v_batched;
   bool k2_batched, v2_batched;
   float scale; /* factor of the scores, times log2(e), because the exponentials are powers of 2 */
-  /* counters for cut tiles, zero between launches: [thread blocks][row groups]. Each counts how many pieces of a tile
-   * are finished. A tile's counter is that of the cluster whose range has the tile's first keys */
+  /* counters for tiles whose keys are divided among several clusters, zero between launches: [thread blocks][row
+   * groups]. Each counts how many clusters have finished their part of a tile. The tile uses the counter of the
+   * cluster that has its first keys */
   unsigned *arrivals;
-  float4 *partials; /* partial results of cut tiles: [thread blocks][2][row groups][DP / 8 + 1][128] float4 */
+  /* results of tiles whose keys several clusters divide between them, until they are added up: [thread blocks][2][row
+   * groups][DP / 8 + 1][128] float4; 2: a cluster may have a part of two such tiles */
+  float4 *partials;
 };
 
 shape_info describe_sm90(int dp, shape_sm90 shape);

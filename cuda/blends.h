@@ -10,7 +10,7 @@
 
 struct blends {
   struct blend_task *tasks;
-  const char **names; /* for each changed weight: its name, for error messages; owned by the list of resources */
+  const char **names; /* for each changed weight: its name, for error messages; the strings are not owned */
   struct blend_piece *pieces;
   int count, piece_count;
   unsigned tiles;
@@ -27,10 +27,12 @@ void blends_free(struct blends *blends); /* frees the lists; accepts a zeroed st
  * offset in bytes from the beginning of the shadow buffer (device memory for results). */
 int blends_add(struct blends *blends, struct cuda_device *device, const struct weight_change *change, void *target,
                struct error *err);
-/* Returns how many bytes of device memory the lists of weights and terms need. */
+/* Returns how many bytes of device memory the lists of changed weights, and of the adapters' terms that are added to
+ * them, need. */
 size_t blends_bytes(const struct blends *blends);
-/* Starts to copy the lists of weights and terms to device memory at `lists`, on the CUDA stream on which weights are
- * loaded. Fills *args with the arguments with which launch_blend calculates all changed weights. */
+/* Starts to copy the lists of changed weights and of the adapters' terms that are added to them to device memory at
+ * `lists`, on the CUDA stream on which weights are loaded. Fills *args with the arguments with which launch_blend
+ * calculates all changed weights. */
 int blends_send(const struct blends *blends, struct cuda_device *device, void *lists, struct blend_args *args,
                 struct error *err);
 /* overflow: the number that the kernel has left in *args.overflow. Returns 0 if it is 0: all calculated values are

@@ -113,7 +113,9 @@ struct staging {
   void *buffer[2];     /* page-locked memory of STAGING_BYTES each, allocated on first use */
   cudaEvent_t free[2]; /* for each buffer: event after its last copy to the device */
   int turn;            /* index of the buffer that was filled last */
-  char *arrived; /* device memory, two areas of STAGING_BYTES, from which a kernel converts what a buffer brought */
+  /* device memory, STAGING_BYTES for each buffer: the buffer's data are copied here if a kernel then has to convert
+   * them */
+  char *arrived;
 };
 
 /* A lane: working memory of kernels that run one after the other. Kernels that run at the same time use different
@@ -183,7 +185,8 @@ struct cuda_device {
 
   /* The following fields are protected by the mutex base.weights. */
   struct chunk *chunks;
-  /* memory of the resources: entry i is for resource i of base.resources->list; there are RESOURCES_MAX entries */
+  /* memory of the resources (weights and other tensors that plans share): element i is for resource i of
+   * base.resources->list; there are RESOURCES_MAX entries */
   struct resource_memory *resource;
   /* buffers through which weights are loaded, with the stream on which weights are loaded, changed, and copied to other
    * layouts */
@@ -215,7 +218,7 @@ struct cuda_device {
   const struct choice *forced;
   bool apart;       /* for tests: true: each op has launches of its own, none is fused with others */
   bool tune_always; /* for tests: true: implementations are also timed for plans that make no picture */
-  /* true: a run that makes a picture was submitted, so from now on a user waits while a program is prepared */
+  /* true: a run that makes a picture was submitted, so from now on a user waits while a plan is prepared */
   atomic_bool running;
   atomic_uint runs; /* number of runs that were submitted so far */
   atomic_int pictures_in_flight;
@@ -247,8 +250,8 @@ int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const ch
 /* Allocates the memory of a lane (working memory of kernels that run one after the other) unless it has memory already,
  * and zeroes it on the stream. */
 int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err);
-/* Frees all memory of cuda_keep (weights, their copies in other layouts, lanes), the staging buffers, the shadow buffer
- * and the pool. */
+/* Frees all memory of cuda_keep (weights, their copies in other layouts, working memory of kernels), the staging
+ * buffers, the shadow buffer (new values of weights, before they are copied to their places) and the pool. */
 void cuda_memory_free(struct cuda_device *device);
 /* cuda_pool_open opens the pool from which cuda_alloc takes memory, if the system has pools; cuda_pool_trim gives the
  * pool's free memory back. */
@@ -258,11 +261,12 @@ void cuda_pool_trim(struct cuda_device *device);
 /* How an op uses a tensor of the checkpoint: as a matrix, as a vector (bias, gamma, beta), or in any other way. The
  * element type on the device follows from it. */
 enum role { ROLE_ANY /* the type follows from the tensor's shape and its `demand` */, ROLE_MATRIX, ROLE_VECTOR };
-/* Returns the type of numbers in which the device stores a resource. No other function decides this. */
+/* Returns the number format (such as FP16) in which the device stores a resource: a weight, or another tensor that
+ * plans share. No other function decides this. */
 struct element resource_element(const struct resource *r, enum role role);
-/* Returns the memory of a resource; NULL with err set on failure. The first call for a resource loads it, on the stream
- * of `loads`, for which the caller must then wait. The caller holds the mutex base.weights, here and in the following
- * four functions. */
+/* Returns the memory of a resource (a weight or another tensor that plans share); NULL with err set on failure. The
+ * first call for a resource loads it, on the stream of `loads`, for which the caller must then wait. The caller holds
+ * the mutex base.weights, here and in the following four functions. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
 /* Returns the memory of a resource like resource_load, and also loads the field `base`, the checkpoint's own values.
  * They are FP16 if both the file and the device have FP16, else FP32. */

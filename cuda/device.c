@@ -191,7 +191,8 @@ static int choices(struct device *base, char **text, struct error *err) {
 
 /* --- writing and reading tensors --- */
 
-/* Loads a resource if needed, waits for that, and returns its device address; NULL with err set on failure. */
+/* Loads a resource (a weight or another tensor that plans share) if needed, waits for that, and returns its device
+ * address; NULL with err set on failure. */
 static void *find_resource(struct cuda_device *device, struct tensor tensor, struct element *element,
                            struct error *err) {
   pthread_mutex_lock(&device->base.weights);

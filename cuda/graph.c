@@ -19,14 +19,16 @@
  * timed when the same shape is prepared again. */
 static const double tune_running_s = 0.5;
 
-/* Returns true if the temporary is written in a region that runs in parallel to other ops. Such temporaries are laid
- * out in lane 1, the working memory of kernels that run at the same time as those of lane 0. */
+/* Returns true if the temporary is written in a region (ops that a run may skip) that runs at the same time as other
+ * ops. Such temporaries are laid out in lane 1, the working memory of kernels that run at the same time as those of
+ * lane 0. */
 static bool is_parallel(const struct plan *plan, int temporary) {
   return plan_is_parallel(plan, plan->temporaries[temporary].first);
 }
 
-/* Returns the number of the last op until which a temporary that a parallel region writes must keep its memory. If the
- * temporary is read after its region, no other region that may run at the same time may overwrite it meanwhile. */
+/* Returns the number of the last op until which a temporary must keep its memory if it is written by a parallel region
+ * (ops that a run may skip, and that run at the same time as others). If the temporary is read after its region, no
+ * other region that may run at the same time may overwrite it before. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;

@@ -118,7 +118,7 @@ static void free_memory(struct cuda_picture *picture) {
   tell_device(picture->home, picture->bytes, 0);
 }
 
-/* --- functions of a picture for its pool --- */
+/* --- the functions that the pool of pictures calls for each picture --- */
 
 static void destroy(struct picture *base) {
   struct cuda_picture *picture = cuda_picture(base);

@@ -27,8 +27,8 @@
 #include "cuda/timing.h"
 
 enum {
-  /* number of launches in a timed graph before the launches that it times, so that these overlap with their
-   * predecessors as in a frame */
+  /* A timed graph begins with this many launches that are not timed, so that the timed ones overlap with the launches
+   * before them, as in a frame. */
   AHEAD = 2,
   /* number of launches in a block. All graphs that time launches of a block begin at the same launch. A block has a few
    * launches more if it would end between two launches of one op. */
@@ -246,8 +246,8 @@ static int interrupted(const struct profile_request *request, struct error *err)
   return request->stop && request->stop() ? error_set(err, STATUS_INTERRUPTED, "interrupted: no profile") : 0;
 }
 
-/* Runs all sweeps. Two more come first, whose times are not used: the first one loads graphs and code, the second one
- * shows how long a sweep takes. */
+/* Runs all sweeps (a sweep times each graph once). Two more come first, whose times are not used: the first one loads
+ * graphs and code, the second one shows how long a sweep takes. */
 static int sweep_all(struct profiler *p, const struct profile_request *request, struct error *err) {
   double begin = 0;
   for (int i = 0; i < 2; i++) {

@@ -26,7 +26,7 @@ struct run_buffer {
    * input planes that are not in the GPU's memory yet, those of `host` first. */
   uint8_t *host, *device;
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
-  /* true: the run needed input planes to be copied to the device; false: it has none, or they were there */
+  /* true: input planes were copied to the device for this run; false: the run reads none, or the device had them */
   bool pixels;
   int64_t submitted_ns;
   struct picture *pictures[BATCH_MAX]; /* pictures that the run writes */
@@ -54,10 +54,12 @@ struct cuda_program {
   size_t *offset;          /* for each temporary: its offset in bytes in the arena (working memory) */
   struct element *element; /* element types of the temporaries and states; plan_place gives the index */
   void **state;            /* for each state of the plan: its device address */
-  void *states; /* device memory of the states that this program owns; the others belong to another program */
+  /* device memory of the states that this program (prepared plan) owns; it reads other states in memory that belongs to
+   * another program */
+  void *states;
   size_t states_bytes;
-  /* the program's part of the arena (working memory of all programs): temporaries, then the scratch memory of each
-   * lane */
+  /* the program's part of the arena (working memory of all programs): temporaries, then scratch memory for each of the
+   * sequences of launches that may run in parallel (lanes) */
   struct arena_share working;
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
@@ -93,8 +95,8 @@ struct cuda_program {
   struct graphs other_graphs;
   /* used while launches are created: the set of weights that they read, and the lane (working memory) that they use */
   int set, lane;
-  /* for each op: the implementation that was chosen for the first launches, to be used for other_launches as well;
-   * NULL: no op has one yet */
+  /* for each op: the implementation that was chosen when `launches` was made, so that `other_launches` uses the same
+   * ones; NULL: no op has one yet */
   struct choice *chosen;
 };
 
@@ -120,19 +122,20 @@ int states_create(struct cuda_device *device, struct cuda_program *program, cons
                   struct error *err);
 /* Frees the states that the program owns, and the lists of addresses and element types. */
 void states_free(struct cuda_device *device, struct cuda_program *program);
-/* Returns the element type of any tensor of the program. That of a resource follows from its shape. */
+/* Returns the element type of any tensor of the program. The type of a resource (a weight or another tensor that plans
+ * share) follows from its shape. */
 struct element tensor_element(const struct cuda_program *program, struct tensor tensor);
 
-/* Returns the device address of a tensor's first element, and stores its type in *element. Loads a resource if needed;
- * NULL with err set on failure. */
+/* Returns the device address of a tensor's first element, and stores its type in *element. If the tensor is a resource
+ * (a weight or another tensor that plans share), it is loaded first. Returns NULL with err set on failure. */
 void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                   struct element *element, enum role role, struct error *err);
 /* Returns a tensor's device address as tensor_data does, for a kernel that takes only elements of this type. Fails for
  * a tensor of another type. */
 void *tensor_data_as(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                      enum dtype type, enum role role, struct error *err);
-/* Returns a tensor's device address as tensor_data does, for a kernel that takes FP32 and FP16. Stores the tensor's
- * type in *type. */
+/* Returns a tensor's device address as tensor_data does, for a kernel that can read the tensor in FP32 or in FP16.
+ * Stores in *type which of the two types it has. */
 void *tensor_data_either(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                          enum dtype *type, struct error *err);
 

@@ -115,11 +115,11 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
   return status;
 }
 
-/* --- regions: launches that a run may skip --- */
+/* --- regions: groups of launches that a run may skip, as conditional nodes of the CUDA graph --- */
 
 struct region_nodes {
-  /* handles of a region's conditions: [0] for its launches that run in parallel to others, [1] for its other
-   * launches */
+  /* handles of the conditions of the region's two conditional nodes: [0] of the node with those of the region's
+   * launches that run in parallel to launches outside of it, [1] of the node with its other launches */
   cudaGraphConditionalHandle handle[2];
   cudaGraphNode_t parallel;
 };
@@ -132,12 +132,13 @@ struct stretch {
   const struct plan_region *regions;
   int count;
   struct region_nodes *nodes;
-  /* The node of the last parallel part of a region that was captured. Parallel parts run one after the other, so the
-   * next one depends on it. NULL: none was captured yet. */
+  /* The graph node that was captured last for launches which run in parallel to those outside their region. These
+   * nodes run one after the other, so the next one depends on this one. NULL: none was captured yet. */
   cudaGraphNode_t last;
 };
 
-/* Captures the kernel that decides whether the body of each conditional node in the range runs. */
+/* Captures kernels that decide in each run for all regions in `s` whether their conditional nodes run or are
+ * skipped. */
 static cudaError_t decide(const struct stretch *s) {
   struct decisions decisions = {0};
   cudaError_t status = cudaSuccess;
@@ -164,7 +165,8 @@ static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int f
   return status == cudaSuccess ? end_body(inside.stream, enqueue(s->device, &inside, s->r, first, end)) : status;
 }
 
-/* Captures the part of region number i that runs in parallel to the launches captured next. */
+/* Captures, as a conditional node, those launches of region number i (launches that a run may skip) that run in
+ * parallel to the launches captured next. */
 static cudaError_t capture_parallel(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;
@@ -174,8 +176,8 @@ static cudaError_t capture_parallel(struct stretch *s, int i) {
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
 }
 
-/* Captures launches first to end - 1, which are outside of regions. Before each launch, captures those parts of regions
- * that may run in parallel to the launches from this one on. */
+/* Captures launches first to end - 1, none of which is in a region (ops that a run may skip). Where a region has ops
+ * that may run in parallel to launches from number n on, these ops are captured before launch n. */
 static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {
@@ -188,7 +190,7 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Captures the launches of region number i that do not run in parallel to others. */
+/* Captures those launches of region number i (ops that a run may skip) that do not run at the same time as others. */
 static cudaError_t capture_region(const struct stretch *s, int i) {
   const struct plan_region *region = &s->regions[i];
   struct region_nodes *nodes = &s->nodes[i];
@@ -237,8 +239,8 @@ static bool needs_decision(const struct cuda_device *device, const struct plan_r
   return !device->use_graph || !memory || region->parallel_end;
 }
 
-/* Captures launches first to end - 1 in a graph, or enqueues them. A region lies either completely inside this range or
- * outside. */
+/* Captures launches first to end - 1 in a graph, or enqueues them. This range never contains only a part of a region
+ * (ops that a run may skip together). */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
   const struct plan_region *all = r->program->regions;

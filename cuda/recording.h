@@ -1,4 +1,4 @@
-/* Enqueues a program's launches on a stream: to run them, or to capture them in a graph. */
+/* Enqueues the launches of a program (a prepared plan) on a stream: to run them, or to capture them in a graph. */
 #ifndef CUDA_RECORDING_H
 #define CUDA_RECORDING_H
 

@@ -207,8 +207,8 @@ static bool carry_down(const struct cuda_program *program, const struct run_buff
 
 /* --- starting a run on the device --- */
 
-/* Returns how many of the launches first to end - 1 are enqueued in a run without a graph. Skipped regions are not
- * counted. */
+/* Returns how many of the launches first to end - 1 are enqueued in a run without a graph. Launches in regions (groups
+ * of ops that a run may skip) that this run skips are not counted. */
 static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
                          int iteration) {
   int count = end - first;
@@ -235,7 +235,8 @@ static const struct run_params *next_params(const struct cuda_program *program) 
   return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
 }
 
-/* Of the graphs that leave out only what the run does not need, returns the one that leaves out most. */
+/* Returns the graph with which a part of the next run is launched. It leaves out only ops that this run does not need;
+ * of such graphs it is the one that leaves out the most groups of ops (bits of IDLE_... in run.h). */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
   const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
   unsigned idle = run_idles(program->base.plan, next_params(program)), best = 0;
@@ -386,7 +387,8 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
-/* Stores in the run's order the addresses of the pictures that it writes. */
+/* Stores the addresses of the pictures that the run writes in buffer->order, the memory from which the GPU reads what
+ * to do. */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
   for (int i = 0; i < program->base.pictures; i++) {
@@ -544,8 +546,8 @@ static int wait_for_end(struct cuda_device *device, struct cuda_program *program
                         struct error *err) {
   struct awaited awaited = {.buffer = buffer, .stream = device->queue.stream};
   const struct wait_world world = {now_ns, sleep_until, has_ended, !buffer->downloads, &awaited};
-  /* a run without pictures has its own waiter, because it comes between runs with pictures, whose times it would
-   * disturb */
+  /* A waiter estimates from earlier runs when a run will end. A run without pictures gets one of its own, because it
+   * comes between runs with pictures and would disturb their estimates. */
   struct waiter other = {0};
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
   int64_t took_ns;
@@ -574,7 +576,8 @@ int program_collect(struct device *base, struct program *program_base, struct er
     picture_copied(buffer->pictures[i]);
   if (device->stamps)
     device->counters.stamps = take_stamps(device, buffer);
-  /* the order must contain no copies any more, because the profile launches its graph again */
+  /* the run's order (struct run_order) must list no copies any more, because the profile launches the graph that reads
+   * this order again */
   buffer->order->ups = buffer->order->downs = 0;
   return 0;
 }

@@ -54,7 +54,7 @@ static cudaError_t record_repeats(struct cuda_device *device, const struct launc
   return status;
 }
 
-/* Measures once how long the graph takes; if it is NULL, how long the launches take, enqueued one by one. */
+/* Measures once how long the graph takes. If graph is NULL, enqueues the launches one by one and measures these. */
 static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph) {
   cudaStream_t stream = w->queue->stream;
   float milliseconds;
@@ -77,7 +77,7 @@ static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
     struct reading reading = time_once(w, NULL);
-    if (reading.seconds < long_s) /* the first measurement was slow only because it loaded code, or this one failed */
+    if (reading.seconds < long_s) /* a slow first measurement had only loaded code; or this measurement has failed */
       return reading;
     best = better(best, reading);
     spent += reading.seconds;

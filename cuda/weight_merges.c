@@ -25,9 +25,12 @@ struct merge {
   /* number of entries of derived[!device->set] (copies of weights in other layouts) that were already looked at. Those
    * of changed weights are made again. */
   int forms;
-  bool sent;     /* true: the copy of *args.overflow to *finding was enqueued */
-  bool *changed; /* for each resource: true if one of the changes is to this weight */
-  /* device memory of list_bytes bytes with the lists of weights and terms; NULL: none was needed yet */
+  bool sent; /* true: the copy of *args.overflow to *finding was enqueued */
+  /* for each element of resources.list (a weight or another tensor that plans share): true if one of the changes is to
+   * it */
+  bool *changed;
+  /* device memory of list_bytes bytes with the lists of changed weights and of the adapters' terms that are added to
+   * them; NULL: none was needed yet */
   void *lists;
   size_t list_bytes;
   /* page-locked copy of *args.overflow: 0, or 1 + the number of a changed weight that has a value which is not
@@ -166,7 +169,8 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   unsigned left = m->args.tiles - m->tiles;
   args.first = m->tiles;
   args.tiles = all || left < m->slice ? left : m->slice;
-  /* only full slices are timed, because the time of a few tiles says little about many */
+  /* Only launches of m->slice tiles are timed, not a last one with fewer, because the time of a few tiles says little
+   * about that of many. */
   bool timing = !m->timing && !all && args.tiles == m->slice;
   if ((timing && cuda_check(cudaEventRecord(m->begun, stream), doing, err) < 0) ||
       cuda_check(launch_blend(&device->queue, &args), doing, err) < 0 ||

@@ -12,7 +12,7 @@
 /* A layout in which rows of a weight can be copied alone, because the copy has them in the same order as the weight. */
 struct cuda_form {
   struct form form;
-  /* Returns how many bytes `elements` elements of the resource, a whole number of rows, take in this layout. */
+  /* Returns how many bytes `elements` elements of the weight r, a whole number of rows, take in this layout. */
   size_t (*bytes)(const struct resource *r, size_t elements);
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
@@ -69,13 +69,13 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Returns which table of device->derived has a resource's copies in other layouts for this set of weights: 0 or 1. The
+/* Returns which table of device->derived has a weight's copies in other layouts for this set of weights: 0 or 1. The
  * copies of weights that are in one set only are in table 0. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
 
-/* Returns the copy of a resource in another layout. The first call makes it, from the resource's present values. */
+/* Returns the copy of a weight in another layout. The first call makes it, from the weight's present values. */
 static half_t *derive(struct cuda_device *device, int index, int set, const struct cuda_form *form, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   set = table_of(device, index, set);
@@ -118,12 +118,12 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
 struct update {
   const struct weight_change *changes;
   int count;
-  /* What is copied to its place: for each change a segment with the changed rows, then a segment for each copy of these
-   * rows in another layout. Their sources are offsets in the shadow buffer. */
+  /* The copies to be made when the update takes effect. For each change of a weight there is one entry for the changed
+   * rows, then one for each copy of these rows in another layout. Their data begin at offsets in the shadow buffer. */
   struct segment *segments;
   int segment_count;
-  /* number of bytes that the update needs in the shadow buffer: for the data of the segments, the list of segments, and
-   * the lists of weights and terms that adapters change */
+  /* number of bytes that the update needs in the shadow buffer: for the changed rows and their copies, for the list of
+   * the ranges to copy (segments), and for the lists of changed weights and of the adapters' terms */
   size_t bytes;
   size_t list_at, blends_at;
   struct blends blends;
@@ -173,8 +173,9 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   return 0;
 }
 
-/* Adds segments that copy the same changed rows to the second set of weights, from the same places in the shadow
- * buffer. first: the change's first segment for the first set. */
+/* Adds to *update the copies (struct segment) that bring a change's rows to the second set of weights. They read from
+ * the same offsets of the shadow buffer as the copies to the first set. first: the first copy of this change to the
+ * first set. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -234,8 +235,8 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-/* Copies the changed rows from the host to the shadow buffer. Blended changes are left out, because the device
- * calculates them. */
+/* Copies the changed rows of weights from the host to the shadow buffer (device memory in which changed weights are
+ * prepared). Changes by adapters (weight_change.blend) are left out, because the device calculates them. */
 static int fill_rows(struct cuda_device *device, const struct update *update, struct error *err) {
   const struct segment *segment = update->segments;
   for (int i = 0; i < update->count; i++) {
@@ -250,9 +251,9 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* Converts the rows of one change to all other layouts in which the device has copies of the weight, and stores them in
- * the shadow buffer. segment: the change's first segment. Returns the segment after the change's last one; NULL with
- * err set on failure. */
+/* Converts the rows of one change to all other layouts in which the device has copies of the weight, and stores them
+ * in the shadow buffer. A segment is one range of bytes to copy from there; segment: the change's first one, with the
+ * rows themselves. Returns the first segment of the next change; NULL with err set on failure. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];

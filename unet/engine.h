@@ -192,7 +192,8 @@ struct engine_shape {
   enum canvas_mode canvas;
   /* carried: frames may have noise that moves with the picture (controls.carried). feedback: the last picture's latent
    * may replace a part of the input frame's (controls.feedback). Both need an input frame, one frame a run, no stream
-   * batch and no canvas that follows the camera. Feedback is refused for models that start from noise alone (mini). */
+   * batch, and CANVAS_FIXED (drawing at a fixed place of the screen). Feedback is refused for models that start from
+   * noise alone (mini). */
   bool carried, feedback;
   /* true: the handle has working memory of its own, so that runs of other handles do not overwrite the values that its
    * runs leave there; false: it uses the working memory that all handles share */
@@ -334,8 +335,9 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
 
 /* About chunks: a text encoder reads a long prompt in several chunks of tokens (text/prompt.h). All prompts of a run
  * have as many chunks as the longest of them: the others are filled up with chunks of the empty prompt. A handle is
- * prepared for a number of chunks. If a prompt has more, the surplus has no effect. If it has fewer, they are repeated,
- * which changes no picture, where the handle's number is a multiple of the prompt's; else the prompt is filled up. */
+ * prepared for a number of chunks. Chunks of a prompt beyond that number have no effect. If the prompts have fewer
+ * chunks, and the handle's number is a multiple of theirs, their chunks are repeated, which changes no picture; if it
+ * is no multiple, chunks of the empty prompt are added. */
 
 /* Returns the number of chunks that this text would need in this slot, or -1 with err set. */
 int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err);
@@ -468,7 +470,7 @@ struct submit_times {
 };
 
 struct engine_result {
-  /* the picture, with a hold (a share of its memory, picture.h) that stays valid after the handle and the engine are
+  /* the picture, with a reference to its memory (picture.h) that stays valid after the handle and the engine are
    * gone */
   struct frame picture;
   bool pending; /* true: there is no picture yet, because the stream batch is not full; opaque is NULL */
@@ -490,11 +492,11 @@ struct engine_result {
 };
 
 /* Returns how many frames of a handle's stream batch have no picture yet; 0 without a stream batch. In a stream batch
- * each run advances every frame by one step: the result of a submission is the picture of the frame submitted
- * frames_behind before it, or no picture yet. Each frame keeps its own strength, sampler, mix and identity; prompts,
- * guidance and seed of the newest frame act on all of them. After the last frame, the caller submits this number of
- * requests with `drain` to get the remaining pictures. With constant controls, the pictures equal those without a
- * stream batch, except for a GPU's rounding. */
+ * each run advances every frame by one step: the result of a submission is the picture of the frame that was submitted
+ * prepared_info.frames_behind submissions earlier, or no picture yet. Each frame keeps its own strength, sampler, mix
+ * and identity; prompts, guidance and seed of the newest frame act on all of them. After the last frame, the caller
+ * submits as many requests with `drain` as this function returns, to get the remaining pictures. With constant
+ * controls, the pictures equal those without a stream batch, except for a GPU's rounding. */
 int engine_under_way(const struct prepared *prepared);
 
 /* Starts one run, which makes the request's picture. controls are copied. The caller may release the frames afterwards:
@@ -511,9 +513,9 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);
 int engine_in_flight(const struct engine *engine); /* Returns the number of runs in flight. */
 
-/* Returns true if earlier frames affect this handle's pictures only through the motion of the input: it has a canvas
- * that follows the camera, or noise that moves with the picture. For frames whose pictures nobody needs, engine_follow
- * can then be called in place of engine_submit. */
+/* Returns true if earlier frames affect this handle's pictures only through the motion of the input: the networks draw
+ * on a canvas (an endless plane) that follows the camera, or the noise moves with the picture. For frames whose
+ * pictures nobody needs, engine_follow can then be called in place of engine_submit. */
 bool engine_follows(const struct prepared *prepared);
 /* Measures the motion up to a request's frame, as engine_submit would, without making its picture: the networks do not
  * run. Frames that are submitted afterwards are the same, to the bit, as if this one had been submitted, unless they

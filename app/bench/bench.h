@@ -35,12 +35,12 @@ int bench_take_still(struct bench *bench, struct error *err);
  * of frames that each measurement takes. Returns 0, or -1 with err. */
 int bench_warm_up(struct bench *bench, struct error *err);
 
-/* Measures the engine on the still frame, one run after the other, and adds the rows "on the device" and "compute only"
- * to the report. Returns 0, or -1 with err. */
+/* Measures the engine with one and the same frame in every run, each run after the one before has ended, and adds the
+ * rows "on the device" and "compute only" to the report. Returns 0, or -1 with err. */
 int bench_compute(struct bench *bench, struct error *err);
 /* Measures the engine alone at `fps` frames per second. The engine rests between frames, so that processor and GPU
- * lower their clocks and each frame takes longer, as it does in the window. With these times --live tells which part of
- * the slowdown the window does not cause. Returns 0, or -1 with err. */
+ * lower their clocks and each frame takes longer, as it does in the window. The report of --live compares the window's
+ * frame times with these, which shows how much the window itself slows the engine down. Returns 0, or -1 with err. */
 int bench_paced(struct bench *bench, double fps, struct error *err);
 /* Measures how long one frame takes from source to sink while no other frame is processed. In a stream batch (one run
  * of the network denoises several consecutive frames, each by one step) the picture of a frame comes frames_behind

@@ -13,8 +13,8 @@
 static const double live_seconds = 10;
 enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 
-/* Makes the test pattern the window's source. The pattern contains a marker by which its frames are recognised. It has
- * the size of the engine's pictures, so that neither is scaled. */
+/* Makes the test pattern the window's source. The pattern contains a marker by which its frames are recognised, and
+ * has the size of the engine's pictures, so that neither frames nor pictures are scaled. */
 static void show_pattern(const struct bench *bench, char *source, size_t size, struct options *show,
                          struct source_info *info) {
   const struct options *options = bench->options;

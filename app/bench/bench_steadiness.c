@@ -358,7 +358,7 @@ static int measure_clip(struct trial *trial, const char *path, struct steadiness
   return status;
 }
 
-/* --- measuring all clips: the entry of the command --- */
+/* --- measuring all clips: the function that the command bench --steadiness calls --- */
 
 /* Returns the path of clip `number` of the command line, from 0. If no clip is given, it is the sample clip, whose path
  * is written to `path`. NULL with err set: the sample clip is not installed. */

@@ -37,8 +37,8 @@ struct judged {
 /* Returns the mean; NAN: there are no values. */
 double judged_mean(const struct judged *judged);
 
-/* Adds to *judged the change of each seen pixel, in grey levels: the absolute difference to the pixel that it came
- * from, averaged over red, green and blue. */
+/* Adds to *judged the change of each pixel whose part of the scene the earlier picture shows (origins->seen), in grey
+ * levels: the absolute difference to the pixel that it came from, averaged over red, green and blue. */
 void judge_change(struct judged *judged, const struct raster *now, const struct raster *before,
                   const struct origins *origins);
 
@@ -76,7 +76,8 @@ struct ghost_pictures {
   const struct raster *unaffected; /* what the output would be if the old picture had never been an input */
   const struct raster *old;        /* an earlier output, which should not be visible any more */
 };
-/* Adds to the sums of *ghost the pixels for which `where` is true. where NULL: all pixels are added. */
+/* Compares the three pictures at the pixels for which `where` is true (NULL: at all pixels), and adds the products of
+ * their differences to the sums in *ghost, from which ghost_share computes its result. */
 void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, const bool *where);
 /* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and s if it
  * is a mixture with a share s of `old`. NAN: `old` and `unaffected` are equal, so that nothing can be said. */

@@ -21,14 +21,14 @@ enum profile_grouping {
   BY_PART,  /* one group for each part of the model, such as "unet" */
   BY_KIND,  /* one group for each part and kind of op, such as "unet conv3x3" */
   BY_LEVEL, /* groups such as "unet conv3x3 4096", where the number is the pixels of the op's result */
-  /* groups such as "cudnn": launches by the library that makes them; of profile_total only launches and us are
-   * filled */
+  /* one group for each library that makes launches, such as "cudnn"; only the fields launches and us of profile_total
+   * are filled */
   BY_LAUNCH,
   GROUPINGS
 };
 
 struct profile_totals {
-  struct profile_total *list; /* the groups' sums, in the order of first appearance */
+  struct profile_total *list; /* for each group the sums over its ops; groups in the order in which they first occur */
   int count;
 };
 

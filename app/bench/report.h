@@ -14,7 +14,7 @@
 
 struct report_row {
   const char *name, *meaning;
-  double fps; /* frame rate that follows from the clock, in frames per second */
+  double fps; /* frames per second: the number of frames divided by the elapsed time */
   struct stats_summary times;
 };
 
@@ -41,7 +41,7 @@ struct report_live {
   /* numbers of missed pictures, by where the longest delay was: before the engine, in the engine, after it */
   long missed_by[3];
   double spare_ms; /* time in ms left before the deadline for the median picture */
-  /* number of wake-ups that came later than spare_ms, of a thread that does nothing but wake at the frame rate */
+  /* a thread does nothing but wake at the frame rate: how often it woke more than spare_ms too late */
   long woken_late;
   /* true: the presented image was read back from the screen; false: the drawn image was read before it was presented */
   bool is_front;

@@ -12,7 +12,8 @@ static const char meaning[] =
     "seen: pixels that were compared    detail: gradient energy over that of each frame made alone; less is blurred\n"
     "pan, zoom, turn and cut-out move the clip's first frame exactly; under noise it stands still\n";
 
-/* A line of the table: the changes from frame to frame of one clip, and two further results. */
+/* A line of the table for one clip: its changes from frame to frame (step), its change from the first frame to the
+ * last, and how sharp the outputs are. */
 struct row {
   const char *name;
   struct steadiness_change step;

@@ -66,8 +66,8 @@ static int read_endpoint(struct fetch *f, struct error *err) {
   return 0;
 }
 
-/* Stores the access token for the hub. It is refused if it could end the header field of a request, or is more than one
- * word. Returns 0, or -1 with err. */
+/* Stores the access token for the model hub (Hugging Face). A token is refused if it is more than one word, or has
+ * characters that would end the header field of a request. Returns 0, or -1 with err. */
 static int take_token(struct fetch *f, const char *text, const char *from, struct error *err) {
   text += strspn(text, " \t\r\n");
   size_t length = strcspn(text, " \t\r\n");

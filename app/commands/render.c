@@ -73,8 +73,8 @@ static int before_warm_up(void *opaque, const struct frame *frame, double second
 }
 
 /* Logs a warning if an option makes pictures depend on earlier frames, so that they may differ from those of a render
- * of the whole clip. Called if this process does not make all pictures before: only a part is rendered, or existing
- * pictures are skipped. */
+ * of the whole clip. Called if this process does not make all pictures from the clip's beginning on: it renders only a
+ * part, or skips existing pictures. */
 static void tell_unfollowed(const struct render *render) {
   const struct earlier_option *option = earlier_option_given(render->options, EARLIER_LOST);
   if (option)
@@ -84,7 +84,8 @@ static void tell_unfollowed(const struct render *render) {
 }
 
 /* If this process does not begin with the first frame of the whole render (--shard), computes the motion of the frames
- * before, so that motion and canvas are as in a render of all frames. Returns 0, or -1 with err. */
+ * before, so that the motion, and the frame's place on the canvas (an endless plane that follows the camera), are as
+ * in a render of all frames. Returns 0, or -1 with err. */
 static int follow_motion(struct render *render, const struct warm_up *warm_up, struct error *err) {
   if (render->cut.begins_later || render->existing.pattern)
     tell_unfollowed(render);

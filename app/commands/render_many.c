@@ -135,8 +135,8 @@ int command_render(const struct options *options, struct error *err) {
   inputs_free(&batch.inputs);
   if (status)
     progress_fail(options->progress, programs, err);
-  /* the last input had no frame to render, because its output existed already, so that nothing has said yet that all is
-   * complete */
+  /* If the last input had nothing to render, because its output existed already, the line which says that all inputs
+   * are complete was not written yet. */
   else if (!batch.shared.place.complete)
     progress_complete(options->progress, programs);
   return status;

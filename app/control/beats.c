@@ -5,7 +5,7 @@
 
 /* --- the clock: tempo and beat at a given time --- */
 
-/* The beat computed for the very time at which it begins may be a little below its whole number, by rounding: by less
+/* For exactly the time at which beat n begins, the computed beat may be a little below n because of rounding: by less
  * than this number of beats. */
 static const double beat_rounding = 1e-9;
 
@@ -114,10 +114,12 @@ bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns) {
 /* age in seconds beyond which an onset (the beginning of a sound) is forgotten; shortest and longest time in seconds
  * between two beats that is looked for */
 static const double onset_age_s = 8, period_least_s = 60 / 160.0, period_most_s = 60 / 80.0;
-/* ratio of one time between two beats that is tried to the one tried before */
+/* The search for the tempo tries several times between two beats, from short to long; each is the one before times
+ * this number. */
 static const double period_step = 1.004;
-/* on_beat_s: an onset counts as on a beat if it is at most so many seconds away from it. compared_most: onsets that are
- * further apart than so many beats are not compared, because a small error of the period would add up over them. */
+/* on_beat_s: largest time in seconds between an onset and a beat with which the onset counts as on the beat.
+ * compared_most: largest number of beats between two onsets that are compared; over more beats, a small error of the
+ * period would add up. */
 static const double on_beat_s = 0.025, compared_most = 4;
 /* The onsets have a steady beat if at least STEADY_LEAST beats have an onset, and these are at least the fraction
  * steady_share of all beats since the first onset. */

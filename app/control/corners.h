@@ -13,7 +13,7 @@ struct corner_drag {
   double beside[2]; /* distance from the pointer to the corner, x and y, in widths and heights of the window */
 };
 
-/* Fills *placement from the values. */
+/* Fills *placement from the parameters that say where the output window shows the picture. */
 void corners_placement(const struct parameters *values, struct placement *placement);
 
 /* Moves a corner (number from 1) to x, y, in widths and heights of the window from its top left corner. Does nothing if

@@ -26,7 +26,8 @@ void covered_release(struct covered *covered);
 
 struct SwsContext;
 
-/* Buffers in which the cover is drawn over a picture. Initialise with zeros. */
+/* Buffers in which what covers a picture (black, the source, or a frozen picture) is drawn over it. Initialise with
+ * zeros. */
 struct cover_pixels {
   struct host_pictures mixed, scaled;
   struct SwsContext *scaler;

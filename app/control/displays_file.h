@@ -23,8 +23,9 @@ bool displays_file_same(const struct parameters *a, const struct parameters *b);
  * value that is not kept for a display is an error. Returns 1; 0: the file does not have this display, and nothing is
  * changed; -1 with err: the text is wrong, and some of *values may be changed. */
 int displays_file_read(const char *text, const char *name, struct parameters *values, struct error *err);
-/* Returns the text `before` (NULL: there is none) with the values of the display of this name, which the caller frees.
- * Its other members are kept. NULL: memory is short, or `before` is no such text. */
+/* Returns the text of displays.json in which the display `name` has these values; the caller frees it. before: the
+ * file's present text (NULL: there is no file), whose other members are kept. NULL: memory is short, or `before` is no
+ * JSON object of this form. */
 char *displays_file_write(const char *before, const char *name, const struct parameters *values);
 
 #endif

@@ -18,7 +18,7 @@ struct fade {
   int64_t start_ns, duration_ns;
 };
 
-/* Initialises the fade: each prompt has the given share in the picture, and no share is changing. */
+/* Initialises the fade. shares: the weight that each prompt has in the picture; no weight is changing at first. */
 void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
 
 /* Sets the shares (weights of the prompts in the picture) that are to be reached. If the share of a prompt becomes 0 or
@@ -26,13 +26,13 @@ void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
  * continues towards the new shares without starting anew; if none is under way, the new shares apply at once. */
 void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns);
 
-/* Begins a fade from the shares of this moment to the given ones, which takes duration_ns nanoseconds. */
+/* Begins a fade of duration_ns nanoseconds from the prompts' weights at now_ns to the weights in `shares`. */
 void fade_slide(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns, int64_t duration_ns);
 
-/* Returns true if no fade is under way at now_ns, so that the shares stay as they are. */
+/* Returns true if no fade is under way at now_ns, so that the prompts' weights in the picture stay as they are. */
 bool fade_is_over(const struct fade *fade, int64_t now_ns);
 
-/* Computes each prompt's share of the picture at time now_ns. */
+/* Computes each prompt's weight in the blend at time now_ns; the weights are stored in shares[]. */
 void fade_apply(const struct fade *fade, int64_t now_ns, float shares[SLOT_PRESETS]);
 
 #endif

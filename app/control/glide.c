@@ -56,8 +56,8 @@ static int find_free(const struct glide *glide, const float now[SLOT_PRESETS]) {
   return 0;
 }
 
-/* Chooses the slots in which the new texts of the prompts shown at the end are stored (glide->place), and sets these
- * texts there. */
+/* Chooses the slots for the new texts of the prompts that are shown at the end of the glide (glide->place), and sets
+ * these texts there. */
 static void place_prompts(struct glide *glide, struct settings *settings, int64_t now_ns) {
   float now[SLOT_PRESETS];
   fade_apply(&settings->fade, now_ns, now);
@@ -157,7 +157,8 @@ static bool walks(const struct glide *glide) {
   return from->seed_walk != 0 || (parameters_marked(to, PARAMETER_SEED_WALK, 0) && to->seed_walk != 0);
 }
 
-/* Returns true if the two seeds are so near each other that seed-position leads the noise from one to the other. */
+/* Returns true if the seeds at the glide's beginning and end differ so little that the noise passes through the seeds
+ * between them (by the parameter seed-position). */
 static bool is_near(const struct glide *glide) {
   return fabs(seed_place(&glide->to) - seed_place(&glide->from)) <= seeds_most;
 }
@@ -172,9 +173,9 @@ static void set_seed(struct settings *settings, int64_t seed, double position) {
   set_number(settings, PARAMETER_SEED_POSITION, 0, position);
 }
 
-/* Stores where the noise is on a way that an earlier glide has not finished, and to which end of that way it goes
- * first: to the seed that the new values ask for, if that is an end, else to the nearer one. So the noise goes on from
- * where it is, and does not begin anew. */
+/* If an earlier glide was ended while the noise was between two seeds, the noise goes on from there: stores how far it
+ * is from the first to the second (way_share), and to which of the two it goes first (way_end): to the seed that the
+ * new values ask for, if it is one of them, else to the nearer one. */
 static void find_way(struct glide *glide, const struct settings *settings) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   int64_t target = to->seed + (int64_t)round(to->seed_position);
@@ -187,9 +188,10 @@ static void find_way(struct glide *glide, const struct settings *settings) {
     glide->way_end = 0;
 }
 
-/* Sets the noise between two seeds that are far apart, in up to four parts of the same speed: to the end of a way that
- * an earlier glide has not finished; with seed-position to the nearest whole seed; from there straight to the whole
- * seed nearest to the end; then with seed-position to the end. part: fraction of the glide that has passed, 0 to 1. */
+/* Sets the noise during a glide between two seeds that are far apart. The noise changes at one speed, in up to four
+ * steps: if an earlier glide has stopped between two seeds, to one of these two; by seed-position to the nearest whole
+ * seed; straight to the whole seed that is nearest to the target; by seed-position to the target. part: fraction of the
+ * glide that has passed, 0 to 1. */
 static void go_far(const struct glide *glide, struct settings *settings, double part) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   bool on_way = glide->way_share > 0, other_end = on_way && glide->way_end;

@@ -26,9 +26,9 @@ struct glide {
   /* place[i]: number (from 1) of the prompt whose slot contains the new text of prompt i + 1 while the glide goes on:
    * its own; or, if the old text of prompt i + 1 is shown at the beginning, that of a prompt which is not shown */
   int place[SLOT_PRESETS];
-  /* If an earlier glide had led the noise part of the way from one seed to another when this one began: that other
-   * seed, which part of the way (0 to 1), and the end of the way (0 or 1) to which the noise goes first. way_share 0:
-   * it had not. */
+  /* When this glide began, an earlier one may have been blending the noise of one seed into that of another. way_to:
+   * that other seed; way_share: the weight (0 to 1) that its noise had, 0: there was no such blend; way_end: the
+   * weight (0 or 1) to which the blend is brought first. */
   uint64_t way_to;
   double way_share;
   int way_end;
@@ -36,11 +36,12 @@ struct glide {
   bool halfway;                 /* true: the values that change at half of the time have changed */
 };
 
-/* Starts a glide: glide_follow sets the marked values of `changes` at time begin_ns (platform_now_ns) or, with seconds
- * above 0, gradually within so many seconds from then on. An earlier glide ends where it is; the texts of prompts that
- * it has not set yet are added to `changes`. */
+/* Starts a glide to those values of `changes` that are marked as set: glide_follow sets them at time begin_ns
+ * (platform_now_ns) or, with seconds above 0, gradually within so many seconds from then on. An earlier glide that is
+ * not over stops at its present values; texts of prompts that it was still to set are added to `changes`. */
 void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns, double seconds);
-/* Sets the values of time now_ns in settings. Returns true while there is a glide that has not ended. */
+/* Sets the parameters that the glide changes to their values at the time now_ns. Returns true while there is a glide
+ * (change of values within some seconds) that has not ended. */
 bool glide_follow(struct glide *glide, struct settings *settings, int64_t now_ns);
 
 #endif

@@ -95,7 +95,7 @@ static void run_blend_weight(struct live_state *state, const struct command_call
   }
   double before = live_blend_weight(state, prompt);
   parameters_add(&state->settings.values, PARAMETER_BLEND, prompt, call->value);
-  /* a weight of 0 would remove the prompt from the blend, for which there is another key (Ctrl and a digit) */
+  /* the key does not lower a weight to 0, which would remove the prompt from the blend; Ctrl and a digit do that */
   if (live_blend_weight(state, prompt) <= 0)
     live_set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
   settings_turn(&state->settings, call->now_ns);
@@ -120,7 +120,7 @@ static void run_source(struct live_state *state, const struct command_call *call
              ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
 }
 
-/* Asks to go on in the clip by call->value seconds, counted from where it is or where an earlier request leads. */
+/* Asks to move in the clip by call->value seconds (negative: back). Requests that are not carried out yet add up. */
 static void run_seek(struct live_state *state, const struct command_call *call) {
   state->seek_by_s += call->value;
   state->seeks_asked++;
@@ -286,7 +286,8 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
 /* Asks to open the part of the panel that call->value names (enum panel_wish). For the list, also closes the help,
  * which would hide the list. */
 static void run_panel(struct live_state *state, const struct command_call *call) {
-  state->panel_asked = (enum panel_wish)call->entry->value; /* a number in keys.conf is no part of the panel */
+  /* the value in the table of commands is used, because a line of keys.conf can put any number into call->value */
+  state->panel_asked = (enum panel_wish)call->entry->value;
   if (state->panel_asked == PANEL_LIST)
     live_set(state, PARAMETER_HELP, 0, call->now_ns);
 }

@@ -68,8 +68,8 @@ bool commands_have(int key);
  * the key has no command, or if the command cannot run now (it does not repeat, or the engine is not open yet). */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
 
-/* Checks that a remote client may run the command with this value; NaN means the value in the command's entry. Returns
- * 0, or -1 with err set. */
+/* Checks that a remote client may run the command with this value; NaN stands for the value in the command's row of
+ * the table. Returns 0, or -1 with err set. */
 int commands_check(const struct command_entry *entry, double value, struct error *err);
 /* Runs a command with a value (NaN: the value in the command's entry). Returns false if the command needs the engine
  * and the engine is not open yet. */

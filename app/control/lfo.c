@@ -114,7 +114,7 @@ int lfos_check(struct parameters *values, struct error *err) {
   return status;
 }
 
-/* --- from frame to frame --- */
+/* --- applying the oscillators to the parameters, frame by frame --- */
 
 static void read_names(struct lfos *lfos, const struct parameters *values) {
   struct error ignored;

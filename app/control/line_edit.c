@@ -13,7 +13,7 @@ static size_t read_character(const char *text, size_t length, utf8proc_int32_t *
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* Returns the byte offset behind the grapheme cluster (what people see as one character) that begins at offset `at`. */
+/* Returns the byte offset after the grapheme cluster (what people see as one character) that begins at offset `at`. */
 static size_t grapheme_end(const char *text, size_t length, size_t at) {
   utf8proc_int32_t before = 0, character = 0, state = 0;
   size_t end = at + read_character(text + at, length - at, &before);

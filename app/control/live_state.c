@@ -72,8 +72,8 @@ static bool same_size(const struct parameter_size *a, const struct parameter_siz
   return a->width == b->width && a->height == b->height;
 }
 
-/* Stores the present size in sizes.asked, the size that the user asked for, unless keys have made it (sizes.now): then
- * it is only a step from the size asked for. */
+/* Stores the present size as the one that the user asked for (sizes.asked), unless it was set by keys (sizes.now),
+ * which only go up and down from the size asked for. */
 static void follow_asked(struct live_state *state) {
   struct size_steps *sizes = &state->sizes;
   const struct parameter_size *now = &state->settings.values.size;

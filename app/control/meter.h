@@ -26,7 +26,8 @@ void meter_begin(struct meter *meter, const struct modulations *modulations, con
                  const struct parameters *values);
 /* Returns true if both have the same levels, and the same values of the same parameters. */
 bool meter_same(const struct meter *a, const struct meter *b);
-/* Stores the listed parameters' values for the frame (now). Called after the offsets were added to the values. */
+/* Stores in the field `now` of each listed parameter its value for this frame. Called after the offsets were added to
+ * the values. */
 void meter_finish(struct meter *meter, const struct parameters *values);
 
 #endif

@@ -37,9 +37,9 @@ struct parameter_list {
 void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen);
 /* Returns the chosen row, or NULL if the list is empty. */
 const struct list_row *parameter_list_chosen(const struct parameter_list *list);
-/* Stores the rows of those parameters that matter most (rank in the table of parameters), have a bar and are not
- * refused by the model, at most `most`, the most important first. refusals NULL: nothing is refused. Returns their
- * number. */
+/* Stores the list rows of the most important parameters (by their rank in the table of parameters), at most `most`,
+ * the most important first. Parameters without a bar and those that the model refuses are left out. refusals NULL:
+ * nothing is refused. Returns the number of rows. */
 int parameter_list_leading(const struct parameters *values, const struct refusals *refusals, struct list_row *row,
                            int most);
 void parameter_list_choose(struct parameter_list *list, int row);

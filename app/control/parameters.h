@@ -117,8 +117,8 @@ void parameters_add(struct parameters *values, enum parameter id, int index, dou
 
 /* Returns a parameter's value as a number: 0 or 1 for a switch, the index for a choice, NaN for a size or text. */
 double parameters_number(const struct parameters *values, enum parameter id, int index);
-/* Returns the text of a parameter, valid until that text changes; NULL: it is not given, or the parameter has another
- * type. */
+/* Returns the text of a parameter, valid until that text changes. NULL: the parameter has no text, or its type is not
+ * TYPE_TEXT. */
 const char *parameters_text(const struct parameters *values, enum parameter id, int index);
 /* Writes a parameter's value so that parameters_parse reads exactly the same value back. A text or size that is not
  * given becomes "". Returns out. */

@@ -15,15 +15,15 @@ struct picture_size_wish {
   int multiple;
   /* the size that is looked for is `scale` times as large as `asked` on each side; `asked` itself is never found */
   double scale;
-  /* largest allowed deviation of the found longer side from scale times the longer side of `asked`, as a fraction of
-   * it */
+  /* how much the longer side of the size found may differ from `scale` times the longer side of `asked`, as a fraction
+   * of that product */
   double reach;
   int floor_pixels; /* smallest allowed number of pixels (width times height); 0: no limit */
 };
 
 /* Finds the best size. Preferred are sizes whose shorter side is a multiple of wish->multiple, because then nothing of
  * the generated picture is cut off; among these, the size that is nearest in aspect ratio and size. Returns false and
- * leaves *found unchanged if there is no size within reach. */
+ * leaves *found unchanged if no size has a longer side that is within the fraction wish->reach of the wanted one. */
 bool picture_size_find(const struct picture_size_wish *wish, struct parameter_size *found);
 /* Returns true if two sizes have the same aspect ratio, except for rounding to even sides. */
 bool picture_size_alike(const struct parameter_size *a, const struct parameter_size *b);

@@ -7,7 +7,7 @@
 #include "app/control/parameters.h"
 
 /* Returns the description of a picture made with these values. model: the model's name; width and height: size of the
- * picture in pixels. If prompts are blended, the description contains the prompt with the largest share. The caller
+ * picture in pixels. If prompts are blended, the description contains the one with the largest weight. The caller
  * frees the text. NULL: out of memory. */
 char *picture_words(const struct parameters *values, const char *model, int width, int height);
 

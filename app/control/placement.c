@@ -5,7 +5,8 @@
 
 /* The window's own corners, in the order of struct placement. */
 static const double own[PLACEMENT_CORNERS][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
-/* Smallest area of a triangle of three corners, in areas of the window. */
+/* Smallest area, as a fraction of the window's area, that three consecutive corners of the picture must span; smaller
+ * ones are refused. */
 static const double least_area = 1.0 / 500;
 
 bool placement_is_plain(const struct placement *placement) {
@@ -22,7 +23,8 @@ void placement_corners(const struct placement *placement, double at[PLACEMENT_CO
       at[i][axis] = own[i][axis] + placement->corner[i][axis];
 }
 
-/* With y downwards, three corners that follow each other clockwise, as seen, have a positive area. */
+/* y points down, so the signed area of the triangle of three consecutive corners is positive if they go clockwise on
+ * the screen. */
 bool placement_corners_good(double at[PLACEMENT_CORNERS][2]) {
   bool good = true;
   for (int i = 0; i < PLACEMENT_CORNERS; i++) {
@@ -63,8 +65,9 @@ void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]) {
   memcpy(matrix, columns, sizeof columns);
 }
 
-/* Returns the height, in heights of the window, of a picture of this shape whose edges lie in the directions that the
- * cosine and sine of its rotation say, so that the picture fits the window (fills false) or fills it. */
+/* Returns the height of a picture, in heights of the window, with which it just fits into the window (fills false) or
+ * just covers it (fills true) after it was rotated by the angle with this cosine and sine. shape, window: width
+ * divided by height of the picture and of the window. */
 static double fitted_height(double shape, double window, double cosine, double sine, bool fills) {
   double c = fabs(cosine), s = fabs(sine);
   if (fills) /* the window, seen from the picture, is a rotated rectangle that has to lie inside the picture */
@@ -126,7 +129,8 @@ static void multiply(const double a[9], const double b[9], double product[9]) {
           a[row] * b[column * 3] + a[row + 3] * b[column * 3 + 1] + a[row + 6] * b[column * 3 + 2];
 }
 
-/* Solves m * (u, v, 1) = w * (x, y, 1) for u and v by Cramer's rule, from its two equations without w. */
+/* Solves m * (u, v, 1) = w * (clip_x, clip_y, 1) for u and v by Cramer's rule, where m = pin * canvas maps a point (u,
+ * v) of the picture to the window, and w is any number. */
 bool placement_locate(const double canvas[9], const double pin[9], double x, double y, double *u, double *v) {
   double m[9], clip_x = 2 * x - 1, clip_y = 1 - 2 * y;
   multiply(pin, canvas, m);

@@ -36,25 +36,26 @@ void placement_corners(const struct placement *placement, double at[PLACEMENT_CO
 /* Returns true if four corners, in this order, make a shape on which a picture can be shown: convex, not mirrored, and
  * nowhere so thin that a triangle of three corners has less than a five-hundredth of the window's area. */
 bool placement_corners_good(double at[PLACEMENT_CORNERS][2]);
-/* If the corners do not make a good shape, brings all of them back towards the window's own corners, as little as makes
- * the shape good. */
+/* If the corners do not make a good shape (placement_corners_good), brings all of them back towards the window's own
+ * corners, as little as makes the shape good. */
 void placement_bound_corners(double at[PLACEMENT_CORNERS][2]);
 
 /* Computes the homography that maps 0, 0 to at[0], 1, 0 to at[1], 1, 1 to at[2] and 0, 1 to at[3]. The corners must
- * make a good shape. */
+ * make a good shape (placement_corners_good). */
 void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]);
 
-/* Stores in matrix the map from the picture to the canvas. shape: width / height of the picture; window: of the
- * window. Returns the height of the picture in heights of the window, before it is rotated. *width, in widths of the
- * window, is its width. */
+/* Stores in matrix the map from the picture to the canvas (the window without corner pin). shape: width / height of
+ * the picture; window: width / height of the window. Returns the height that the unrotated picture has, as a fraction
+ * of the window's; *width gets its width, as a fraction of the window's. */
 double placement_canvas(const struct placement *placement, double shape, double window, double matrix[9],
                         double *width);
-/* Stores in matrix the map from the canvas to OpenGL's clip space, where 1, 1 is the top right corner of the view, with
- * the corners bounded (placement_bound_corners). */
+/* Stores in matrix the map from the canvas (the window without corner pin) to OpenGL's clip space, where 1, 1 is the
+ * top right corner of the view. The corners are bounded first (placement_bound_corners). */
 void placement_pin(const struct placement *placement, double matrix[9]);
 
-/* Finds the point that canvas and then pin map to x, y in the window, which are in widths and heights of it from its
- * top left corner. Stores it in *u and *v, in parts of the picture. Returns false if there is none. */
+/* Finds the point of the picture that the maps `canvas` (placement_canvas) and then `pin` (placement_pin) bring to x,
+ * y in the window, where x is in widths and y in heights of the window, from its top left corner. Stores it in *u and
+ * *v, in parts of the picture. Returns false if there is none. */
 bool placement_locate(const double canvas[9], const double pin[9], double x, double y, double *u, double *v);
 
 #endif

@@ -128,7 +128,7 @@ static bool is_show(const cJSON *root) {
          cJSON_HasObjectItem(root, "values") || cJSON_HasObjectItem(root, "keys");
 }
 
-/* Parses the text of a file of presets, which must be one JSON value without anything behind it. Returns 0, or -1 with
+/* Parses the text of a file of presets, which must be one JSON value with nothing after it. Returns 0, or -1 with
  * err set. */
 static int parse(struct presets *presets, const char *text, struct error *err) {
   const char *end = NULL;
@@ -238,8 +238,8 @@ void presets_add_picture(struct presets *presets, const char *path) {
   cJSON_AddStringToObject(cJSON_GetArrayItem(presets->list, presets_count(presets) - 1), "picture", path);
 }
 
-/* Returns the path of a preset's picture relative to the folder of the presets' file. NULL: there is none, or a file
- * that a stranger may have written names one outside this folder. */
+/* Returns the path of a preset's picture relative to the folder of the presets' file. Returns NULL if the preset has
+ * no picture, or if the path leads out of that folder, because a stranger may have written the file. */
 static const char *find_picture(const cJSON *preset) {
   const char *place = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(preset, "picture"));
   size_t length = place ? strlen(place) : 0;

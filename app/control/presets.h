@@ -32,8 +32,9 @@ double presets_fade(const struct presets *presets, int number);
 int presets_find(const struct presets *presets, const char *name);
 /* Returns the name of the source that a preset has (its member "source"), valid as long as the presets; NULL: none. */
 const char *presets_source(const struct presets *presets, int number);
-/* Sets in *changes the values of preset `number` (from 1), each of them marked as set. start: the values with which the
- * program started, which instances beyond the end of a preset's list get. Returns 0, or -1 with err set. */
+/* Sets in *changes the values of preset `number` (from 1), each of them marked as set. If a preset has a list of
+ * values for a parameter with several instances, such as prompt[], the instances beyond the list's end get their
+ * values in `start`, those with which the program started. Returns 0, or -1 with err set. */
 int presets_values(const struct presets *presets, int number, const struct parameters *start,
                    struct parameters *changes, struct error *err);
 /* Appends a preset with this name and these values. Returns 0, or -1 with err set if memory is short. */
@@ -44,12 +45,12 @@ void presets_add_picture(struct presets *presets, const char *path);
 /* Returns what clients are told of the presets, which the caller frees: a JSON list of objects with the members number,
  * name, fade (if the preset has one) and picture (true if it has one). NULL: out of memory. */
 char *presets_list(const struct presets *presets);
-/* Returns a JSON list of the files of the presets' small pictures, which the caller frees; "" in the place of a picture
- * that is none, or that lies outside the folder of the presets' file. path: that of the presets' file. NULL: out of
- * memory. */
+/* Returns a JSON list with the path of each preset's small picture, which the caller frees; "" for a preset without a
+ * picture, or whose picture lies outside the folder of the presets' file. path: path of the presets' file. NULL: out
+ * of memory. */
 char *presets_pictures(const struct presets *presets, const char *path);
-/* Sets members of the file beside "presets" to those of a JSON object; members that it does not name stay. Returns 0,
- * or -1 with err set. */
+/* Copies the members of the JSON object `json` to the top level of the presets' file, where the member "presets" is;
+ * other members of the file stay as they are. Returns 0, or -1 with err set. */
 int presets_set_members(struct presets *presets, const char *json, struct error *err);
 /* Returns all presets as a JSON text, which the caller frees; NULL: out of memory. */
 char *presets_print(const struct presets *presets);

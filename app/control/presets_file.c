@@ -30,7 +30,7 @@ struct presets_file {
   struct presets *presets;
   struct parameters *wish; /* values that wait to be saved as a new preset; owned; NULL: none */
   struct frame picture;    /* the picture for `wish`; picture NULL: there is none */
-  char *members;           /* members that wait to be saved, as JSON; owned; NULL: none */
+  char *members;           /* further members for that preset's JSON object, as JSON text; owned; NULL: none */
   bool ending;
   char line[LINE_BYTES]; /* the last message of the thread, which presets_file_refresh returns; "": none */
   enum log_level level;
@@ -185,7 +185,8 @@ static void save(struct presets_file *file, const struct parameters *values, con
     tell(file, LOG_INFO, "saved preset %d: %s", presets_file_count(file), name);
 }
 
-/* Writes the file with these members in the place of its own. Returns 0, or -1 with err. */
+/* Reads the file again, replaces its members (of the outermost JSON object) by those in the JSON text `members`, and
+ * writes it. Returns 0, or -1 with err. */
 static int set_members(struct presets_file *file, const char *members, struct error *err) {
   struct presets *more = NULL;
   if (png_text_is(file->path))

@@ -1,6 +1,7 @@
 #include "app/control/refusals.h"
 
-/* Stores the reason for these parameters; the list ends with PARAMETER_NONE. */
+/* Stores `why` as the reason for which the model refuses each of these parameters; the list ends with
+ * PARAMETER_NONE. */
 static void refuse(struct refusals *refusals, const char *why, const enum parameter *ids) {
   for (; *ids != PARAMETER_NONE; ids++)
     refusals->why[*ids] = why;

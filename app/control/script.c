@@ -10,7 +10,7 @@
 
 enum ease { EASE_STEP, EASE_LINEAR, EASE_SMOOTH };
 
-static const double time_max = 1e6; /* largest time of an entry, in seconds */
+static const double time_max = 1e6; /* latest time at which a script may change a value, in seconds */
 
 struct entry {
   double time, number;
@@ -25,7 +25,9 @@ struct entry {
 /* The entries of one parameter in the script: entries[first] to entries[first + count - 1], in order of time. */
 struct track {
   int first, count;
-  double from; /* the parameter's value at time 0, from which "linear" and "smooth" lead to the first entry */
+  /* the parameter's value at time 0, from which "linear" and "smooth" lead to the value in the first line of the
+   * script that sets the parameter */
+  double from;
 };
 
 struct script {
@@ -33,7 +35,7 @@ struct script {
   int count, room;
   struct track *tracks;
   int track_count;
-  struct parameters values; /* temporary values, into which each entry is parsed to check it */
+  struct parameters values; /* temporary values, into which each new value of the script is parsed to check it */
 };
 
 static bool is_number(enum parameter id) {
@@ -268,8 +270,8 @@ static double eased(const struct entry *entry, double from, double since, double
   return parameter_row(entry->id)->type == TYPE_WHOLE ? round(number) : number;
 }
 
-/* Sets the entry's parameter to `number` or, for a text or size, to the entry's text. This cannot fail, because the
- * entry was checked when the script was read. */
+/* Sets the parameter that an entry (a line of the script) names to `number` or, for a text or size, to the entry's
+ * text. This cannot fail, because the entry was checked when the script was read. */
 static void set(const struct entry *entry, double number, struct parameters *values) {
   struct error ignored;
   if (entry->text)

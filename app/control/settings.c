@@ -200,8 +200,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
     controls->blend[i] = (float)values->blend[i];
 }
 
-/* Stores in controls the prompts that have a share above 0, and these shares. If there is only one such prompt, nothing
- * is blended. */
+/* Stores in controls the prompts whose share (weight in the blend) is above 0, with these shares. If there is only one
+ * such prompt, nothing is blended. */
 static void set_shares(const float shares[SLOT_PRESETS], struct controls *controls) {
   int count = 0;
   for (int i = 0; i < SLOT_PRESETS; i++)

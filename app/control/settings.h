@@ -32,8 +32,8 @@ void settings_begin(struct settings *settings, const struct parameters *values);
 /* Starts a fade at time now_ns (platform_now_ns) from the prompts that are shown at that time to the prompts that
  * values.shown_prompt or values.blend name. */
 void settings_turn(struct settings *settings, int64_t now_ns);
-/* Copies to settings the values that are marked as set in `changes`, marks them there, and starts a fade if the prompts
- * to show change. */
+/* Copies to settings the values that are marked as set in `changes`, and marks them there, too. Starts a fade if other
+ * prompts are to be shown than before. */
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
 
 /* Computes the share (weight) of each prompt in the picture from shown_prompt and blend, as if no fade were under way.
@@ -107,8 +107,8 @@ void values_follow_engine(struct parameters *values, const struct engine_info *i
 enum guidance_mode values_guidance(const struct parameters *values);
 
 /* Fills in the engine_shape (size, sampler, number of steps and more) that these values ask for, and zeroes its other
- * fields. If the user has set no canvas, it is fixed; if the user has set no number of steps, the field is 0, which
- * means the model's. */
+ * fields. If the user has not set where frames are drawn (canvas), they are drawn at a fixed place (CANVAS_FIXED). If
+ * the user has set no number of steps, the field is 0, which means the model's default. */
 void values_shape(const struct parameters *values, struct engine_shape *shape);
 
 /* Returns true if the two shapes have the same size, aspect ratio, sampler, spacing, steps, guidance, chunks of text,
@@ -123,8 +123,8 @@ struct moment {
   struct settings settings;
   struct controls controls;
 };
-/* Copies the settings and controls of a moment. *to must be initialised, because settings_copy does not copy equal
- * texts. */
+/* Copies *from to *to. *to must be initialised, because its texts are compared with those of *from first: equal texts
+ * are not copied. */
 void moment_copy(struct moment *to, const struct moment *from);
 bool moment_equal(const struct moment *a, const struct moment *b);
 

@@ -90,17 +90,17 @@ struct job {
 
 /* Replaces the string in *field by a copy of text, and frees the old string. text NULL: stores NULL. */
 int job_set_text(char **field, const char *text, struct error *err);
-/* Stores a copy of the encoder's header (FFmpeg's extradata) in the job. */
+/* Stores a copy of the encoder's header (FFmpeg's extradata) in the description of the render. */
 int job_set_header(struct job *job, const uint8_t *header, size_t bytes, struct error *err);
-/* Adds an option to the job. Jobs with the same options in another order are different, because prompts and LoRAs are
- * numbered by their order. */
+/* Adds an option to the description of a render. Descriptions with the same options in another order are different,
+ * because prompts and LoRAs are numbered by their order. */
 int job_add_option(struct job *job, const char *name, const char *value, struct error *err);
 /* Copies a job. On failure *to is empty. */
 int job_copy(struct job *to, const struct job *from, struct error *err);
-/* Compares two jobs in all fields but device, rate, and the input's name and time; of `choices` it compares only the
- * first line, which names the device with its driver and libraries. Returns 0, or -1 with STATUS_USAGE and a message
- * that gives the first difference, with the values of `was` and `is`. A field that is unknown in either job (NULL, 0)
- * counts as equal. */
+/* Compares the descriptions of two renders in all fields but device, rate, and the input's name and time; of `choices`
+ * it compares only the first line, which names the device with its driver and libraries. Returns 0, or -1 with
+ * STATUS_USAGE and a message that gives the first difference, with the values of `was` and `is`. A field that is
+ * unknown in either description (NULL, 0) counts as equal. */
 int job_compare(const struct job *was, const struct job *is, struct error *err);
 /* Compares the jobs of two parts as job_compare does, but ignores `choices` and `batch`, on which only rounding
  * depends. In the message, "there" is the value of `one`, and "here" that of `other`. */
@@ -110,11 +110,11 @@ int job_compare_parts(const struct job *one, const struct job *other, struct err
 bool job_rounds_differently(const struct job *one, const struct job *other, char *why, size_t size);
 void job_free(struct job *job);
 
-/* One of the parts that a job is divided into: the job's frames whose time, counted from the job's first frame, is at
- * least `begin` and less than `end`. */
+/* One of the parts that a job (a whole render) is divided into: the job's frames whose time, counted from the job's
+ * first frame, is at least `begin` and less than `end`. */
 struct job_part {
-  /* the part is number `index`, from 1, of `count`; 1 of 1 is the whole job, or a part that was named by frame
-   * numbers */
+  /* number of this part, from 1, and number of all parts of the render; both are 1 for the whole render, and for a
+   * part that the user has named by frame numbers */
   int index, count;
   /* numbered: true: the user named the part by frame numbers, from `first` to `last`, as in --shard A-B; last -1: to
    * the end */
@@ -124,8 +124,8 @@ struct job_part {
   bool open; /* true: the part has no end, and `end` means nothing */
 };
 
-/* True if a frame belongs to this part of the job. time: the frame's time in seconds, counted from the job's first
- * frame. */
+/* True if a frame belongs to this part of the render. time: the frame's time in seconds, counted from the first frame
+ * of the whole render. */
 bool job_part_has(const struct job_part *part, struct job_time time);
 
 #endif

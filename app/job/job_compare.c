@@ -101,9 +101,9 @@ static int compare(const struct comparison *c) {
   return compare_header(c);
 }
 
-/* True if the first lines of the two jobs' choices differ. The first line names the device and the libraries for which
- * the engine chose its kernels. The other lines need not be equal, because an engine that continues a part adopts the
- * part's choices. */
+/* True if two jobs (descriptions of a render) have `choices`, the text with the kernels that the engine chose, whose
+ * first lines differ. That line names the device and the libraries. The other lines may differ, because an engine that
+ * continues an interrupted render adopts the kernels that this render has stored. */
 static bool devices_differ(const struct job *one, const struct job *other) {
   size_t length = one->choices ? strcspn(one->choices, "\n") : 0;
   return one->choices && other->choices &&

@@ -20,7 +20,7 @@ bool job_json_whole(int64_t *value, const cJSON *object, const char *name, int64
   return true;
 }
 
-/* --- writing a job and a part to JSON --- */
+/* --- writing a job (the whole render) and a part of it to JSON --- */
 
 static bool add_text(cJSON *object, const char *name, const char *text) {
   return !text || cJSON_AddStringToObject(object, name, text);

@@ -34,7 +34,7 @@ struct job_segment {
 
 /* The manifest's line that ends a complete part. */
 struct job_end {
-  int64_t time;     /* end of the last picture in the output, in ticks of the job */
+  int64_t time;     /* time at which the last picture ends in the output, in units of job.tick */
   int64_t pictures; /* number of pictures in the part */
   bool whole;       /* true: the input was read to the part's end; false: the user stopped the render earlier */
 };
@@ -66,7 +66,8 @@ struct job_record {
   struct job_part part;
   struct job_picture *pictures;
   size_t picture_count;
-  /* segments in order: the first begins with picture 0, each other one with the picture after the segment before it */
+  /* the segments (groups of pictures that can be decoded without the others) in order: the first begins with picture
+   * 0, each other one with the picture after the preceding segment */
   struct job_segment *segments;
   size_t segment_count;
   struct job_end end;
@@ -82,8 +83,9 @@ bool manifest_is(const char *path);
  * before it are used. Returns 1; 0 if there is no such file, or its first line is not that of a manifest; -1 with err
  * if it cannot be read, or a version of the program with another format of manifests has written it. */
 int job_record_read(struct job_record *record, const char *path, struct error *err);
-/* Returns how many pictures of the part, from its first one, are in complete segments; a resumed render need not make
- * them again. */
+/* Returns how many pictures of the part, from its first one, are in complete segments (series of pictures that can be
+ * decoded without the others, such as those from one key frame to the next). A resumed render need not make them
+ * again. */
 int64_t job_record_kept(const struct job_record *record);
 void job_record_free(struct job_record *record);
 

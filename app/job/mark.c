@@ -5,8 +5,8 @@
 
 #include "app/job/job_json.h"
 
-/* Options that change no picture: they select which pictures are made, how the input is read, or concern its sound. A
- * mark leaves them out. */
+/* Options that change no picture: they select which pictures are made, how the input is read, or concern its sound.
+ * The text in a PNG that says with which settings it was made (job_mark_write) leaves them out. */
 static const char *const choosing[] = {"--frames",   "--range",       "--start",        "--duration",
                                        "--no-sound", "--sound-track", "--input-options"};
 
@@ -17,7 +17,8 @@ static bool is_choosing(const char *name) {
   return false;
 }
 
-/* Copies the fields and options of a job that influence the pixels. Returns 0, or -1 with err. */
+/* Copies from the description of a render the fields and options that influence the pixels. Returns 0, or -1 with
+ * err. */
 static int reduce(struct job *to, const struct job *from, struct error *err) {
   to->input.size = from->input.size;
   memcpy(to->input.hash, from->input.hash, sizeof to->input.hash);

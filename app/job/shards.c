@@ -99,7 +99,7 @@ int shards_add(struct shards *shards, const char *given, struct error *err) {
 /* The state of a search for an output's shards in a folder. */
 struct search {
   struct shards *shards;
-  const char *folder, *name; /* name: the output's file name in that folder */
+  const char *folder, *name; /* folder: where shards are looked for; name: the output's file name without folder */
   struct error *err;
   int status;
 };
@@ -138,7 +138,7 @@ static int compare_begins(const void *one, const void *other) {
   return order ? order : strcmp(a->path, b->path);
 }
 
-/* The text that lists the missing parts of a job, for an error message. */
+/* The text that lists, for an error message, which parts of a render no shard contains. */
 struct missing {
   char text[300];
   size_t length;
@@ -149,8 +149,8 @@ static double seconds_of(struct job_time time) {
   return (double)time.num / (double)time.den;
 }
 
-/* Adds to the message the part of the job that is missing between two shards. before NULL: the job's beginning is
- * missing; after NULL: its end. */
+/* Adds to the message the part of the render that is missing between two shards. before NULL: the render's beginning
+ * is missing; after NULL: its end. */
 static void add_missing(struct missing *missing, const struct job_part *before, const struct job_part *after) {
   char what[160], when[80] = "";
   int count = before ? before->count : after->count;

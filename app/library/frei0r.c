@@ -136,8 +136,8 @@ static struct shared *share(const char *model, const char *device) {
   return shared;
 }
 
-/* Counts one instance less that uses the engine. If no instance is left, removes the engine from the list and returns
- * true. */
+/* Called when an instance no longer uses the engine. If no other instance uses it, removes the engine from the list
+ * and returns true. */
 static bool leave(struct shared *shared) {
   struct shared **at = &engines;
   pthread_mutex_lock(&sharing);

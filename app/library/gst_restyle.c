@@ -247,9 +247,9 @@ static GstFlowReturn copy_picture(ReverieRestyle *restyle, const struct reverie_
   return GST_FLOW_OK;
 }
 
-/* Collects the picture of the oldest frame in flight as a buffer. *out is NULL after an error, or if a stream batch has
- * no finished picture yet. A picture that fails is lost, and with it the times of its frame, so that later pictures
- * keep the times of theirs. The picture has an `opaque` unless a stream batch had none to give. */
+/* Collects the picture of the oldest frame in flight as a buffer. *out is NULL after an error, or if a stream batch
+ * has no finished picture yet. If a picture fails, the times of its frame are dropped as well, so that later pictures
+ * get the times of their own frames. picture.opaque is NULL if a stream batch had no picture to give. */
 static GstFlowReturn collect(ReverieRestyle *restyle, GstBuffer **out) {
   struct reverie_error error = {.size = sizeof error};
   struct reverie_picture picture = {.size = sizeof picture};
@@ -312,7 +312,7 @@ GstFlowReturn restyle_drain(ReverieRestyle *restyle) {
 }
 
 /* Makes the pictures of all frames that were submitted and drops them, because otherwise they would be sent after the
- * flush. A picture that fails does not keep those of later frames. */
+ * flush. If making one picture fails, the others are dropped all the same. */
 static void drop_frames(ReverieRestyle *restyle) {
   GstBuffer *out;
   GstFlowReturn flow = GST_FLOW_OK;

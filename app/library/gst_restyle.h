@@ -31,7 +31,8 @@ typedef struct {
    * the engine; so it may read the pointer `engine` without the lock. */
   GMutex lock;
   struct reverie *engine; /* the open engine; NULL: no engine is open */
-  /* values that the application has set, one for each row; a GValue of type 0: the application has not set it */
+  /* values that the application has set, one for each property in class->rows; a GValue of type 0: the application has
+   * not set that one */
   GValue *given;
   char *device;  /* as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N"; NULL: auto */
   int threads;   /* number of threads with which a CPU makes pictures; 0: one for each core */
@@ -74,11 +75,12 @@ int restyle_format(GstVideoFormat format);
 
 /* --- gst_properties.c: the element's properties --- */
 
-/* Installs all properties of the element's class, and makes the class's list of rows. */
+/* Installs all properties of the element's class, and fills class->rows, which has a row for each parameter of the
+ * engine. */
 void restyle_init_properties(ReverieRestyleClass *class);
-/* Sets the row's parameter of the engine to the value that the application has given. Does nothing if the application
- * has given none, or if the parameter is the size, which gst_caps.c reads. Called with restyle->lock held. Returns 0,
- * or a status of the library with error. */
+/* Sets the engine's parameter that class->rows[row] describes to the value that the application has given. Does
+ * nothing if the application has given none, or if the parameter is the size, which gst_caps.c reads. Called with
+ * restyle->lock held. Returns 0, or a status of the library with error. */
 int restyle_apply(ReverieRestyle *restyle, struct reverie *engine, int row, struct reverie_error *error);
 /* Returns the value of the property "size" that the application has given, which the caller frees; NULL: it has given
  * none. */

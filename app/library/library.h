@@ -95,12 +95,12 @@ static inline void library_write(void *to, const void *from, size_t size) {
 enum {
   LIBRARY_FRAME_LEAST = offsetof(struct reverie_frame, control) + sizeof(void *),
   LIBRARY_PICTURE_LEAST = offsetof(struct reverie_picture, hold) + sizeof(void *),
-  /* All other structs may lack any of their fields. But a size that has room for no field at all means that the program
-   * has forgotten to set the size. */
+  /* Of all structs but struct reverie_frame and struct reverie_picture a program may leave out any fields at the end.
+   * But a size that has room for no field at all means that the program has forgotten to set the size. */
   LIBRARY_LEAST = sizeof(size_t) + 1
 };
-/* Checks the first field of a struct, which must be the struct's size and at least `least`, one of the sizes above.
- * name: the struct's name in messages. Returns 0, or -1 with err. */
+/* Checks the first field of a struct, which must be the struct's size and at least `least` (LIBRARY_LEAST or the
+ * like). name: the struct's name in messages. Returns 0, or -1 with err. */
 int library_check_size(const void *given, size_t least, const char *name, struct error *err);
 
 /* Returns the text that the values give to a prompt slot of the engine (a numbered place for one encoded prompt); for

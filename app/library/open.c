@@ -80,7 +80,8 @@ void reverie_destroy(struct reverie **reverie) {
   free(own);
 }
 
-/* Returns -1 with err if the numbers of the given LoRAs or controls have a gap. */
+/* Checks that the LoRAs and the controls that are set are numbered without a gap (not lora[1] and lora[3] alone).
+ * Returns 0, or -1 with err. */
 static int check_numbers(const struct parameters *values, struct error *err) {
   for (int i = 1; i < ADAPTERS_MAX; i++)
     if (values->lora[i].given && !values->lora[i - 1].given)

@@ -1,4 +1,4 @@
-/* Converts frames and pixel formats of programs to those of the engine. */
+/* Converts the frames and pixel formats of programs that use the library to those of the engine. */
 #include "app/library/library.h"
 
 static const enum pixel_format formats[] = {

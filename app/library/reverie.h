@@ -121,7 +121,7 @@ enum reverie_type {
   REVERIE_REAL = 1,
   REVERIE_WHOLE = 2,
   REVERIE_SWITCH = 3, /* the value is "off" or "on", as a number 0 or 1 */
-  /* the value is one of several words, as a number the word's index in the list `choices`, from 0 */
+  /* the value is one of several words; as a number it is the index, from 0, of the word in the list `choices` */
   REVERIE_CHOICE = 4,
   REVERIE_SIZE = 5, /* "WIDTHxHEIGHT" */
   REVERIE_TEXT = 6

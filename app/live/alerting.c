@@ -35,8 +35,9 @@ static void follow_engine(struct live *live, int64_t now_ns) {
          live->stalled ? "the engine hangs" : "the engine failed", reason);
 }
 
-/* Shows ALERT_PICTURE while the engine works for more than a second on the first picture with another handle (size,
- * steps, model); until then the picture on screen is one from before the change. Otherwise ends it. */
+/* Shows ALERT_PICTURE while the engine has been working for more than a second on the first picture with another
+ * handle (size, steps, model), because the picture on screen is still one from before the change. Otherwise ends that
+ * alert. */
 static void follow_picture(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX];
   bool waits = live->state.ready && live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;
@@ -75,8 +76,8 @@ static void follow_control(struct live *live, int64_t now_ns) {
   follow(live, ALERT_CONTROL, wrong, now_ns, "control source", reason);
 }
 
-/* Tells that the audience sees the test card. Without an operator's window whoever plays sees it, too, and the alert
- * would cover its corners. */
+/* Raises or ends the alert that the audience sees the test card. Only an operator's window shows this alert: in the
+ * only window the card itself can be seen, and the alert would cover its corners. */
 static void follow_card(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   bool covers = window_has_operator(live->window) && (values->test_card || values->corner_edit);

@@ -1,5 +1,6 @@
-/* Seeks in the file that is shown, as users and clients ask by the parameters clip-position and clip-time-left or by
- * commands, and stores the present place in these parameters. Main thread only. */
+/* Seeks in the video file that is shown, when users or remote clients set the parameters clip-position and
+ * clip-time-left or run a command, and stores the position of the present frame in these parameters. Main thread
+ * only. */
 #include <math.h>
 #include <stdio.h>
 

@@ -83,7 +83,7 @@ struct costs {
   long made, shown;
 };
 
-/* Writes displays.json on a thread of its own. While that runs, it alone uses the fields behind `errand`. */
+/* Writes displays.json on a thread of its own. While that runs, that thread alone uses the fields after `errand`. */
 struct display_keeper {
   struct errand errand;
   char name[96]; /* name of the display */
@@ -93,18 +93,19 @@ struct display_keeper {
 };
 
 struct live {
-  /* The first fields are set before other threads begin. Any thread may log. told_lock protects told_line; any thread
-   * writes told_line, and the main thread shows it. */
+  /* The fields from options to told_line are for all threads: options and the logs are set before other threads begin,
+   * and any thread may log; told_line, protected by told_lock, is written by any thread and shown by the main
+   * thread. */
   const struct options *options;
   struct log log;
-  struct log told;           /* a log that also stores warnings in told_line; any thread may use it */
+  struct log told;           /* a log that also copies each warning to told_line; any thread may use it */
   pthread_mutex_t told_lock; /* protects told_line */
   /* the last warning that the main thread has not shown as a notice yet; "": none */
   char told_line[NOTICE_MAX];
 
-  /* From here down to first_source: the source. The main thread sets these fields before other threads begin, and alone
-   * uses them afterwards, except: threads that open a source read sources_stop and mirror; first_source is described at
-   * its lock. */
+  /* The fields from here to first_source are about the source. The main thread sets them before other threads begin,
+   * and alone uses them afterwards, with two exceptions: threads that open a source read sources_stop and mirror, and
+   * a lock, at which this is described, protects first_source. */
   const char *spec; /* name or address of the first source; NULL: text to image */
   /* true: the model makes images from text, and the only source is --control-source, read by ControlNets */
   bool source_is_control;
@@ -115,9 +116,9 @@ struct live {
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
   int source_told;          /* number of the source (from 1) that the parameter `source` had when it was last applied */
-  /* clip_wish: where somebody wants to go in the file that is shown, in seconds, counted from its end if clip_wish_left
-   * is true; NaN: nowhere. clip_told, clip_left_told: the values of clip-position and clip-time-left that were told
-   * last */
+  /* clip_wish: where somebody wants to go in the file that is shown, in seconds, counted from its end if
+   * clip_wish_left is true; NaN: nowhere. clip_told, clip_left_told: the values of the parameters clip-position and
+   * clip-time-left that clients were sent last */
   double clip_wish, clip_told, clip_left_told;
   bool clip_wish_left;
   int mirror_told; /* value of the parameter mirror when it was last applied */
@@ -135,8 +136,8 @@ struct live {
    * and control, but any thread may call styling_ask. */
   /* frames: from the source to the engine; pictures: from the engine to the window */
   struct mailbox frames, pictures;
-  struct mixer *mixer;   /* passes frames of the reader or of the fallback on to `frames`; NULL: there is no reader */
-  struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
+  struct mixer *mixer;       /* passes on frames of reader or fallback to the mailbox `frames`; NULL: no reader */
+  struct reader *reader;     /* reads the source on its own thread; NULL: text to image without a source */
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
@@ -154,7 +155,8 @@ struct live {
   struct sound_tap *heard;
   /* levels of the source's own sound, if that changes parameters (--sound source); NULL: it changes none */
   struct track *track;
-  /* number of the source's sound (sound_tap_number) when live_follow_sound was called last */
+  /* value of sound_tap_number, which changes when another source's sound is read, at the last call of
+   * live_follow_sound */
   unsigned track_told;
   /* name of the last source of which the user was told that it has no sound; "": none */
   char silent_told[SOUND_NAME_MAX];
@@ -175,8 +177,8 @@ struct live {
   long onsets_told;         /* value of `onsets` that the main thread has seen last */
   uint64_t lfos_told; /* value of parameters.texts for which the main thread has checked the names in lfo[] last */
 
-  /* From here down to `web`: the loop's thread and the clients. The main thread opens and closes them; each has a lock
-   * of its own. The loop's thread and the threads that open engines for it read `leaving`. */
+  /* The fields down to `web` are the engine's loop and the clients. The main thread opens and closes them, and each has
+   * a lock of its own. `leaving` is read by the loop's thread and by the threads that open engines for it. */
   struct loop *loop;
   atomic_bool leaving; /* true: the live window has ended, so an engine that is being opened gives up */
   struct hub *hub;
@@ -239,8 +241,8 @@ struct live {
   struct presets_file *presets; /* the file of presets; NULL: the user named none */
   /* number of the user's requests to save a preset (state.presets_asked) that were carried out */
   int presets_told;
-  /* before_preset: the values that the last preset has changed, as they were before, and marked; preset_undoable: true:
-   * before_preset is filled; false: no preset was applied yet */
+  /* before_preset: for the parameters that the last preset has changed, their values before it; these parameters are
+   * marked as set; preset_undoable: true: before_preset is filled; false: no preset was applied yet */
   struct parameters before_preset;
   bool preset_undoable;
   int undos_told;    /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */
@@ -249,17 +251,19 @@ struct live {
   /* preset_set: somebody has set the preset's number since a preset was applied; preset_put_back: this program has set
    * the number itself, because the preset could not be applied or was undone */
   bool preset_set, preset_put_back;
-  /* The show file. shows_told, recoveries_told: number of the user's requests to save the show, and for what was set
-   * before a crash, that were carried out. */
+  /* The following fields concern the show file. shows_told: number of the user's requests to save the show that were
+   * carried out; recoveries_told: the same for requests to restore the values from before a crash. */
   int shows_told, recoveries_told;
-  bool show_left_out;           /* true: parts of the show file were left out because it is not trusted */
-  struct presets_file *show;    /* the show file; `presets` itself if presets are in it; NULL: the user named none */
-  char *midi_bindings;          /* bindings of MIDI in the show file, as JSON; owned; NULL: none */
-  struct parameters *recovered; /* what was set before a crash, marked; owned; NULL: there was none */
-  char *unsaved;                /* what was written last for the case of a crash; owned; NULL: nothing yet */
-  int64_t unsaved_ns;           /* when that was looked at last */
-  struct errand unsaving;       /* writes it */
-  char scene_shown[81];         /* the name that this program has set in the parameter scene last */
+  bool show_left_out;        /* true: parts of the show file were left out because it is not trusted */
+  struct presets_file *show; /* the show file; `presets` itself if presets are in it; NULL: the user named none */
+  char *midi_bindings;       /* bindings of MIDI in the show file, as JSON; owned; NULL: none */
+  /* values that the program had before it crashed; those that the user had changed are marked; owned; NULL: there was
+   * no crash */
+  struct parameters *recovered;
+  char *unsaved;      /* values, as JSON, as last written to a file for the case of a crash; owned; NULL: none yet */
+  int64_t unsaved_ns; /* when it was last checked whether the values differ from `unsaved` (platform_now_ns) */
+  struct errand unsaving; /* background work that writes `unsaved` to its file */
+  char scene_shown[81];   /* the name that this program has set in the parameter scene last */
   bool scene_put; /* true: this program has set the parameter scene itself since live_take_scene was called last */
 
   /* From here down to record_next: recordings and other outputs. */
@@ -274,8 +278,8 @@ struct live {
   /* file for the next recording that the key begins (--record); NULL: the name is made from the time */
   const char *record_next;
 
-  /* From here down to `former`: when the live window began and ended, when things were drawn last, and what was
-   * measured. All times are of platform_now_ns. */
+  /* The fields from here to `former` say when the live window began and ended, when things were drawn last, and what
+   * was measured. All times are of platform_now_ns. */
   bool ended;           /* true: no more pictures will come */
   bool overlay_changed; /* true: the overlay's contents have changed since it was drawn */
   /* started_ns: when the user started the program (before all restarts of it); opened_ns: when this program's window
@@ -287,7 +291,7 @@ struct live {
   bool operator_changed; /* true: something in the operator's window has changed since it was drawn */
   /* position and size of the picture in the operator's window as drawn last */
   struct present_view operator_view;
-  struct live_operation operation; /* what the operator's window shows beside the overlay, and the presses there */
+  struct live_operation operation; /* the operator's window: its widgets, and presses of mouse or fingers on them */
   int64_t notice_told_ns;          /* state.notice_until_ns of the last notice that was also written to the terminal */
   /* number of frames that were dropped before the engine was open, which figures.dropped leaves out */
   long dropped_before;
@@ -297,8 +301,8 @@ struct live {
   struct costs costs;
   struct present_counts former; /* counts of pictures that were drawn in OpenGL contexts which have been lost */
 
-  /* From here down to cover_moves: what is drawn over the picture, which is a frozen picture, the source (bypass) or
-   * black (blackout), with fades. */
+  /* From here down to cover_moves: what may cover the picture in the window: a frozen picture, the source's frame
+   * (bypass) or black (blackout), each with fades. */
   struct cover cover;
   struct cover_levels cover_levels; /* opacities of frozen picture, source and black in this pass of the loop, 0 to 1 */
   bool cover_moves; /* true: a fade is going on, so cover_levels will differ in the next pass of the loop */
@@ -307,7 +311,7 @@ struct live {
   struct placement placement; /* position of the picture in the output window, as it was drawn last */
   /* when this position was changed last (platform_now_ns); 0: it is stored in displays.json */
   int64_t placed_ns;
-  char display_told[96];          /* name of the display whose values were taken last; "": none was yet */
+  char display_told[96];          /* display whose values of displays.json were applied last; "": none yet */
   struct corner_drag corner_drag; /* the corner that the mouse drags */
   struct test_card card;
   float card_level; /* opacity of the test card, 0 to 1 */
@@ -412,7 +416,7 @@ void live_note_meter(struct live *live);
 /* Copies the sound's levels and the values that sound and LFOs change (struct meter) for the overlay. Called on the
  * main thread. */
 void live_get_meter(struct live *live, struct meter *meter);
-/* Copies the clock of beats. Called on the loop's thread. */
+/* Copies the clock of beats (tempo and present beat) to *beats. Called on the loop's thread. */
 void live_get_beats(struct live *live, struct beats *beats);
 /* Applies to the clock of beats the values that somebody has set, and an onset that came since the last call. Passes
  * sound limits to the threads that measure sound. Tells the user if an LFO names a parameter that it cannot change. */
@@ -448,19 +452,19 @@ bool live_sources_go_on(const struct live *live);
  * is not a file, and the user is told so. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
-/* --- live_clip.c: the place in the file that is shown --- */
+/* --- live_clip.c: the playback position in the source's file --- */
 
-/* Returns the place of the newest frame that was read, in seconds from the beginning of the source's file (or from
+/* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from
  * --start); 0: the source is no file, or nothing was read. */
 double live_clip_position(struct live *live);
 /* Notes where users and clients want to go in the file by the parameters clip-position and clip-time-left, and clears
  * their marks, because the loop's thread has no use for them. Called before values are sent to that thread. */
 void live_take_clip_wishes(struct live *live);
-/* Goes where users and clients want to go in the file, and stores the present place in the two parameters, anew with
- * each second. Called after the values came from the engine's thread, which would replace the two, and before they are
- * published. */
+/* Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
+ * the parameters clip-position and clip-time-left. Called after the values came from the engine's thread, because
+ * these would replace the two parameters, and before the values are published to clients. */
 void live_follow_clip(struct live *live, int64_t now_ns);
-/* Shows a notice with the place in the file, in seconds, to which the user has gone. */
+/* Shows a notice with the position in the video file, in seconds, to which the user has just moved. */
 void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
 /* Writes the place in the file and the time left, such as "0:12 -1:18", into words and returns words; NULL: the source
  * is no file. */
@@ -468,10 +472,12 @@ const char *live_describe_clip(const struct live *live, char *words, size_t size
 
 /* --- live_output.c: where the output window shows the picture --- */
 
-/* Writes to displays.json what is not stored there yet. Called before the window closes. */
+/* Writes to displays.json the picture's position in the output window, if it has changed since the file was written.
+ * Called before the window closes. */
 void live_close_output(struct live *live);
-/* If the window has come to another display, sets the values that displays.json has for it. Stores values that somebody
- * has set, and updates the test card. Returns true if the output window must be drawn again. */
+/* If the output window has come to another display, sets the values that displays.json has for that display. Writes
+ * values that somebody has changed to that file, and updates the test card. Returns true if the output window must be
+ * drawn again. */
 bool live_follow_output(struct live *live, int64_t now_ns);
 /* Handles the mouse in the output window while corners are edited. Returns false if it has no use for the event. */
 bool live_drag_corner(struct live *live, const struct window_event *event, int64_t now_ns);
@@ -511,8 +517,8 @@ void live_publish_presets(struct live *live);
 /* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene.
  * Called before values are sent to the loop's thread. */
 void live_take_scene(struct live *live, int64_t now_ns);
-/* Applies a preset if the parameter saved_preset has changed, saves the current values as a new preset and undoes the
- * last preset if the user asked for that, and shows a notice about each. */
+/* Applies a preset if the parameter saved_preset has changed; saves the current values as a new preset, or undoes the
+ * preset that was applied last, if the user asked for it. Shows a notice about each of these actions. */
 void live_follow_presets(struct live *live, int64_t now_ns);
 /* Sets the marked values of `changes` as a preset would, with the time of preset-fade. Returns 0, or -1 with err if one
  * of them may not be set while the program runs. */
@@ -521,15 +527,15 @@ void live_close_presets(struct live *live);
 
 /* --- live_show.c: the show file --- */
 
-/* Opens the show file, reads its keys, and what was kept for the case of a crash, which is offered to the user. Does
- * nothing if the user named no show file. Called after live_open_presets and live_read_keys. Returns 0, or -1 with err
- * if the file cannot be read. */
+/* Opens the show file and reads its key bindings. Also reads the values that an earlier run of the program saved
+ * before it crashed, and offers the user to restore them. Does nothing if the user named no show file. Called after
+ * live_open_presets and live_read_keys. Returns 0, or -1 with err if the file cannot be read. */
 int live_open_show(struct live *live, struct error *err);
-/* Saves the show and takes what was set before a crash if the user asked for that; keeps what is set, every some
- * seconds, for the case of a crash. */
+/* Saves the show, or restores the values that were set before a crash, if the user asked for it. Also writes changed
+ * values to a file every few seconds, so that they can be restored after a crash. */
 void live_follow_show(struct live *live, int64_t now_ns);
-/* Closes the show file, and removes what was kept for the case of a crash, unless the program fails. Called before
- * live_close_presets. */
+/* Closes the show file, and removes the file from which values are restored after a crash, unless `failed` is true.
+ * Called before live_close_presets. */
 void live_close_show(struct live *live, bool failed);
 
 /* --- sending.c: recordings and other outputs --- */
@@ -564,7 +570,7 @@ int live_close_outputs(struct live *live, struct error *err);
  * written, and the memory to which pointers in these options point. */
 struct succession {
   struct options options;
-  /* values of the command line alone, without those of the former program */
+  /* parameters' values from the command line alone, without those of the program before the restart */
   struct parameters start;
   struct handover came;
   /* descriptor of the connection to the curtain (another process's window), which is on screen since the restart; -1:

@@ -1,5 +1,6 @@
-/* Where the output window shows the picture: keeps the values for each display in displays.json, takes them when the
- * window comes to a display, and draws the test card. Main thread only, but for the errand that writes the file. */
+/* Where the output window shows the picture: keeps the parameters' values for each display in displays.json, applies
+ * them when the window moves to that display, and draws the test card. Only the main thread runs this, except that
+ * another thread writes the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,13 @@
 #include "unet/base/text_file.h"
 
 enum { BYTES_MAX = 1 << 20 };
-/* Values are written when they have not changed for this time in ns, because a corner is dragged over many places. */
+/* Values are written to the file when they have not changed for this time in ns, because a user who drags a corner of
+ * the picture changes them many times a second. */
 static const int64_t rest_ns = 1000000000;
 
 static const char file_name[] = "displays.json";
 
-/* Writes the values of one display into the file. Runs on the errand's thread. */
+/* Writes the values of one display into displays.json. Runs on a background thread. */
 static void write_file(void *opaque) {
   struct display_keeper *keeper = opaque;
   struct error ignored;
@@ -47,12 +49,14 @@ static void end_writing(struct live *live) {
     log_line(&live->log, LOG_WARNING, "%s", keeper->err.message);
 }
 
-/* True if values are stored and read: not while bench measures, which must not depend on the user's files. */
+/* True if the values for each display are stored in displays.json and read from it: not with --no-config, and not
+ * while bench measures, which must not depend on the user's files. */
 static bool keeps(const struct live *live) {
   return !live->probe && !live->options->no_config;
 }
 
-/* Begins to write the present values for the display whose name is live->display_told. */
+/* Begins to write to a file, in the background, the present values of the parameters that are kept for each display.
+ * The display is the one whose name is in live->display_told. */
 static void keep_values(struct live *live) {
   struct display_keeper *keeper = &live->keeper;
   struct error err;
@@ -65,7 +69,8 @@ static void keep_values(struct live *live) {
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 
-/* Reads the values of a display into *values. Returns 1, or 0 if there are none. */
+/* Reads into *values the parameter values that displays.json has for the display of this name. Returns 1, or 0 if it
+ * has none. */
 static int read_values(struct live *live, const char *name, struct parameters *values) {
   char path[PATHS_MAX], *text;
   struct error err;
@@ -81,8 +86,8 @@ static int read_values(struct live *live, const char *name, struct parameters *v
   return found > 0;
 }
 
-/* Takes the values of the display to which the window has come. What the command line says counts before them on the
- * first display. */
+/* Sets the parameters that place the picture in the output window to the values stored for the display `name`, to
+ * which the window has come. On the first display, values that the command line gives are kept. */
 static void take_display(struct live *live, const char *name) {
   struct parameters *values = &live->state.settings.values, *kept = &live->keeper.values;
   bool first = !*live->display_told;

@@ -110,7 +110,7 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
   return 0;
 }
 
-/* Sets the parameter scene to the name of the preset that was taken last. */
+/* Sets the parameter scene to the name of the preset that was applied last. */
 static void show_scene(struct live *live) {
   char name[81];
   struct error ignored;

@@ -1,5 +1,6 @@
-/* Saves the show into the show file when the user asks for it, and keeps what is set in a file beside it, for the case
- * that the program crashes. Main thread only, except that an errand writes that file. */
+/* Saves the show into the show file when the user asks for it. Also writes the parameters' values to a file beside the
+ * show file, from which they can be restored after a crash; a thread of its own writes that file. All else runs on the
+ * main thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "unet/base/platform.h"
 #include "unet/base/text_file.h"
 
-/* How often, in ns, what is set is kept for the case of a crash. */
+/* Shortest time in ns between two writes of the parameters' values to the file that restores them after a crash. */
 static const int64_t keep_ns = INT64_C(5000000000);
 
-/* Writes the path of the file beside the show file that a crash leaves. */
+/* Writes into path the name of the file beside the show file from which values are restored after a crash. */
 static const char *unsaved_path(const struct live *live, char path[PATHS_MAX]) {
   snprintf(path, PATHS_MAX, "%.4000s.unsaved", live->options->show_file);
   return path;
@@ -27,7 +28,8 @@ static void complain_of_key(void *opaque, int line, const char *why) {
   live_tell(live, LOG_WARNING, platform_now_ns(), "%s: keys, number %d: %s", live->options->show_file, line, why);
 }
 
-/* What is wrong with the file was told when the program started, before there was a window. */
+/* Receives complaints about the show file and drops them: the file was read before, when the program started, and the
+ * user saw the complaints then. */
 static void ignore(void *opaque, const char *why) {
   (void)opaque;
   (void)why;
@@ -76,8 +78,8 @@ int live_open_show(struct live *live, struct error *err) {
 
 /* --- writing --- */
 
-/* Lists the sources by their whole names. A camera or the sample clip that is shown because nobody has named a source
- * is left out. */
+/* Lists the sources: files by their full paths, others as the user named them. A camera or the sample clip that is
+ * shown because the user has named no source is left out. */
 static cJSON *list_sources(const struct live *live) {
   cJSON *list = cJSON_CreateArray();
   int count = live->changer ? changer_count(live->changer) : 0;
@@ -143,7 +145,8 @@ static void write_unsaved(void *opaque) {
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 
-/* Keeps what is set now, if it has changed since the last time. What is set when the program starts is not kept. */
+/* Starts to write the parameters' values to the file for the case of a crash, if they have changed since the last
+ * time. The first call only remembers the values, and writes nothing. */
 static void keep(struct live *live, int64_t now_ns) {
   struct error err;
   if (errand_is_done(&live->unsaving))

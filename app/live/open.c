@@ -133,8 +133,9 @@ static void note_first_source(struct live *live, const struct source_info *info)
   pthread_mutex_unlock(&live->source_lock);
 }
 
-/* Waits until the reader's thread has opened the source, or until the fallback comes in its place. Stores the
- * description of that one in *info. Returns false if the program ends meanwhile. */
+/* Waits until the reader's thread has opened the source, but at most for the parameter fallback_after. Stores in *info
+ * the description of the source or, if it was not opened in time, of the file that is shown instead (--fallback).
+ * Returns false if the program ends meanwhile. */
 static bool await_either(struct live *live, struct source_info *info) {
   enum { LOOK_AGAIN_NS = 20000000 };
   int64_t until_ns = platform_now_ns() + (int64_t)(live->options->values.fallback_after * 1e9);
@@ -320,7 +321,8 @@ int live_stop_threads(struct live *live, struct error *err) {
   reader_end(live->reader);
   int engine = loop_stop(&live->loop, err);
   int reader = reader_stop(&live->reader, &reader_err);
-  /* if both threads have failed, the reader's error is reported, because it was the cause of the other one */
+  /* if both the loop's thread and the reader's have failed, the reader's error is reported, because it has caused the
+   * loop's */
   if (reader)
     *err = reader_err;
   return reader || engine ? -1 : 0;

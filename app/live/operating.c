@@ -6,8 +6,8 @@
 #include "app/control/presets_file.h"
 #include "app/live/live_impl.h"
 
-/* Stores the prompts that the window shows, those up to the last one that has a text, and how much of the picture each
- * has. */
+/* Stores how many prompts the operator's window shows (all up to the last one that has a text), and the weight, 0 to
+ * 1, that each has in the picture. */
 static void find_prompts(struct face_content *face, const struct parameters *values, const struct controls *now) {
   face->prompts = 0;
   bool any = false;
@@ -21,7 +21,8 @@ static void find_prompts(struct face_content *face, const struct parameters *val
     face->prompt_share[i] = now->prompt == SLOT_PRESET_1 + i;
 }
 
-/* Stores the names of the saved presets that are shown. The one that was taken last becomes visible. */
+/* Stores the names of the saved presets that the operator's window shows, a page of FACE_SCENES at a time. When a
+ * preset was applied, its page is shown. */
 static void find_scenes(struct live *live, struct face_content *face) {
   const struct parameters *values = &live->state.settings.values;
   face->scenes = live->presets ? presets_file_count(live->presets) : 0;

@@ -8,7 +8,7 @@
 
 struct live;
 
-/* A press of the mouse or of a finger. finger: number of the finger as windows tell it; 0: the mouse. */
+/* A press of the mouse or of a finger. finger: number of the finger, from the window's event; 0: the mouse. */
 enum { LIVE_GRIPS = 10 };
 struct live_grip {
   bool held;
@@ -16,20 +16,23 @@ struct live_grip {
   struct face_grip grip;
 };
 
-/* What the operator's window shows, and the presses that have not ended there. Initialise with zeros. */
+/* What the operator's window shows, and the mouse buttons and fingers that were pressed there and are not released
+ * yet. Initialise with zeros. */
 struct live_operation {
   struct face_content face;
-  struct refusals refusals; /* what the model in use refuses */
-  struct refusals told;     /* what clients were told that it refuses */
+  struct refusals refusals; /* the parameters that the model in use refuses, with the reasons */
+  struct refusals told;     /* the refused parameters, with the reasons, that clients were last told of */
   int first_scene;          /* number of the first saved preset that is shown, from 1 */
   struct live_grip grips[LIVE_GRIPS];
 };
 
-/* Updates what the window shows. now: the controls of this moment; is_clip: the source is a file. */
+/* Updates what the operator's window will show. now: the controls of this moment; is_clip: the source is a file. */
 void live_update_face(struct live *live, const struct controls *now, bool is_clip);
-/* Gives the hub the list of what the model in use refuses, if it is another one than before. */
+/* Gives the hub the list of the parameters that the model in use refuses, with the reasons, if the list has
+ * changed. */
 void live_publish_refusals(struct live *live);
-/* Handles a press, a movement, a release or a turn of the wheel. Returns false if it means the picture. */
+/* Handles a press, a movement or a release of mouse or finger, or a turn of the wheel. Returns false if it was over
+ * the picture, which the caller handles. */
 bool live_operate(struct live *live, const struct window_event *event, int64_t now_ns);
 
 #endif

@@ -45,8 +45,8 @@ struct live_probe {
   struct sightings seen;
   /* time in ms that the main thread took to draw the input frame with its marker beside each picture */
   struct stats brought;
-  /* for each wake-up in ms: how late a thread woke that does nothing else (pulse.h); empty: that thread could not be
-   * started */
+  /* how late, in ms, a thread that does nothing else (pulse.h) woke up, one value for each time; empty: that thread
+   * could not be started */
   struct stats woken;
   /* for each kind of change: how long it took until a picture showed the change */
   struct probe_change_times change[PROBE_CHANGES];
@@ -63,7 +63,7 @@ struct live_probe {
 
   /* All following fields are used by probe.c only and describe the progress of the measurement. */
   bool measured; /* true: the measurement with unchanged parameters has ended, and changes are measured */
-  bool ended;    /* true: the measurement of changes has ended as well */
+  bool ended;    /* true: the measurement with changes of parameters, which is the last one, has ended */
   long shown;    /* number of pictures presented so far */
   /* knows_side: it is known which buffer of the window can be read; reads_back: true: the back buffer, false: the
    * front */
@@ -75,14 +75,14 @@ struct live_probe {
   double bringing_ms;      /* time in ms for drawing the input frame beside the last picture */
   int64_t begun_ns;        /* when measuring began; 0: it has not begun */
   struct pulse *pulse;     /* measures how late a thread wakes up (pulse.h); NULL: not running */
-  struct probe_use before; /* resources that had been used when measuring began */
+  struct probe_use before; /* processor time and so on that had been used when measuring began */
   /* processor time of the main thread, since measuring began, that the probe used itself for drawing and reading
    * markers */
   double own_cpu_ms;
   enum probe_change changing; /* kind of the change that was sent last */
   bool awaits;                /* true: a change was sent, and no picture has shown it yet */
-  /* changes: number of changes sent so far; awaited: a picture shows the last one if the picture's mail.applied is at
-   * least this number */
+  /* changes: number of changes of values that the probe has sent so far; awaited: the first picture whose mail.applied
+   * (number of changes in it) is at least this number shows the change that was sent last */
   long changes, awaited;
   int64_t changed_ns;
   long changed_at; /* value of `shown` (pictures presented) when the last change was sent */

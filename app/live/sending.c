@@ -40,8 +40,8 @@ static int check_output(const struct live *live, const char *spec, struct error 
   return sink_check(&wish, err) ? -1 : check_codec(options, spec, err);
 }
 
-/* Called before the live window opens, so that an output file that cannot be created is found at once, not with the
- * first picture. */
+/* Checks that the output spec, if it is a file, can be created in its folder. Called before the live window opens, so
+ * that the user learns of an error at once and not with the first picture. Returns 0, or -1 with err. */
 int live_check_place(const char *spec, struct error *err) {
   char folder[PATHS_MAX];
   struct platform_entry entry;

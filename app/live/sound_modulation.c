@@ -118,8 +118,8 @@ bool live_modulate(struct live *live, struct settings *settings, const struct fr
   return heard || (swings && values->modulation);
 }
 
-/* Tells the user that the source has no sound: once for each source, even if it is opened again. The name is
- * live->tap's, because the source on screen may already be the next one. */
+/* Tells the user that the source has no sound: once for each source, even if it is opened again. The source's name is
+ * taken from live->tap (the buffer of its sound), because the source on screen may already be the next one. */
 void live_follow_sound(struct live *live, int64_t now_ns) {
   bool present = false;
   char name[SOUND_NAME_MAX];

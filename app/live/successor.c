@@ -69,8 +69,8 @@ static int name_files(struct succession *succession, struct error *err) {
   return 0;
 }
 
-/* Fills in succession->options: the options of the command line, with the values that the former program had. Returns
- * 0, or -1 with err. */
+/* Fills in succession->options, with which this program goes on after it has restarted itself: the options of the
+ * command line, with the values that the parameters had before the restart. Returns 0, or -1 with err. */
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;

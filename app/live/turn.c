@@ -120,8 +120,8 @@ void live_finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
-/* Tells the user that pictures have another size than before, or for the time budget another step count, as soon as the
- * first such picture is finished. */
+/* Tells the user if pictures have another size than before, or if the time budget has changed their step count. Does
+ * so when the first such picture is finished. */
 static void tell_size(struct live *live) {
   const struct engine_shape before = live->shape_told, *now = &live->engine.prepared.shape;
   if (before.width && live->engine.first)

@@ -285,7 +285,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* a second call, because clients may have opened the panel's line of text in this pass */
+  follow_panel(live); /* also without events: a remote client may have opened the line of text */
   return draw;
 }
 
@@ -384,7 +384,8 @@ static bool take_source(struct live *live) {
   return fresh;
 }
 
-/* After a restart: returns true while the curtain is on screen, or this window is not shown yet. */
+/* Returns true if the program has restarted itself and the user still sees the curtain, a still picture that another
+ * process shows meanwhile, or if this window is not shown yet. */
 static bool is_behind_curtain(const struct live *live) {
   return live->came && (!live->window_shown_ns || live->curtain >= 0);
 }
@@ -440,8 +441,8 @@ static struct present_view draw_output(struct live *live) {
   if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   present_flush();
-  /* tells the loop that drawing is done; while bench measures, that is told later, because the probe still reads from
-   * the window */
+  /* tells the engine's loop that drawing is done; while bench --live measures, it is told later, because the probe
+   * still reads the drawn pixels */
   if (!live->probe)
     mailbox_done(&live->pictures);
   window_swap(live->window); /* shows what was drawn; this may wait for the display's refresh */
@@ -546,7 +547,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   if (fresh && live->shown)
     count_shown(live);
   live_show_elsewhere(live, fresh);
-  /* the new picture is drawn before the overlay is updated, because that takes longer than drawing */
+  /* the new picture was drawn before the overlay is updated here, because updating the overlay takes longer */
   if (alone && fresh)
     follow_overlay(live, at_once, now_ns);
   if (!alone)

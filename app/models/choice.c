@@ -221,7 +221,7 @@ static int choose(struct choosing *c, const char *const *names, int name_count, 
   return choose_network(c) ? 0 : choose_file(c, err);
 }
 
-/* --- numbers of files, and bytes --- */
+/* --- counting the chosen files and their bytes --- */
 
 /* Adds a chosen file to the totals (number of files, bytes). Fails if the hub gives no checksum for the file. */
 static int count_wanted(struct choice *choice, const struct repository_file *file, const char *repository,

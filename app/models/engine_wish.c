@@ -68,7 +68,7 @@ static int find_models(struct engine_wish *wish, const struct parameters *values
   return paths_data(wish->model, "mini/model", STATUS_MODEL, err);
 }
 
-/* Returns how many LoRAs are given one after the other from the first one on. */
+/* Returns how many LoRAs the user has set, counted from lora[1] up to the first that is not set. */
 static int count_adapters(const struct parameters *values) {
   int count = 0;
   while (count < ADAPTERS_MAX && values->lora[count].given)

@@ -33,8 +33,8 @@ static void read_query(struct query *query, const char *name) {
     query->text[length - size] = 0;
 }
 
-/* Returns how well a name that the user gave (text) matches the end of the first `length` characters of `name`, an
- * entry's name. */
+/* Returns how well a name that the user gave (text) matches the end of the first `length` characters of `name`, the
+ * name of an installed model. */
 static enum answer compare(const char *name, size_t length, const char *text) {
   size_t size = strlen(text);
   if (size > length || memcmp(name + length - size, text, size) != 0)
@@ -119,7 +119,7 @@ static int refuse_unknown(const struct catalog *catalog, const char *name, const
                    *catalog->cache ? catalog->cache : "~/.cache", near.count ? "; near it: " : "", list_text(&near));
 }
 
-/* --- finding the entry that a name means --- */
+/* --- finding the entry of the catalogue (list of installed models) that a name means --- */
 
 /* Returns the index of the catalogue's entry that matches the query best. *count gets the number of entries that match
  * equally well. */

@@ -52,7 +52,7 @@ static double exact_rate(double rate) {
   return film ? whole * 1000 / 1001 : rate;
 }
 
-/* Reads a rate in frames a second: a number, or a fraction of two whole numbers, which is taken as it is. */
+/* Reads a rate in frames a second: a number, or a fraction of two whole numbers such as 30000/1001. */
 static int parse_rate(const struct option *option, const char *text, double *value, struct error *err) {
   char *end = NULL;
   long num = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0, den = 0;
@@ -299,7 +299,8 @@ static void list_values(const struct options *options, char *words, size_t size)
                              strrchr(parameter_row(list[i])->name, '.') + 1);
 }
 
-/* Sets a value of the control that was given last from "NAME=NUMBER", the first `length` characters of text. */
+/* Sets a value of a control from "NAME=NUMBER", the first `length` characters of text. The control is the one that the
+ * last --control on the command line has added. */
 static int set_control_value(struct options *options, const char *text, size_t length, struct error *err) {
   char part[80], words[120], *end;
   enum parameter list[CONTROL_VALUES_MAX];

@@ -325,7 +325,8 @@ void options_init(struct options *options) {
 
 /* --- reading options from reverie.conf --- */
 
-/* True for options that ask for something else than to run the command, which only the command line can ask for. */
+/* True for options such as --help, with which the program does something else instead of running the command. They are
+ * accepted only on the command line. */
 static bool is_request(const struct option *option) {
   return option->kind == OPTION_HELP || option->kind == OPTION_VERSION || option->kind == OPTION_GENERATE ||
          option->kind == OPTION_LIST_DEVICES;

@@ -139,8 +139,9 @@ struct options {
   bool profile;      /* true: measure the ops of a frame instead of frame rates */
 
   /* The fields of this block are options of live. */
-  double budget_ms; /* longest time in ms that a frame may take; 0: no limit; or BUDGET_DISPLAY */
-  /* smallest size to which the budget may reduce the picture; 0: chosen automatically */
+  /* --budget: longest time in ms that a frame may take; 0: no limit; BUDGET_DISPLAY: the display's refresh interval */
+  double budget_ms;
+  /* smallest size, in pixels, to which the picture may be reduced to keep budget_ms; 0: chosen automatically */
   int budget_floor_width, budget_floor_height;
   /* script (file of values by time) that is played; file to which a script is recorded; NULL: none */
   const char *script, *record_script;
@@ -158,8 +159,9 @@ struct options {
   struct parameter_choices osc_to; /* addresses to which OSC messages are sent */
   /* MIDI input: device, file, pipe or sequencer port; "": a port of the program's own; NULL: no MIDI */
   const char *midi;
-  const char *midi_out; /* where the values of what MIDI knobs set are sent; NULL: nowhere */
-  const char *web;      /* [HOST:]PORT at which the web page is served; "": the default; NULL: no page */
+  /* device, pipe or sequencer port to which the values of the parameters that MIDI knobs set are sent; NULL: none */
+  const char *midi_out;
+  const char *web; /* [HOST:]PORT at which the web page is served; "": the default; NULL: no page */
   /* sound that recordings get: an input, SOUND_NONE or SOUND_OF_SOURCE; NULL: SOUND_OF_SOURCE */
   const char *record_sound;
   const char *sound; /* sound that changes parameter values: an input or SOUND_OF_SOURCE; NULL: none */

@@ -21,7 +21,7 @@ enum option_kind {
   OPTION_LAYERS,  /* stores the same value for each layer (instance of the parameter) */
   OPTION_CONTROL, /* may be repeated: stores the next control, given as "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
   OPTION_CONTROL_OFF,  /* like OPTION_CONTROL, but the control is switched off at first */
-  OPTION_CONTROL_WITH, /* changes values of the control given last: "NAME=NUMBER", separated by commas */
+  OPTION_CONTROL_WITH, /* changes values of the last --control before it: "NAME=NUMBER", separated by commas */
   OPTION_BLEND,        /* sets the prompts' weights: "INDEX" (weight 1) or "INDEX:WEIGHT", separated by commas */
   OPTION_ON,           /* a switch: sets one in options.values to true, or to false if =no follows */
   OPTION_OFF,          /* the opposite of OPTION_ON */

@@ -21,8 +21,8 @@ static bool read_with_unit(const char *text, double *seconds) {
   return false;
 }
 
-/* Reads digits, with a fraction after a point if `fraction` is true. *end points behind the digits. Returns false if
- * there are none. */
+/* Reads digits, with a fraction after a point if `fraction` is true. *end points to the first character after the
+ * digits. Returns false if there are none. */
 static bool read_digits(const char *text, bool fraction, double *number, const char **end) {
   size_t length = strspn(text, "0123456789");
   *end = text + length;

@@ -13,7 +13,7 @@
 #include "unet/base/platform.h"
 #include "unet/base/text_file.h"
 
-/* What reading needs to know. */
+/* The arguments that the functions which read a show file pass to each other. */
 struct reading {
   struct show_file *show;
   char *folder; /* whole name of the file's folder */
@@ -51,9 +51,10 @@ static bool lies_in(const char *path, const char *folder) {
   return !strncmp(path, folder, length) && (path[length] == '/' || (length && folder[length - 1] == '/'));
 }
 
-/* Returns the name under which a name of the file is opened, allocated: one that is in the file's folder, by its whole
- * name; else, if the file is trusted, as it stands there. NULL: it may not be opened, which was told, or memory is
- * short. what: the member that has the name. */
+/* Returns the path, allocated, by which a file that the show file names is opened: the real path if that file lies in
+ * the show file's folder; else, if the show is trusted, the name as it is written. NULL: the file may not be opened,
+ * about which there was a complaint, or memory is short. what: the JSON member that has the name, for the
+ * complaint. */
 static char *find_name(const struct reading *reading, const char *what, const char *name) {
   char *joined = *name == '/' ? strdup(name) : text_path(reading->folder, name);
   char *real = joined ? platform_real_path(joined) : NULL;
@@ -91,8 +92,8 @@ static bool is_line(const char *text) {
 
 /* --- options --- */
 
-/* True if a show of a stranger's may set this option to a value that is no file's name: it changes nothing but pictures
- * and windows. */
+/* True if the option changes nothing but pictures and windows, so that even a show file from a stranger may set it.
+ * Only values that are no file names may be set this way. */
 static bool is_harmless(const struct option *option) {
   bool group = option->group == GROUP_PICTURE || option->group == GROUP_INPUT || option->group == GROUP_WINDOW ||
                option->parameter != PARAMETER_NONE;
@@ -126,7 +127,7 @@ static bool names_input(const struct option *option) {
   bool group = option->group == GROUP_PICTURE || option->group == GROUP_INPUT;
   bool kind = option->kind == OPTION_TEXT || option->kind == OPTION_TEXTS || option->kind == OPTION_SEVERAL ||
               option->kind == OPTION_PARAMETER;
-  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* to other files */
+  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* its file names others */
   return group && kind && !leads_on && (option->value == VALUE_FILE || option->value == VALUE_MODEL);
 }
 
@@ -134,7 +135,7 @@ static bool is_usual_model(const char *name) {
   return !strcmp(name, PARAMETER_MODEL_BUILT_IN) || !strcmp(name, PARAMETER_VAE_OWN);
 }
 
-/* Adds a line with one value of an option. */
+/* Adds a line "option = value" to the text of the show file's options, after checking the value. */
 static void add_line(const struct reading *reading, const struct option *option, const cJSON *value) {
   char number[40], *found = NULL;
   const char *text = cJSON_IsTrue(value) ? "yes" : cJSON_IsFalse(value) ? "no" : cJSON_GetStringValue(value);
@@ -154,7 +155,7 @@ static void add_line(const struct reading *reading, const struct option *option,
     text = found;
   }
   char **lines = &reading->show->options;
-  bool alone = option->optional && (!*text || cJSON_IsTrue(value)); /* the option without a value */
+  bool alone = option->optional && (!*text || cJSON_IsTrue(value)); /* the option is written without a value */
   if (append(lines, option->name) || append(lines, alone ? "" : "=\"") || append(lines, alone ? "" : text) ||
       append(lines, alone ? "\n" : "\"\n"))
     complain(reading, "options: %s: no memory", option->name);
@@ -202,7 +203,8 @@ static void read_source(const struct reading *reading, const cJSON *value) {
   }
 }
 
-/* True for values that are of a moment, and that a show does not keep. */
+/* True for parameters that a show file does not keep, because their values hold only for the moment, such as the
+ * position in a clip or the blackout. */
 static bool is_passing(enum parameter id) {
   static const enum parameter passing[] = {
       PARAMETER_CLIP_POSITION, PARAMETER_CLIP_TIME_LEFT, PARAMETER_BEAT,      PARAMETER_BAR_PHASE,
@@ -242,7 +244,8 @@ static void read_value(const struct reading *reading, const cJSON *value) {
   free(found);
 }
 
-/* Adds a line for keys.conf. Shows of strangers set no texts but prompts by keys, as other texts name files. */
+/* Adds a line that binds a key, as in keys.conf. In a show file that is not trusted, keys may set numbers and prompts,
+ * but no other texts, because those are names of files. */
 static void read_key(const struct reading *reading, const cJSON *value) {
   const char *line = cJSON_GetStringValue(value);
   char name[PARAMETER_NAME_MAX] = "";
@@ -284,7 +287,7 @@ static void read_member(const struct reading *reading, const cJSON *root, const 
   cJSON_ArrayForEach(value, member) read(reading, value);
 }
 
-/* --- the whole file --- */
+/* --- reading a show file from its first to its last member --- */
 
 static int read_root(const struct reading *reading, const char *text, struct error *err) {
   cJSON *root;

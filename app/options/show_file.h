@@ -4,13 +4,14 @@
  *    "values": {"strength": 0.4, "prompt[1]": "neon"}, "keys": ["F1 scene night"],
  *    "midi": {"bindings": [...]}, "presets": [...]}
  *
- * options: those of live, by their names. sources: what the command line would name. values: of parameters. keys: lines
- * as in keys.conf. midi: what midi.json has. presets: as in a file of presets (control/presets.h), as which the show
- * file is read and written, too. What the command line gives counts before it.
+ * options: those of live, by their names. sources: what the command line would name. values: of parameters. keys:
+ * lines as in keys.conf. midi: what midi.json has. presets: as in a file of presets (control/presets.h), as which the
+ * show file is read and written, too. Where the command line and the file set the same thing, the command line
+ * decides.
  *
- * A show of a stranger's opens nothing outside its folder and connects to nothing: unless it is trusted, names of files
- * must lie in its folder, and options that write, listen, send or hand words on to other libraries are refused. Wrong
- * members are told by their names, and the others count. */
+ * A show file that comes from a stranger opens nothing outside its folder and connects to nothing: unless the user
+ * trusts it, files that it names must lie in its folder, and options that write files, listen, send, or pass text
+ * to other libraries are refused. Members that are wrong are reported by name and ignored; the others are used. */
 #ifndef APP_OPTIONS_SHOW_FILE_H
 #define APP_OPTIONS_SHOW_FILE_H
 
@@ -22,15 +23,15 @@ enum { SHOW_BYTES_MAX = 16 << 20 };
 
 struct show_file {
   char *options;                  /* text of the options, as struct options_config takes it; "": none */
-  char *keys;                     /* text of the keys, as in keys.conf; "": none */
-  char *midi;                     /* text of the bindings of MIDI, as in midi.json; "": none */
+  char *keys;                     /* key bindings, as the text of a keys.conf; "": none */
+  char *midi;                     /* MIDI bindings, as the text of a midi.json; "": none */
   const char *sources[FILES_MAX]; /* names of the sources; source_count is their number */
   int source_count;
   bool left_out;            /* true: something was left out because the file is not trusted */
   struct parameters values; /* the values that the file has are marked */
 };
 
-/* Says what is wrong with a member of the file. */
+/* A callback that gets the reason, for the user, why a member of the show file is wrong. */
 typedef void show_complain(void *opaque, const char *why);
 
 /* Reads the text of a show file. folder: the file's folder, from which relative names begin. trusted: names may lie
@@ -45,12 +46,12 @@ void show_file_free(struct show_file **show); /* *show becomes NULL; does nothin
 void show_file_apply(const struct show_file *show, struct options *options);
 
 /* Returns a JSON object with the options of live that differ from the defaults and are no parameters, as a show file
- * has them; names of files that exist are made whole. NULL: memory is short. */
+ * has them; names of files that exist become absolute paths. NULL: memory is short. */
 cJSON *show_file_options(const struct options *options);
 /* Returns a JSON object with the values that differ from the defaults and that a show keeps, NULL: memory is short. */
 cJSON *show_file_values(const struct parameters *values);
-/* Returns the whole name of a file that exists; other names, as of devices and addresses, as they are. The caller frees
- * it. NULL: memory is short. */
+/* Returns the absolute path of a file that exists; other names, as of devices and addresses, as they are. The caller
+ * frees it. NULL: memory is short. */
 char *show_file_name(const char *name);
 
 #endif

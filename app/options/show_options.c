@@ -43,7 +43,7 @@ static cJSON *real_json(double number) {
   return number == BUDGET_DISPLAY ? cJSON_CreateString("display") : cJSON_CreateNumber(number);
 }
 
-/* Returns the option's value as JSON; NULL: it is the default, or the option is none that a show keeps. */
+/* Returns the option's value as JSON; NULL: it is the default, or show files do not store this option. */
 static cJSON *option_json(const struct option *option, const struct options *options, const struct options *standard) {
   const void *at = field(options, option), *usual = field(standard, option);
   switch (option->kind) {

@@ -174,8 +174,8 @@ struct platform_abort {
   const char *library, *line, *other_line;
   int status, other_status;
 };
-/* Makes abort() print a message and exit as `how` says. The strings in *how must stay valid. The library must already
- * be loaded. */
+/* Makes abort() print a message and exit as `how` says. The strings in *how must stay valid. The library how->library
+ * must already be loaded. */
 void platform_catch_abort(const struct platform_abort *how);
 
 /* Stores the path of the running program's file. Returns true if that path is known and fits into size bytes. */

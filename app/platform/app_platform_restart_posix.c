@@ -46,8 +46,8 @@ void platform_catch_signals(atomic_bool *stop) {
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGURG); /* SIGURG, which hold_signals uses, is blocked while this handler runs */
   caught.stop = stop;
-  /* the signals that end the program. If platform_begin_anew started this program, it has blocked them, and they are
-   * unblocked now that the handlers are installed */
+  /* the signals that end the program. platform_begin_anew blocks them before it starts the program again; here, after
+   * the handlers were installed, they are unblocked */
   sigset_t held;
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {

@@ -65,8 +65,8 @@ static void drop_thread(int thread) {
   }
 }
 
-/* Moves all real-time threads to the default scheduling class, since the signal does not tell which of them ran too
- * long. */
+/* Moves all real-time threads to the default scheduling class. The kernel's signal that a real-time thread ran too
+ * long without a pause does not tell which thread it was. */
 static void demote_all(void) {
   for (int i = 0; i < THREADS_MAX; i++) {
     int thread = atomic_exchange(&urgent.thread[i], 0);
@@ -157,8 +157,8 @@ enum urgency platform_be_urgent(bool wanted) {
   if (!wanted && given) {
     set_policy(0, SCHED_OTHER, 0);
     setpriority(PRIO_PROCESS, (id_t)thread, 0);
-    /* the thread is removed from the list only now, after its class has changed, so that every real-time thread is
-     * always in the list */
+    /* the thread is removed from the list of real-time threads only now, after its scheduling class has changed, so
+     * that every real-time thread is always in the list */
     drop_thread(thread);
     given = false;
   }

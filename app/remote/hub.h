@@ -35,9 +35,9 @@ struct hub_figures {
 };
 
 /* Lists in JSON that change seldom. HUB_SCENES: the saved presets, as presets_file_list describes them.
- * HUB_SCENE_FILES: the files of their small pictures (presets_file_pictures), which no client is told. HUB_KNOBS: the
- * bindings of MIDI, as in midi.json. HUB_REFUSALS: an object with the parameters that the model in use refuses, and
- * why. */
+ * HUB_SCENE_FILES: the files of their small pictures (presets_file_pictures), which are sent to no client. HUB_KNOBS:
+ * the bindings of MIDI, as in midi.json. HUB_REFUSALS: an object with the parameters that the model in use refuses,
+ * and why. */
 enum hub_list { HUB_SCENES, HUB_SCENE_FILES, HUB_KNOBS, HUB_REFUSALS, HUB_LISTS };
 
 struct hub;

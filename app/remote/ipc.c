@@ -165,8 +165,8 @@ static bool anyone_observes(const struct ipc *ipc) {
   return false;
 }
 
-/* Returns for how many milliseconds the server's thread may wait for sockets and the alarm: 0 if a request can be
- * answered at once, half of patience_ms if bytes wait to be sent, or -1 (no limit). */
+/* Returns for how many milliseconds the server's thread may wait for sockets and its wake-up pipe (`alarm`): 0 if a
+ * request can be answered at once, half of patience_ns if bytes wait to be sent, or -1 (no limit). */
 static int time_left_ms(const struct ipc *ipc) {
   bool waiting = false;
   for (int i = 0; i < IPC_CLIENTS_MAX; i++) {

@@ -11,8 +11,8 @@
 enum {
   FINE_MAX = 16383,
   COARSE_MAX = 127,
-  /* Nanoseconds. A controller with 14 bits sends two messages for one movement. If the second message comes later than
-   * this, it is from another knob, because a person needs longer to move from one knob to another. */
+  /* A controller with 14 bits sends two messages for one movement. If more than this many nanoseconds lie between two
+   * messages, they are from two knobs, because a person needs longer to move from one knob to another. */
   PAIR_NS = 20000000,
   /* For this many nanoseconds after a knob has set a parameter, the caller of knobs_take may still pass the parameter's
    * older value. During this time a value that differs from the one that the knob has set is not taken for a change by

@@ -88,7 +88,7 @@ struct knob_action {
   struct knob_target target;
   double number; /* the value to set, or to pass to the command; NaN: the value in the table of commands is used */
   bool waits;    /* for KNOB_LEARNT: true: the knob sets nothing until it has been moved past the parameter's value */
-  enum endless_mode mode; /* for KNOB_ENDLESS: the mode */
+  enum endless_mode mode; /* for KNOB_ENDLESS: how the encoder sends its steps */
 };
 
 /* Writes the name of a knob for users, such as "cc 21 of channel 1". Returns name. */

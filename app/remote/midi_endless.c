@@ -12,7 +12,7 @@ enum {
   /* after this many changes of the value by one in the same direction, the value counts as a position, and the knob is
    * not taken for an endless encoder any more */
   RUN_ENOUGH = 3,
-  FAR = 60, /* from one message to the next the value of a knob with ends changes by less than this */
+  FAR = 60, /* a knob that is no endless encoder changes its value by less than this from message to message */
   EVERY_MODE = (1 << ENDLESS_MODES) - 1,
 };
 

@@ -23,7 +23,8 @@ const char *endless_word(enum endless_mode mode);
  * unknown. */
 bool endless_find(const char *word, enum endless_mode *mode);
 
-/* What is known about a knob's mode. Zeros: the knob has ends, and no further values are examined. */
+/* What is known about how a knob encodes turns (its mode). Zeros: it is known that the knob has ends (ENDLESS_NOT), so
+ * the values that it sends are not examined any more. */
 struct endless {
   enum endless_mode mode;
   /* set of the modes that the knob may still have (bit 1 << mode); 0: the knob's mode is known for certain */

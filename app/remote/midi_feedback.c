@@ -46,7 +46,8 @@ static double place_of_command(const struct knob_target *target, const struct pa
              : -1;
 }
 
-/* Returns the level that a knob should show now; -1: none. */
+/* Returns the number (0 to most_of its kind) that is to be sent to the knob so that it shows the value of its
+ * parameter or command; -1: none. */
 static int level_of(const struct knob_binding *binding, const struct parameters *values) {
   const struct knob_target *target = &binding->target;
   double place = target->command ? place_of_command(target, values)
@@ -101,8 +102,9 @@ static bool same_knob(const struct knob *a, const struct knob *b) {
   return a->kind == b->kind && a->channel == b->channel && a->number == b->number;
 }
 
-/* Notes what the knob itself has said since the last call. A pad's light is not known after it was struck, because many
- * controllers light it as long as it is held; the position of an endless encoder is never known from its messages. */
+/* If the knob has sent a message since the last call, stores the time of the message and the level that the knob shows
+ * now; -1: unknown. A pad's light is unknown after it was struck, because many controllers light it as long as it is
+ * held. The position of an endless encoder is never known from its messages. */
 static void hear(struct feedback_told *told, const struct knob_binding *binding) {
   bool shows = binding->knob.kind != KNOB_NOTE && binding->endless.mode == ENDLESS_NOT;
   if (!same_knob(&told->knob, &binding->knob))

@@ -17,9 +17,9 @@
 /* What one knob of the controller shows. */
 struct feedback_told {
   struct knob knob;
-  int level;        /* its position, in units of its messages; -1: unknown */
-  int64_t heard_ns; /* when it was moved last (knob_binding.moved_ns); 0: never */
-  int64_t sent_ns;  /* when it was sent a message last */
+  int level;        /* position that the knob shows, in units of its messages; -1: unknown */
+  int64_t heard_ns; /* when the knob was moved last (knob_binding.moved_ns); 0: never */
+  int64_t sent_ns;  /* when a message was last sent to the knob */
 };
 
 /* What the controller shows. Initialise with midi_feedback_forget. */
@@ -28,10 +28,12 @@ struct midi_feedback {
   int next;                             /* number of the binding that comes first when messages are made again */
 };
 
-/* Called at first, and when the controller is a new one or was away: it shows nothing that is known. */
+/* Records that it is unknown what each knob of the controller shows. Called at the start, and when the controller was
+ * replaced or connected again. */
 void midi_feedback_forget(struct midi_feedback *feedback, const struct knobs *knobs);
-/* Stores in bytes the messages that are due now, whole ones, as many as `size` bytes hold; the others come first next
- * time. Called again and again; `size` and the time between two calls limit the rate. Returns the number of bytes. */
+/* Stores in bytes as many of the messages that are due now as fit whole into `size` bytes; the next call begins with
+ * the others. Called again and again; `size` and the time between two calls limit the rate. Returns the number of
+ * bytes. */
 size_t midi_feedback_make(struct midi_feedback *feedback, const struct knobs *knobs, const struct parameters *values,
                           int64_t now_ns, uint8_t *bytes, size_t size);
 /* Returns true if a message that has come only repeats what its knob was sent in the last tenth of a second, and the

@@ -16,8 +16,8 @@ struct midi_output {
   struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the sink is a pipe or device at path */
   char *path;
   int descriptor; /* descriptor of the pipe or device; -1: it is not open, because it is gone or has no reader */
-  bool told;      /* true: a log line has said that it is not open */
-  bool opened;    /* true: it was opened, and midi_output_room has not told it yet */
+  bool told;      /* true: a log line has said that the pipe or device is not open */
+  bool opened;    /* true: the pipe or device was opened, which midi_output_room has not reported to its caller yet */
   int64_t tried_ns;
   uint8_t waiting[MIDI_OUTPUT_MAX]; /* bytes that the pipe or device has not taken yet */
   size_t waiting_count;
@@ -97,7 +97,7 @@ static void lose(struct midi_output *output) {
   output->told = true;
 }
 
-/* Writes what waits, as far as the pipe or device takes it. */
+/* Writes the bytes of MIDI messages that wait in output->waiting, as many as the pipe or device takes now. */
 static void flush(struct midi_output *output) {
   if (!output->waiting_count || output->descriptor < 0)
     return;

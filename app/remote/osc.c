@@ -79,7 +79,7 @@ struct osc {
   int64_t lease_ns;
   /* allowance: number of bytes that may still be sent as answers; allowed_ns: when this number was last increased */
   int64_t allowance, allowed_ns;
-  long matching; /* work of comparing patterns with addresses that may still be done */
+  long matching; /* number of comparisons of patterns with addresses (osc_pattern_each) that are still allowed */
 
   /* The following fields are also used by other threads, except figures_owed (true: changed figures, measured values,
    * were not sent yet) and bytes (the received packet), which only the OSC thread uses. wake, which the hub calls on
@@ -359,8 +359,8 @@ static bool moves(const struct listener *listener, const struct instance *instan
          datagram_same_host(&origin->address, &listener->address);
 }
 
-/* True if the parameter still has the value that this listener itself has set; the value need not be sent to that
- * listener. */
+/* True if the parameter still has the value that this listener itself has set, so that the value need not be sent to
+ * it. */
 static bool knows(const struct osc *osc, const struct listener *listener, const struct instance *instance) {
   const struct origin *origin = &instance->origin;
   return origin->at_ns && datagram_equal(&origin->address, &listener->address) &&

@@ -12,8 +12,9 @@ struct osc;
 struct osc_params {
   /* where messages are received: "PORT" (only from this machine) or "HOST:PORT"; NULL: no messages are received */
   const char *listen;
-  const struct parameter_choices *to; /* addresses to which changes are always sent (--osc-to); NULL: none */
-  struct hub *hub;                    /* borrowed, as is log; both must outlive *osc */
+  /* hosts and ports to which changes of parameters are always sent (--osc-to); NULL: none */
+  const struct parameter_choices *to;
+  struct hub *hub; /* borrowed, as is log; both must outlive *osc */
   const struct log *log;
   /* milliseconds for which a subscription lasts after the last message from the subscriber's machine; 0: OSC_LEASE_S
    * seconds */

@@ -9,12 +9,16 @@ enum pattern_kind {
   LITERAL, /* matches the byte of the text */
   ANY,     /* matches any character but "/" */
   SPAN,    /* matches any number of characters but "/", also none */
-  CLASS,   /* matches a character that the brackets name; `next` is the element behind them */
-  OPEN,    /* "{": matches nothing; a word follows, `next` is the element behind the last one */
-  LEAVE,   /* "," or "}" at a word's end: matches nothing; `next` is the element behind the last word */
+  CLASS,   /* "[": matches a character that the brackets name; `next`: the element after "]" */
+  /* "{": matches no character; the first of several words, any of which may match, follows. `next`: the element after
+   * "}" */
+  OPEN,
+  LEAVE, /* "," or "}" after one of the words: matches no character; `next`: the element after "}" */
 };
 
-enum { ADDRESS_WORK = 8 }; /* work that the comparison with one address counts as, besides the elements looked at */
+/* The work of matching patterns is limited. To compare one address counts as ADDRESS_WORK, plus 1 for each element
+ * that is tried at a character. */
+enum { ADDRESS_WORK = 8 };
 
 /* The elements of a pattern that may match the next character, as a list without repetitions. */
 struct places {
@@ -94,8 +98,9 @@ static bool is_named(const struct osc_pattern *pattern, int at, char character) 
   return named != others;
 }
 
-/* Adds an element and those that may match the next character in its place, because what stands before them can match
- * nothing. The depth of this recursion is at most the length of the pattern: no element is added twice. */
+/* Adds element number `at` of the pattern to `places`, the elements that the next character may have to match. If the
+ * element can match the empty text, also adds the elements after it. No element is added twice, so the recursion is at
+ * most as deep as the pattern is long. */
 static void add(const struct osc_pattern *pattern, struct places *places, int at) {
   if (places->has[at])
     return;

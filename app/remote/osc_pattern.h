@@ -29,8 +29,8 @@ struct osc_pattern {
 
 /* True if the address has a wildcard, so that it is a pattern. */
 bool osc_is_pattern(const char *address);
-/* Parses a pattern, whose text must outlive *pattern. Returns 0, or -1 with err set: a bracket does not end within its
- * part, or the pattern is longer than OSC_PATTERN_MAX. */
+/* Parses a pattern, whose text must outlive *pattern. Returns 0, or -1 with err set: a bracket does not end before the
+ * next "/", or the pattern is longer than OSC_PATTERN_MAX. */
 int osc_pattern_read(struct osc_pattern *pattern, const char *text, struct error *err);
 /* True if the pattern matches the whole address. *work is reduced by the number of elements that were looked at and a
  * few more; once it is negative, the answer is false. */

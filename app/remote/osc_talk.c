@@ -310,7 +310,7 @@ struct expansion {
   void (*set)(void *opaque, const struct osc_name *name);
   void *opaque;
   int taken;        /* number of addresses that did not refuse the message */
-  struct error err; /* why the last address that refused it did so */
+  struct error err; /* the reason that was given by the last address that refused the message */
 };
 
 /* Passes on answers of one address of a pattern, except errors: of several parameters only some may take the value. */

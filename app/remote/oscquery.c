@@ -128,7 +128,7 @@ static void describe_parameter(cJSON *node, const struct message_view *view, enu
     return;
   }
   cJSON *value = property_value(&property, view);
-  if (cJSON_IsNull(value)) { /* a text that is not given */
+  if (cJSON_IsNull(value)) { /* null stands for a text parameter without a value */
     cJSON_Delete(value);
     value = cJSON_CreateString("");
   }

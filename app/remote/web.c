@@ -149,8 +149,8 @@ static int daemon_time_left_ms(const struct web *web) {
   return MHD_get_timeout(web->daemon, &left) && left < TICK_MS ? (int)left : TICK_MS;
 }
 
-/* Returns for how many milliseconds the server's thread may wait for sockets and the alarm: 0 if something can be done
- * at once; negative: no limit. */
+/* Returns for how many milliseconds the server's thread may wait for sockets and for other threads' signals (the pipe
+ * web->alarm): 0 if something can be done at once; negative: no limit. */
 static int time_left_ms(const struct web *web) {
   if (web->freed)
     return 0;

@@ -63,8 +63,9 @@ static const char *find_attribute(struct MHD_Connection *connection) {
   return attribute;
 }
 
-/* True if the request is a query: it asks for an attribute or for the address of something in the tree of OSC; or for
- * the tree itself, whose address is that of the page, and its header Accept does not name HTML, as browsers' does. */
+/* True if the request is one of OSCQuery: for an address in the tree of OSC. The tree itself has the same address as
+ * the web page, "/"; a request for that is one of OSCQuery if it names an attribute, or if its header Accept does not
+ * ask for HTML, as browsers do. */
 static bool is_query(const struct web_request *request, const char *attribute) {
   if (!strcmp(request->path, "/reverie") || !strncmp(request->path, OSC_ROOT, strlen(OSC_ROOT)))
     return true;

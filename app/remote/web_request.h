@@ -1,4 +1,4 @@
-/* The parts of an HTTP request that the page's server needs, as libmicrohttpd has parsed it. */
+/* The parts of an HTTP request that the server of the web page (--web) needs, as libmicrohttpd has parsed them. */
 #ifndef APP_REMOTE_WEB_REQUEST_H
 #define APP_REMOTE_WEB_REQUEST_H
 

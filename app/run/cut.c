@@ -121,7 +121,7 @@ static void cut_short(struct interval *interval, int64_t end) {
   interval->open = false;
 }
 
-/* Stores the job's interval (the whole render's part of the input's time), and the time of the job's first frame.
+/* Stores in *job from when to when in the input the whole render goes, and in *first the time of its first frame.
  * Returns -1 with err after an error; 0 and 1 both mean success. */
 static int find_job(const struct cutting *c, struct interval *job, int64_t *first, struct error *err) {
   const struct options *options = c->options;
@@ -129,7 +129,7 @@ static int find_job(const struct cutting *c, struct interval *job, int64_t *firs
     return -1;
   int got = frame_places_after(c->places, job->begins ? job->begin : INT64_MIN, 0, first, err);
   if (got <= 0)
-    return got; /* A job without a frame is no error here, because opening the source will report it. */
+    return got; /* if the render has no frame, opening the source reports that, so it is no error here */
   int64_t end;
   got = options->frames ? frame_places_after(c->places, *first, options->frames, &end, err) : 0;
   if (got > 0)
@@ -137,11 +137,11 @@ static int find_job(const struct cutting *c, struct interval *job, int64_t *firs
   return got;
 }
 
-/* --- which of the job's frames this process renders (--shard) --- */
+/* --- which of the render's frames this process makes (--shard) --- */
 
-/* Stores the time at which part number `index` (from 0) of `count` equal parts of the job begins. first, end: times of
- * the job's first frame and of its end. The border is the frame nearest to the fraction index / count of the job's time
- * or, for a picture sequence, of its number of pictures. Returns 0, or -1 with err. */
+/* Stores the time at which part number `index` (from 0) of `count` equal parts of the render begins. first, end: times
+ * of the render's first frame and of its end. The part begins at the frame nearest to the fraction index / count of
+ * the render's duration or, for a picture sequence, of its number of pictures. Returns 0, or -1 with err. */
 static int find_border(const struct cutting *c, long index, int64_t first, int64_t end, int64_t *border,
                        struct error *err) {
   long count = c->options->shard.count;
@@ -183,8 +183,8 @@ static int find_share(const struct cutting *c, const struct interval *job, int64
                    shard->count);
 }
 
-/* Stores the time interval of the part of the job that --shard selects. Returns 0, or -1 with err, also if no frame is
- * in that part. */
+/* Stores the time interval of the part of the whole render that --shard selects. Returns 0, or -1 with err, also if no
+ * frame is in that part. */
 static int find_shard(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
                       struct error *err) {
   const struct option_range *range = &c->options->shard.range;
@@ -212,8 +212,8 @@ static void settle(const struct cutting *c, const struct interval *interval, dou
   *duration = interval->open ? 0 : ((double)interval->end - origin) * (double)num / (double)den;
 }
 
-/* Sets the source's start and duration to those of the part that this process renders. Computes what must be added to
- * the source's times to get times within the whole job. */
+/* Sets the source's start and duration to those of the part that this process renders. Computes the numbers that are
+ * added to the times of the source, which then begins with this part, to get times within the whole render. */
 static void place(struct cut *cut, const struct cutting *c, const struct interval *part) {
   settle(c, part, &c->source->start, &c->source->duration);
   frame_places_tick(c->places, &cut->tick_num, &cut->tick_den);
@@ -313,7 +313,7 @@ int cut_name(char name[CUT_NAME_MAX], const char **container, const struct optio
   return fits ? 0 : error_set(err, STATUS_OUTPUT, "%.80s...: the name is too long", spec);
 }
 
-/* --- a list of the times of the job's frames, for what depends on frames before this process's part --- */
+/* --- walking through the times of all frames of the render, also those that other processes (--shard) render --- */
 
 struct cut_walk {
   struct frame_places *places;
@@ -369,8 +369,8 @@ void cut_walk_end(struct cut_walk **pointer) {
   free(walk);
 }
 
-/* Sets the first frame and the zero of the clock of a job that is the whole input, for which cut_choose has not
- * searched the input's frames. Returns 1, 0 if there is no frame, or -1 with err. */
+/* Finds the input's first frame, and sets cut->first, begin and shift from it, if cut_choose did not have to because
+ * the whole input is rendered. Returns 1, 0 if there is no frame, or -1 with err. */
 static int know(struct cut *cut, const struct cutting *c, struct error *err) {
   if (cut->known)
     return 1;

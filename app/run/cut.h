@@ -12,33 +12,35 @@
 #include "app/source/source.h"
 
 struct cut {
-  /* first: time of the job's first frame, which is time 0 of the job's clock. shift: what must be added to frame.pts of
-   * the part's source to get the time on the job's clock. known: true if first and shift have values. If it is false,
-   * the job is the whole input, or the input can be read only once; time 0 of the job's clock is then the first frame
-   * that is read. */
+  /* first: time of the job's first frame (the job is the whole render, of which shards make parts). shift: what must be
+   * added to frame.pts to get the time since that frame. known: true if first and shift have values. It is false if the
+   * job is the whole input, or if the input can be read only once; the job's first frame is then the first frame that
+   * is read. */
   bool known;
   int64_t first, shift;
-  bool is_shard;     /* true: with --shard, only a part of the job is rendered; false: the whole job */
+  bool is_shard;     /* true: this process renders only a part of the render (--shard); false: all of it */
   bool begins_later; /* true: the whole render (the job) has frames before the part's first frame */
-  /* source_options.start and duration, in seconds, with which a source would give the whole job */
+  /* source_options.start and duration, in seconds, with which a source would give all frames of the whole render */
   double job_start, job_duration;
-  /* job_first: seconds from job_start to the job's first frame; later: seconds from job_start to the part's first
-   * frame */
+  /* job_first: seconds from job_start to the first frame of the job (the whole render); later: seconds from job_start
+   * to the first frame of the part that this process renders */
   double job_first, later;
-  /* The part has the frames with begin <= time < end. open: true: `end` is unused, and the part ends with the input. */
+  /* This process renders the frames with begin <= time < end. open: true: `end` is unused, and it renders all frames
+   * from begin to the end of the input. */
   int64_t begin, end;
   bool open;
-  /* true: the job ends at job_end, before the input ends; false: it ends with the input, and job_end is unused */
+  /* true: the whole render (the job) ends at job_end, before the input ends; false: it ends with the input, and
+   * job_end is unused */
   bool job_ends;
   int64_t job_end;
   int64_t tick_num, tick_den; /* unit of frame.pts, in seconds, as a fraction; valid if `known` */
-  /* what must be added to frame.pts of the part's source to get the frame's time stamp in the output of the whole
-   * job */
+  /* number that is added to frame.pts, as the source that this process has opened gives it, to get the frame's time
+   * stamp in the output of the whole render */
   int64_t output_shift;
-  int64_t output_first; /* time stamp of the job's first frame in the output of the whole job, in units of frame.pts */
+  int64_t output_first; /* time stamp of the whole render's first frame in its output, in units of frame.pts */
 };
 
-/* Returns true if the options ask for only a part of the job (--shard). */
+/* Returns true if the options ask for only a part of the render (--shard). */
 bool cut_asks_for_shard(const struct options *options);
 
 /* Computes which frames the job (the whole render) and the part (what this process renders of it) have. Changes the
@@ -46,9 +48,10 @@ bool cut_asks_for_shard(const struct options *options);
  * them gives the part's frames. Logs a warning if a time had to be rounded. Returns 0, or -1 with err. */
 int cut_choose(struct cut *cut, const struct options *options, struct source_options *source, struct error *err);
 
-/* Returns the time on the job's clock, in seconds, of a frame whose time in the part's source is `seconds`. tick: unit
- * of frame.pts in seconds. A frame gets exactly the same time in every part that contains it. If cut->known is false,
- * the frame of the first call counts as the job's first one. */
+/* Returns the time of a frame in seconds since the first frame of the whole render (the job). seconds: the frame's
+ * time in the source, which was opened for this process's part. tick: unit of frame.pts in seconds. A frame gets
+ * exactly the same time in every part that contains it. If cut->known is false, the frame of the first call counts as
+ * the job's first one. */
 double cut_clock(struct cut *cut, double seconds, double tick);
 
 enum { CUT_NAME_MAX = 4096 };
@@ -57,26 +60,26 @@ enum { CUT_NAME_MAX = 4096 };
  * sequence, a stream, a device, hash: or null:. Returns 0, or -1 with err. */
 int cut_name(char name[CUT_NAME_MAX], const char **container, const struct options *options, struct error *err);
 
-/* Lists the times of the job's frames one after the other. It is needed for values that depend on all frames before the
- * part that is rendered. */
+/* Lists the times of all frames of the whole render (the job), one after the other. It is needed if only a part is
+ * rendered, for values that depend on all frames before that part. */
 struct cut_walk;
-/* Starts a list of frame times before the job's first frame. source: the options that cut_choose has changed. Returns
- * 0, or -1 with err; the caller ends it with cut_walk_end. */
+/* Starts a list of the times of the job's frames, at its beginning: cut_walk_next gives the first frame's time first.
+ * source: the options that cut_choose has changed. Returns 0, or -1 with err; the caller ends it with cut_walk_end. */
 int cut_walk_begin(struct cut_walk **walk, const struct cut *cut, const struct options *options,
                    const struct source_options *source, struct error *err);
-/* Stores the time of the next frame, in seconds on the job's clock. Returns 1; 0 if no frame is left that is earlier
- * than `seconds`; or -1 with err. */
+/* Stores the time of the next frame in the list, in seconds since the job's first frame. Returns 1; 0 if the list has
+ * no further frame before the time `seconds`; or -1 with err. */
 int cut_walk_next(struct cut_walk *walk, double seconds, double *time, struct error *err);
 void cut_walk_end(struct cut_walk **walk); /* ends the list; *walk becomes NULL; does nothing if it is NULL */
-/* Fills *part with the manifest's description of the part that is rendered, with times on the job's clock. options: the
- * same as for cut_choose. */
+/* Fills *part with the manifest's description of the part that this process renders; its times count from the first
+ * frame of the whole render. options: the same as for cut_choose. */
 void cut_describe(const struct cut *cut, const struct options *options, struct job_part *part);
-/* Returns the time at which the job ends, on the job's clock; den is 0 if the job ends with the input or its end is
- * unknown. */
+/* Returns the time at which the whole render ends, counted from its first frame; den is 0 if it ends with the input or
+ * its end is unknown. */
 struct job_time cut_job_end(const struct cut *cut);
 
-/* Shortens the part by the frames that an unfinished output contains already: those up to the time stamp `after` of the
- * output, in units of frame.pts. source: the options that cut_choose has changed; this function changes them again.
+/* Removes from the frames to render those that an unfinished output contains already: those up to the time stamp
+ * `after` of the output, in units of frame.pts. source: the options that cut_choose has changed; changed again here.
  * Returns 1, 0 if no frame is left, or -1 with err. */
 int cut_go_on(struct cut *cut, const struct options *options, struct source_options *source, int64_t after,
               struct error *err);

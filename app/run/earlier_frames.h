@@ -17,8 +17,8 @@ struct earlier_option {
   bool (*is_given)(const struct options *options);
 };
 
-/* Returns the first option that makes pictures depend on earlier frames, was given by the user, and has all
- * consequences in `follows` (bits EARLIER_...; 0: any option); NULL: there is none. */
+/* Among the options that make pictures depend on earlier frames, returns the first one that the user has given and
+ * that has all consequences in `follows` (bits EARLIER_ONE, EARLIER_LOST; 0: no condition). NULL: there is none. */
 const struct earlier_option *earlier_option_given(const struct options *options, unsigned follows);
 
 #endif

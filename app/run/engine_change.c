@@ -54,9 +54,10 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Returns the kind of canvas on which frames are drawn: the user's choice, else the engine's default. A canvas that
- * follows the camera does not work with a stream batch (frames at different steps in one run), noise that moves with
- * the picture or feedback; the fixed canvas is the default with these. */
+/* Returns the kind of canvas (the plane on which frames are drawn: fixed, or following the camera's motion): the
+ * user's choice, else the engine's default. A canvas that follows the camera does not work with a stream batch (frames
+ * at different steps in one run), noise that moves with the picture or feedback; with any of these the default is the
+ * fixed canvas. */
 static enum canvas_mode suitable_canvas(const struct loop *loop, const struct parameters *values) {
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
     return (enum canvas_mode)values->canvas;
@@ -206,9 +207,9 @@ int loop_rung(const struct loop *loop) {
 }
 
 /* Lists the shapes (size, step count and so on) whose handles are needed, in the order in which they are to be
- * prepared: first the shape to be used, then the one that the governor wants next, then the rest of its ladder of
- * shapes: all if it has measured enough frames, otherwise those whose handles are ready, so that they are kept. Returns
- * their number. */
+ * prepared: the shape that is to be used now, the one that the governor wants next, and then the other shapes in the
+ * governor's list (loop->ladder). If the governor has not measured enough frames yet, of these others only those are
+ * listed whose handles are ready already, so that they are kept. Returns the number of shapes. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;
@@ -230,8 +231,8 @@ static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RU
   return count;
 }
 
-/* Handles the failure to prepare a shape (size and step count). If the user asked for the shape, the user is told why.
- * If the governor wanted it, as a cheaper one that keeps the time budget, the governor does not use it any more. */
+/* Handles the failure to prepare a shape (size and step count). If the user has asked for this shape, the user is told
+ * why it failed. If the governor has chosen it to keep the time budget, the governor does not choose it any more. */
 static void refuse_rung(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   if (shapes_equal(shape, &loop->ladder[0])) {
     refuse(loop, shape, err);

@@ -10,7 +10,7 @@
 #include "app/run/setup.h"
 #include "unet/base/platform.h"
 
-/* --- options that exclude several devices --- */
+/* --- options that cannot be used with several devices --- */
 
 static int check(const struct options *options, struct error *err) {
   const struct earlier_option *option = earlier_option_given(options, 0);
@@ -110,8 +110,9 @@ static int open_others(struct opening *openings, struct engines *engines, const 
   return status;
 }
 
-/* Returns true if an engine did not adopt the choices that it was given. That is seen from the first line of the
- * choices: it names the device and the libraries for which they were made. */
+/* Returns true if an engine did not adopt `choices`, the text with the kernels that another engine has chosen. The
+ * first line of such a text names the device and the libraries; if it differs from the engine's own, they were not
+ * adopted. */
 static bool has_others(struct engine *engine, const char *choices) {
   char *own = NULL;
   struct error err;

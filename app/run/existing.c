@@ -83,8 +83,8 @@ static struct parameter_size wanted_size(const struct options *options) {
   return options->values.size;
 }
 
-/* Fails unless a shard's file has the pictures that its manifest describes, since join would refuse it. record:
- * contents of the manifest; NULL: the shard has none. */
+/* Fails unless a shard's file has the pictures that its manifest describes, since the command join would refuse to put
+ * it together with the others. record: contents of the manifest; NULL: the shard has none. */
 static int check_shard(const char *path, const struct job_record *record, struct error *err) {
   struct job_file file;
   if (!record || record->file_size < 0)
@@ -99,9 +99,9 @@ static int check_shard(const char *path, const struct job_record *record, struct
                           "%s: is there already, but is not the file that its manifest tells; -y makes it again", path);
 }
 
-/* Compares the job in the manifest beside an existing output file with the present job and, if the file is a shard, its
- * pictures with its manifest. Returns 0 if they agree, or if there is no manifest and the file is no shard; -1 with
- * err. */
+/* Compares the render described in the manifest beside an existing output file with the render that the options ask
+ * for and, if the file is a shard, its pictures with its manifest. Returns 0 if they agree, or if there is no manifest
+ * and the file is no shard; -1 with err. */
 static int compare_manifest(const char *path, const struct options *options, struct error *err) {
   char name[PATH_SIZE];
   struct job_record record = {0};

@@ -35,7 +35,7 @@ int existing_check(const char *output, const char *container, struct error *err)
 bool existing_is_sequence(const char *output, const char *container);
 /* Tests whether an output that is one file exists already. Opening the file and reading its first picture suffices as
  * proof, because a file gets its name only when it is complete. Its pictures must have the size that options name, and
- * its manifest, if it has one, must describe the same job. Returns 1; 0 if there is no such file, or if it differs and
+ * its manifest, if it has one, must be of the same render. Returns 1; 0 if there is no such file, or if it differs and
  * may be overwritten (-y); or -1 with err, which says what differs. */
 int existing_file(const char *output, const struct options *options, const struct log *log, struct error *err);
 /* Tests whether the picture of this frame exists, and counts it in existing->count or, if it is incomplete,

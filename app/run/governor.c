@@ -24,7 +24,7 @@ enum {
  * predicted to take at most fitting * budget. */
 static const double headroom = 0.85, fitting = 0.9;
 static const double pause_least_s = 2, pause_most_s = 120;
-/* number of seconds for which a move to a better rung (more pixels or steps) must not be undone to count as right */
+/* a move to a better rung (more pixels or steps) counts as right if it was not undone within this many seconds */
 static const double lasting_s = 60;
 static const double believed_s = 60;
 static const double second_ns = 1e9;

@@ -19,7 +19,8 @@ struct governor_rung {
 struct governor_wish {
   int width, height, steps;
   int multiple; /* width and height must be multiples of this number */
-  /* least number of pixels of the cheaper settings; 0: a quarter of the number that the user asked for */
+  /* least number of pixels to which the governor may reduce the picture to save time; 0: a quarter of the number that
+   * the user asked for */
   int floor_pixels;
 };
 
@@ -44,8 +45,8 @@ struct governor {
    * recorded; skipped: the first few, whose time was ignored because they are slower. */
   long measured, skipped;
   int left; /* index of the setting of size and steps (rung) that was in use before */
-  /* median frame time, in ms, with the setting `left` while it was in use; 0: unknown, or `relative` was already
-   * corrected by it */
+  /* median frame time, in ms, that was measured with the setting `left` while it was in use; 0: unknown, or already
+   * used to correct `relative` */
   double left_ms;
   /* last measured median frame time, in ms, divided by the work (pixels times steps) of the setting it was measured
    * with; 0: unknown */

@@ -14,7 +14,7 @@ enum { HANDLES_MAX = 4 };
 struct handle {
   struct prepared *prepared;
   struct engine_shape shape;
-  /* number of collected runs of the engine from which on the handle may be released; before that, frames made with it
+  /* the handle may be released once the engine has collected this many runs; before that, frames made with the handle
    * may be in flight */
   long until;
   /* true: this handle (prepared size and step count) must not be used again, because its stream batch still has frames

@@ -163,8 +163,8 @@ int job_facts(struct job *job, const struct options *options, const struct engin
   return engine ? add_engine(job, engine, prepared, err) : 0;
 }
 
-/* Fails unless the options have the same text for this secret option as the render that the job describes, which
- * contains only a digest of the text. */
+/* Checks --input-options, an option that may contain a password, so that manifests store only a digest of its text.
+ * Fails unless the text in `options` has the digest `given`, that of the shards' render. */
 static int check_secret(const struct job_option *given, const struct options *options, struct error *err) {
   char digest[JOB_DIGEST_MAX];
   if (!options->input_options)

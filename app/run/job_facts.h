@@ -6,14 +6,14 @@
 #include "app/job/job.h"
 #include "app/options/options.h"
 
-/* Fills the fields of job that are known before the output is opened: program, input, model, device, number of frames
- * in a run, and the options that influence the pictures or what is written. Left out are options that may differ
- * between machines or attempts (--device, --yes, --progress), and --shard, which selects a part of the job. For an
- * option that names a file, size and hash of the file are stored, too. Passwords are not stored: an address is stored
- * as address_shown returns it, and --input-options as a digest. engine, prepared: the first of several engines, whose
- * choices the others adopt; NULL: fields that the engine decides stay empty. Called on the thread that submits frames,
- * before frames are given to the other engines. The caller frees job, also after an error. Returns 0, or -1 with
- * err. */
+/* Fills the fields of *job (the description of a render) that are known before the output is opened: program, input,
+ * model, device, number of frames in a run, and the options that influence the pictures or what is written. Left out
+ * are options that may differ between machines or attempts (--device, --yes, --progress), and --shard, which selects a
+ * part of the render. For an option that names a file, size and hash of the file are stored, too. Passwords are not
+ * stored: an address is stored as address_shown returns it, and --input-options as a digest. engine, prepared: the
+ * first of several engines, whose choices the others adopt; NULL: fields that the engine decides stay empty. Called on
+ * the thread that submits frames, before frames are given to the other engines. The caller frees job, also after an
+ * error. Returns 0, or -1 with err. */
 int job_facts(struct job *job, const struct options *options, const struct engine *engine,
               const struct prepared *prepared, struct error *err);
 

@@ -15,8 +15,9 @@ struct joining {
   /* the files to be joined (kept_count of them, at least one), in the order of their pictures */
   const struct sink_kept *kept;
   int kept_count;
-  const char *sound;                   /* input whose sound and metadata are copied; NULL: none */
-  const struct source_options *source; /* options with which a source of `sound` would be opened for the whole render */
+  const char *sound; /* input whose sound and metadata are copied; NULL: none */
+  /* options with which the input `sound` would be opened to render the whole clip, not only a part */
+  const struct source_options *source;
   bool no_sound;
   int sound_track;
   const struct job_part *part; /* which part of the whole render the output is; NULL: it is all of it */

@@ -405,7 +405,8 @@ static struct loop_situation see_frames(const struct loop *loop, const struct pa
   return s;
 }
 
-/* Fills in all fields of the situation; called after the current values were copied. */
+/* Collects all facts (struct loop_situation) by which loop_decide chooses the next action. Called after the current
+ * values were copied. */
 static struct loop_situation see_all(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct loop_situation s = {.looked = true,

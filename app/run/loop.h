@@ -16,9 +16,10 @@
 enum { LOOP_HOLDS = MAILBOX_HOLDS + 1 };
 
 struct loop_params {
-  /* Opens an engine. The first call is on the loop's thread and fills beginning->values. Later calls get the requested
-   * values in beginning->values; they are on a background thread while frames continue, or on the loop's thread after
-   * the engine has failed. Values with a mark were set by someone; the others may be changed to suit the model. */
+  /* Opens an engine. The first call comes on the loop's thread, and the function fills beginning->values. Later calls
+   * get the requested values in beginning->values, and come on a background thread while frames continue, or on the
+   * loop's thread after the engine has failed. The function may change values to suit the model, except those whose
+   * mark says that a user or client has set them. */
   open_engine *open;
   /* Changes values for a frame, for example by sound. Called on the loop's thread before each frame. settings is a copy
    * for this frame alone. frame: the frame that is submitted next; NULL: there is none. Returns true if the values may
@@ -34,8 +35,8 @@ struct loop_params {
    * the engine got something new, or -1 with err. NULL: there are no such files. */
   int (*read_files)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
                     const struct frame *frame, struct error *err);
-  /* Called after read_files, with the loop's lock held. It resets values that name files which could not be read to
-   * those in `has`, whose files the engine has. */
+  /* Called after read_files, with the loop's lock held. If a file that `values` names could not be read, the name is
+   * replaced by that in `has`, whose file the engine uses. */
   void (*put_back)(void *opaque, const struct parameters *has, struct parameters *values);
   /* Called on the loop's thread after a failed engine was closed. Code that compares addresses of engines must then
    * forget this one, because the next engine may get the same address. May be NULL. */
@@ -85,8 +86,8 @@ struct loop_status {
   bool lost;
   /* ms for which the present call of the engine has been running; 0: the loop's thread is in no such call */
   double busy_ms;
-  /* busy_ms at which users are told that the engine hangs (tell_ms), and at which it is given up (leave_ms); see
-   * patience.h */
+  /* values of busy_ms, in ms: from tell_ms on users are told that the engine hangs, at leave_ms the engine is given
+   * up; see patience.h */
   double tell_ms, leave_ms;
 
   /* The fields of this block tell the priority of the loop's thread, and which change of handle or engine is under

@@ -104,7 +104,8 @@ struct loop {
   /* ladder[i]: shape of the governor's rung i (setting of size and steps); ladder[0] is what the user asked for */
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
-  /* number of times that `ladder` was filled: so far (ladders), and until the handle was last changed (ladder_used) */
+  /* ladders: how many times `ladder` has been filled so far; ladder_used: the value of `ladders` when the loop last
+   * changed to another handle */
   long ladders, ladder_used;
 
   /* The next fields, up to pause_ns, are used by the loop's thread alone: engines that are being opened or closed. The

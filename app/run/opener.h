@@ -36,7 +36,7 @@ struct opener {
   bool closes;
   struct parameters wish; /* parameter values with which an engine was requested last */
   struct engine_info used;
-  struct opened opened; /* the engine that the task has opened, or that it is to close */
+  struct opened opened; /* the engine that the background thread has opened, or that it is to close */
   int status;
   struct error err;
 };

@@ -37,7 +37,7 @@ struct outputs_params {
    * pictures */
   const char *codec;
   double quality; /* quality for the sink (sink_options.quality); negative: the encoder's default */
-  /* for the sink, but ignored by virtual cameras; NULL: the encoder's defaults */
+  /* pixel format and options of the encoder, as in sink_options; NULL: the defaults. Virtual cameras ignore both */
   const char *pixel_format, *encoder_options;
   /* ms after a stream's failure until it is opened again; doubled with each further failure, up to 32 times as long; 0:
    * 250 */

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Times of the frames that one handle (prepared size and step count) has made; the limits follow from them.
- * Zero-initialise for a new handle. */
+/* Times of the frames that one handle (prepared size and step count) has made, from which the time limits for its next
+ * frame are computed. Zero-initialise for a new handle. */
 struct frame_pace {
   double frame_ms; /* smoothed time of a frame, in ms; 0: there was no frame yet */
   double flops;    /* number of floating-point operations of one frame */

@@ -38,8 +38,8 @@ struct run {
   struct sink *sink;
   pthread_t reader, writer;
   bool reading, writing;
-  /* The following fields are written by the thread that reads or the one that writes, and read by the calling thread
-   * when that thread has ended. */
+  /* The following fields are written by the thread that reads frames or by the one that writes pictures. The calling
+   * thread reads them when that thread has ended. */
   struct error read_error, write_error;
   bool read_failed, write_failed, whole;
   bool interrupted; /* true: the user has interrupted the render before all wanted frames were read */
@@ -171,9 +171,9 @@ static void *mark_of(long number) {
   return (void *)(intptr_t)(number + 1);
 }
 
-/* Returns the number of the picture that the engine gave or, if it gave none or failed, of the one that was due. For a
- * single engine the pictures are counted: only a single engine can have a stream batch (frames at different steps in
- * one run), in which a picture comes out with the `opaque` of a later frame. */
+/* Returns the number of the picture that the engine gave or, if it gave none or failed, of the one that was due. With
+ * several engines made->opaque tells the number. With one engine the pictures are counted instead, because it may have
+ * a stream batch (frames at different steps in one run), and then made->opaque belongs to a later frame. */
 static long number_of(const struct run *run, const struct engine_result *made) {
   bool counted = run->pipeline->engines->count == 1 || !made->opaque;
   return counted ? run->collected : (long)(intptr_t)made->opaque - 1;
@@ -195,7 +195,8 @@ static int fill(const struct worker *worker, const struct frame *frame, struct c
   return pipeline->before ? pipeline->before(pipeline->opaque, worker->engine, request, seconds, err) : 0;
 }
 
-/* Fills the request of the last frame in deal->frames. Returns 0, or -1 with err. */
+/* Fills the engine's request for the frame that was just stored at deal->frames[deal->count], and increments count.
+ * Returns 0, or -1 with err. */
 static int ask(const struct worker *worker, struct deal *deal, struct error *err) {
   int i = deal->count++;
   struct engine_request *request = &deal->requests[i];

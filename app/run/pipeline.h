@@ -47,8 +47,8 @@ struct pipeline {
    * Returns 0, or -1 with err. */
   int (*open_sink)(void *opaque, struct sink **sink, struct error *err);
   /* Fills the controls for the frame whose time in the source is `seconds`, and which `engine` will get; may encode
-   * prompts in that engine. The pipeline calls controls_at and `before` in the order of the frames, and never two of
-   * these functions at the same time, though with several engines from several threads. Returns 0, or -1 with err. */
+   * prompts in that engine. controls_at and `before` are called in the order of the frames, one call at a time. If
+   * there are several engines, the calls come from several threads. Returns 0, or -1 with err. */
   int (*controls_at)(void *opaque, struct engine *engine, double seconds, struct controls *controls, struct error *err);
   /* Called before each frame is submitted, to give the engine or the request other data of the frame, such as its mask;
    * NULL: there is none. If several frames are submitted in one run, controls_at and `before` are called for all of

@@ -68,9 +68,9 @@ static bool begins(enum parameter id) {
   return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
 }
 
-/* Clears the marks of all parameters that the script may not set. beginning: true: the script's first values are meant,
- * which may also be those that a handle is prepared for; false: only values that may change from frame to frame are
- * left. */
+/* Clears the marks of all parameters that the script may not set. beginning: true: before the first frame, when the
+ * script may also set values for which a handle is prepared, such as the size; false: later, when it may set only
+ * values that can change from frame to frame. */
 static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (beginning ? !begins(id) : !changes(playing, id))

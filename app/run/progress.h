@@ -64,8 +64,8 @@ void progress_begin(struct progress *progress, enum progress_kind kind, FILE *ou
 bool progress_is_due(struct progress *progress, int64_t now_ns);
 /* Writes the progress as text for people, such as "57 of 190 frames, 1.9 fps, 0:01:10 left". */
 void progress_text(char text[PROGRESS_TEXT_MAX], long total, long frames, double seconds);
-/* Writes the line that programs get in the format progress->kind, with its line feed; "" if the format has none for
- * now. */
+/* Writes the progress as a line for other programs, such as schedulers of render farms, in the format progress->kind,
+ * with its line feed; "" if that format has no line to write now. */
 void progress_line(const struct progress *progress, char text[PROGRESS_TEXT_MAX], long frames, double seconds);
 
 #endif

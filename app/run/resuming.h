@@ -14,21 +14,22 @@ struct resuming {
   /* set by the caller: path or address of the output; and its container, the name of an FFmpeg muxer or a file
    * extension, NULL: it follows from the output's name */
   const char *output, *container;
-  /* true: an unfinished file with complete segments was found, and the render continues it; false: it begins from the
-   * start */
+  /* true: an unfinished file of an earlier render with pictures that can be kept was found, and this render continues
+   * it; false: it begins from the start */
   bool goes_on;
   /* true: the unfinished file contains all pictures of the render, so that only the file must be completed */
   bool nothing_left;
   struct part_left left;
   struct job_record record;
   struct sink_kept kept;
-  int64_t pictures; /* number of pictures in complete segments of the unfinished file */
+  int64_t pictures; /* number of pictures of the unfinished file that this render keeps */
   struct source_options sound_options;
 };
 
 /* If options->resume is set, looks for the unfinished file of an earlier render. Changes cut and source, which
- * cut_choose has set, so that the frames in the file's complete segments are left out. An unfinished file without a
- * complete segment is deleted. Returns 0, or -1 with err; then no file was changed. */
+ * cut_choose has set, so that the frames in the file's complete segments (pictures that can be decoded without the
+ * others) are left out. An unfinished file without a complete segment is deleted. Returns 0, or -1 with err; then no
+ * file was changed. */
 int resuming_find(struct resuming *resuming, struct cut *cut, const struct options *options,
                   struct source_options *source, struct error *err);
 /* Sets the sink's options by which the sink takes over the pictures of the unfinished file. source: the options with

@@ -202,8 +202,9 @@ static int choose_chunks(const struct engine *engine, const struct options *opti
   return 0;
 }
 
-/* Returns the canvas on which frames are drawn: the user's choice, or in live what suits the model. In render the
- * canvas is fixed by default, because parts of a clip that are rendered separately must fit together: on a canvas that
+/* Returns where the networks draw: always at the same place of the screen (CANVAS_FIXED), or on a canvas, an endless
+ * plane that follows the camera. It is the user's choice, else in live what suits the model, and in render fixed,
+ * because parts of a clip that are rendered separately must fit together: on a canvas that
  * follows the camera, a frame depends on all frames since the last change of scene. */
 static enum canvas_mode choose_canvas(const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
@@ -366,8 +367,8 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
   return engine_fall_back(engine, err) || engine_prepare(engine, shape, prepared, err) ? -1 : 0;
 }
 
-/* Prepares a handle for pictures larger than setup->longest, with the longest side for which the device is fast enough.
- * Returns false, without a handle, if that side is not longer, or memory does not suffice. */
+/* Prepares a handle for pictures whose longest side is the largest with which the device is fast enough. Returns
+ * false, without a handle, if that is not longer than setup->longest, or if memory does not suffice. */
 static bool prepare_larger(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                            struct prepared **prepared) {
   struct engine_info device;

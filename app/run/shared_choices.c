@@ -9,8 +9,8 @@
 #include "app/sink/replacement.h"
 #include "app/source/protocols.h"
 
-/* An empty file is read again LOOKS times, every LOOK_MS ms: the shard that makes it may not have written it yet, on
- * file systems where a file cannot be renamed without replacing another. */
+/* A .shards.json file that is empty is read up to LOOKS times, every LOOK_MS ms: on file systems where a file cannot
+ * be renamed without replacing another, the process that creates it writes its contents only afterwards. */
 enum { LOOKS = 20, LOOK_MS = 50 };
 
 /* Reads the .shards.json file into shared->record. Returns 1, 0 if there is no such file, or -1 with err. */
@@ -25,8 +25,8 @@ static int read_file(struct shared_choices *shared, struct error *err) {
   return got;
 }
 
-/* Stores the path of the file in which shards share their choices: OUT.shards.json; for a sequence such as out/%04d.png
- * it is out.shards.json, so that the folder contains only pictures. */
+/* Stores the path of the file by which the shards of a render use the same choices of GPU kernels: OUT.shards.json;
+ * for a sequence such as out/%04d.png it is out.shards.json, so that the folder contains only pictures. */
 static void name_file(struct shared_choices *shared, const char *output, bool sequence) {
   const char *path = file_path(output), *slash = sequence ? strrchr(path, '/') : NULL;
   int length = slash > path ? (int)(slash - path) : (int)strlen(path);

@@ -14,7 +14,8 @@ struct styling {
   atomic_int asked;
   atomic_int refused; /* number of files that could not be read; any thread may read it */
   atomic_bool stop;   /* true: the background thread has to stop reading */
-  /* value of `asked` when a video frame was last taken as style; a difference is a request that is still open */
+  /* value of `asked` when a video frame was last used as style; while the two differ, a request of the user is still
+   * open */
   int begun;
   struct errand errand;
   int slot;                   /* slot (from 1) whose file is being read; 0: a video frame is being read */

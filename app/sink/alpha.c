@@ -13,7 +13,8 @@ struct alpha {
   struct held held;
   /* The following fields are used by the sink's thread alone. */
   struct SwsContext *scaler;
-  /* plain: alpha of the frame's visible region; fitted: that alpha, scaled to the region's size in the picture */
+  /* plain: alpha of that part of the frame which the picture shows; fitted: the same, scaled to the size that this
+   * part has in the picture */
   AVFrame *plain, *fitted;
 };
 

@@ -43,7 +43,8 @@ static void begin(struct cadence *cadence, const struct frame *frame) {
   cadence->begun = true;
 }
 
-/* Returns the time of an output frame, by its number, in units of den / (num * units) seconds. */
+/* Returns the time of output frame number `moment`, in units of 1 / (rate * cadence->units) seconds, where rate =
+ * num / den is the output's frame rate. */
 static int64_t time_of(const struct cadence *cadence, int64_t moment) {
   double first = (double)cadence->first * cadence->tick * cadence->num / cadence->den;
   return llrint(first * cadence->units) + moment * cadence->units;

@@ -18,8 +18,8 @@ static const double default_crf = 18, default_qscale = 3;
 /* A frame rate that the codec allows counts as equal to the frames' rate if it differs by less than this fraction,
  * because the frame rate of a file is only an average. */
 static const double rate_tolerance = 5e-3;
-/* The frames' rate may differ by this many frames per second from the single rate that a container has. About one
- * picture in half an hour is then left out or repeated. */
+/* Some containers allow only one frame rate (fixed_rate). It is used if it differs from the frames' rate by less than
+ * this many frames per second; about one picture in half an hour is then left out or repeated. */
 static const double fixed_tolerance = 5e-4;
 /* In a container that stores no times, frames are shown at a rate that the codec allows, which may be at most this many
  * times their own rate. */
@@ -138,7 +138,8 @@ static void prefer(AVDictionary **wishes, const AVDictionary *of_user, const cha
     av_dict_set(wishes, key, value, 0);
 }
 
-/* Sets the encoder's quality; does nothing if the user gave no --quality (negative) and encoder options that set it. */
+/* Sets the encoder's quality to that of --quality, or to a default if that is not given (negative). Does nothing if it
+ * is not given and the user's encoder options set a quality or bit rate. */
 static void set_quality(AVCodecContext *context, AVDictionary **wishes, const AVDictionary *of_user, double quality) {
   char value[32];
   const AVClass *class = context->codec->priv_class;

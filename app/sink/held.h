@@ -8,7 +8,7 @@
 #include "unet/base/frame.h"
 #include "unet/engine.h"
 
-/* Capacity in frames: more than are ever on their way from the engine's input to the sink. */
+/* Largest number of frames that are kept; there are never that many between the engine's input and the sink. */
 enum { HELD_MAX = 256 };
 
 /* Input frames whose pictures have not come to the sink yet. Zero-initialise to start, then call held_open. */

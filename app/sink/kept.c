@@ -20,10 +20,12 @@ struct kept {
   const struct job_record *record;
   AVFormatContext *file;
   int track;
-  /* for each packet in complete segments, in decoding order: the number of its picture in the manifest */
+  /* for each packet that is kept (those in complete segments, which can be decoded by themselves), in decoding order:
+   * the number of its picture in the manifest */
   int64_t *numbers;
   int64_t count, read;
-  size_t segment; /* index of the segment to which the next packet belongs */
+  /* index of the segment (pictures that can be decoded without the others) to which the next packet belongs */
+  size_t segment;
   int delay;
 };
 
@@ -65,7 +67,8 @@ static int next_packet(const struct kept *kept, AVPacket *packet) {
 }
 
 struct shown {
-  /* time: the packet's time in the file, in its stream's time base; at: its index in the segment, in decoding order */
+  /* time: the packet's time in the file, in its stream's time base; at: the packet's index in its segment (pictures
+   * that can be decoded without the others), in decoding order */
   int64_t time, at;
 };
 
@@ -76,10 +79,10 @@ static int earlier(const void *one, const void *other) {
   return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Finds out which picture of the manifest each packet of the segment contains, and stores the picture's number in
- * kept->numbers. Sorted by their times, the packets have the order of the pictures. Returns false if a packet's time
- * differs from that in the manifest. *offset: seconds that the container has added to all times; NaN: unknown, and set
- * here. */
+/* Finds out which picture of the manifest each packet of a segment (a part of the file that can be decoded by itself)
+ * contains, and stores the picture's number in kept->numbers. Sorted by their times, the packets have the order of the
+ * pictures. Returns false if a packet's time differs from that in the manifest. *offset: seconds that the container
+ * has added to all times; NaN: unknown, and set here. */
 static bool number_segment(struct kept *kept, const struct job_segment *segment, struct shown *shown, double *offset) {
   const struct job *job = &kept->record->job;
   double tick = (double)job->tick.num / (double)job->tick.den;
@@ -99,7 +102,8 @@ static bool number_segment(struct kept *kept, const struct job_segment *segment,
   return true;
 }
 
-/* Reads the packets of a segment. Returns 1 if the file has all of them, 0 if not, or AVERROR(ENOMEM). */
+/* Reads the packets of a segment (part of an unfinished output file that can be kept) and checks them. Returns 1 if
+ * the file has all of its packets, 0 if not, or AVERROR(ENOMEM). */
 static int survey_segment(struct kept *kept, const struct job_segment *segment, AVPacket *packet, double *offset) {
   struct shown *shown = malloc((size_t)segment->pictures * sizeof *shown);
   int64_t count = 0;

@@ -1,5 +1,5 @@
-/* Reads the packets in the complete segments of an unfinished file (part.h) again. The pictures' times come from the
- * file's manifest, because the container may have rounded them. */
+/* Reads the packets in the complete segments (pictures that can be decoded without the others) of an unfinished file
+ * (part.h) again. The pictures' times come from the file's manifest, because the container may have rounded them. */
 #ifndef APP_SINK_KEPT_H
 #define APP_SINK_KEPT_H
 
@@ -9,23 +9,24 @@
 
 struct kept; /* An unfinished file that is read. One thread at a time uses it. */
 
-/* Opens the file and finds out how many of the segments that its manifest lists are complete in it. In an MP4 file,
- * data after the last complete fragment is cut off. record: the manifest's contents, which must outlive *kept. Returns
- * 0, or -1 with err. */
+/* Opens the file and finds out how many of the segments (groups of pictures that can be decoded without the others)
+ * that its manifest lists are complete in it. In an MP4 file, data after the last complete fragment is cut off.
+ * record: the manifest's contents, which must outlive *kept. Returns 0, or -1 with err. */
 int kept_open(struct kept **kept, const char *path, const struct job_record *record, struct error *err);
-/* Returns the number of pictures in complete segments. */
+/* Returns the number of pictures in complete segments (parts of the file that can be decoded by themselves). */
 int64_t kept_pictures(const struct kept *kept);
-/* Returns the largest number of pictures between the decoding of a packet and the showing of its picture (the
- * reordering delay): that of the packets, or what the codec's header allows if it is more. */
+/* Returns the reordering delay: the largest number of pictures between the decoding of a packet and the showing of its
+ * picture. It is the largest one that the file's packets have, or the one that the codec's header allows, if that is
+ * larger. */
 int kept_delay(const struct kept *kept);
 /* Returns the stream of the file that contains the pictures. It belongs to `kept`. */
 const AVStream *kept_stream(const struct kept *kept);
-/* Reads the next packet, in decoding order. The packet's presentation time is exact, in ticks of the job; the decoding
- * time is not set. Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0 after the last one, or -1 with
- * err. */
+/* Reads the next packet, in decoding order. The packet's presentation time is the exact one from the manifest, in the
+ * unit of frame.pts; the decoding time is not set. Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0
+ * after the last one, or -1 with err. */
 int kept_read(struct kept *kept, AVPacket *packet, struct error *err);
-/* Returns the number (in the part, from 0) of the last picture in the segment to which the packet that was read last
- * belongs. */
+/* Returns the number (from 0, in the unfinished file or shard) of the last picture of the segment, a part that can be
+ * decoded by itself, to which the packet that was read last belongs. */
 int64_t kept_segment_end(const struct kept *kept);
 /* Closes the file, so that a process that joins many parts does not have all of them open. Called before the first
  * packet is read or after the last one. Before the first, kept_read opens the file again, and kept_stream may be called

@@ -49,7 +49,7 @@ struct live_sound {
   AVFrame *sent;
   /* In the following fields a position is a place in the source's sound, in seconds, and a delay is the time in the
    * output minus the position. */
-  struct moment moment[MOMENTS]; /* the newest MOMENTS changes of the delay, with rising positions */
+  struct moment moment[MOMENTS]; /* the newest MOMENTS changes of the delay, the earliest position first */
   int moments;
   double shown; /* position, in seconds, of the picture for which live_sound_at was called last */
   /* number of samples of the output so far: those that the encoder got and those that are queued for it */

@@ -9,7 +9,8 @@
 #include "app/sink/preroll.h"
 
 static const int64_t flush_time = AV_TIME_BASE / 2;
-/* Clip time for which MP4's index is held back until each stream has a packet, in AV_TIME_BASE units. */
+/* Longest part of the output, in AV_TIME_BASE units, for which writing of MP4's index waits until each stream has had
+ * a packet. */
 static const int64_t patience = 10 * AV_TIME_BASE;
 
 /* Most seconds of Opus that are written before time 0 in Matroska: the length of a usual packet. More would make the
@@ -64,8 +65,9 @@ static double delay_of_pictures(const AVFormatContext *output) {
   return rate > 0 ? video->codecpar->video_delay / rate : 0;
 }
 
-/* Returns how many seconds before its time 0 a stream may begin in this container. Muxers that store no times below 0
- * shift all streams by the delay of the pictures anyway. */
+/* Returns how many seconds before time 0 a stream may begin in this container. If the muxer stores no times below 0, it
+ * shifts all streams by the pictures' reordering delay, because their decoding times begin that much before 0; sound
+ * may begin as early. */
 static double room_before_start(const AVFormatContext *output, const AVStream *stream) {
   const AVCodecParameters *codec = stream->codecpar;
   if (!is_matroska(output))
@@ -142,10 +144,10 @@ static bool has_others(const AVFormatContext *output) {
   return false;
 }
 
-/* Counts a packet that the muxer refused. FFmpeg's muxer orders packets, so the refused packet may be of another stream
- * than the one that is written. If the output has copies of other tracks, a refusal while a picture is written is
- * counted for these, because the pictures come from an encoder that was chosen for this muxer. Returns false if the
- * pictures' own packet was refused. */
+/* Counts a packet that the muxer refused while a packet of `stream` was written. FFmpeg's muxer reorders packets, so
+ * the refused one may be of another stream. A refusal while a picture is written is counted for the copies of other
+ * tracks if the output has any, because the pictures' encoder was chosen to fit the muxer; if it has none, returns
+ * false: the picture itself was refused. */
 static bool count_refused(struct muxer *muxer, int stream) {
   bool sound = muxer->output->streams[stream]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
   if (stream == 0 && !has_others(muxer->output))

@@ -1,6 +1,6 @@
-/* Writes packets into a container and counts them. Every half second of clip time the data is handed to the operating
- * system, so that the file stays playable up to there if the process is killed. The sink's thread makes all calls;
- * functions that return int return 0 or an FFmpeg error code. */
+/* Writes packets into a container and counts them. After every half second of the output's time the data is handed to
+ * the operating system, so that the file is playable up to there if the process is killed. The sink's thread makes all
+ * calls; functions that return int return 0 or an FFmpeg error code. */
 #ifndef APP_SINK_MUXER_H
 #define APP_SINK_MUXER_H
 
@@ -46,7 +46,7 @@ bool muxer_needs_long_packets(const AVOutputFormat *container);
 struct muxer {
   AVFormatContext *output;    /* FFmpeg's context of the output; not owned */
   struct muxer_track *tracks; /* an array with an element for each stream of output */
-  int64_t flushed;            /* clip time up to which data was handed to the system, in AV_TIME_BASE units */
+  int64_t flushed;            /* time of the output up to which data was written to the file, in AV_TIME_BASE units */
   bool begun;                 /* true: flushed has a value */
   /* numbers of packets that FFmpeg's muxer refused because they are damaged or of another codec than their track: of
    * sound (refused), and of other tracks beside the pictures (refused_others) */

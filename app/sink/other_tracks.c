@@ -88,7 +88,7 @@ static int add_copy(struct other_tracks *others, const AVStream *from, AVFormatC
 }
 
 /* Adds a subtitle track to params.late, from which it is written when the file is rewritten without fragments at its
- * end. Returns 1, 0 or -1, as add does. */
+ * end. Returns 1; 0 if the container cannot hold the track; -1 if memory is short. */
 static int add_late(struct other_tracks *others, const AVStream *from) {
   AVFormatContext *to = others->params.late->tracks;
   enum AVCodecID codec = from->codecpar->codec_id;

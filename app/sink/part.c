@@ -91,7 +91,8 @@ int part_make(struct part *part, const char *path, bool replace, FILE **manifest
     return -1;
   }
   if (platform_is_file(part->path))
-    /* gives OUT.part owner and mode of the file OUT that it replaces; if that fails, it keeps those of a new file */
+    /* OUT.part gets owner and mode of the existing file OUT, which it will replace; if that is not permitted, it keeps
+     * the owner and mode of a new file */
     platform_make_like(part->descriptor, part->path);
   platform_name_open_file(part->descriptor, part->name, part->url, sizeof part->url);
   return 0;
@@ -119,8 +120,8 @@ int part_take_over(struct part *part, bool keep, struct error *err) {
 }
 
 void part_replace(struct part *part, const struct part_left *left) {
-  /* If the process is killed between the two renamings, the new part is left with the old manifest. That is valid,
-   * because the new part contains all segments of the old one. */
+  /* If the process is killed between the two renamings, the new unfinished file is left with the old file's manifest.
+   * That is valid, because the new file contains all pictures that the old manifest lists. */
   if (platform_replace(part->name, left->name))
     return;
   strcpy(part->name, left->name);

@@ -45,9 +45,9 @@ int part_make(struct part *part, const char *path, bool replace, FILE **manifest
 /* Renames OUT.part to OUT, and releases its lock. keep true: the manifest is renamed to OUT.json first; false: it is
  * deleted afterwards. Returns 0, or -1 with err; then OUT.part stays. */
 int part_take_over(struct part *part, bool keep, struct error *err);
-/* Gives the unfinished file and its manifest the names of `left`, the unfinished file of an earlier render, all of
- * whose segments are in the new file too; if that fails, they keep their own names. Further such files, left by a
- * render that was killed while it resumed, are deleted. */
+/* Renames the unfinished file of this render and its manifest to the names in `left`, the unfinished file of an
+ * earlier render, all of whose pictures were copied to this one; if that fails, they keep their own names. Further
+ * unfinished files, left by a render that was killed while it resumed, are deleted. */
 void part_replace(struct part *part, const struct part_left *left);
 /* Deletes the unfinished file and its manifest. Accepts a zeroed struct. */
 void part_drop(struct part *part);

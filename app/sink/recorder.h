@@ -12,15 +12,17 @@
 
 /* Zero-initialise to start. Pictures are numbered from 0 on, in the order in which they are sent and shown. */
 struct recorder {
-  struct manifest *manifest; /* the manifest in which segments are listed; NULL: none is written */
-  bool segments;             /* true: segments are listed in the manifest; false: only pictures are */
-  int64_t *times;            /* times of the pictures from number `first` to sent - 1, in ticks of the encoder */
+  /* the manifest in which segments (pictures that can be decoded without the others) are listed; NULL: none is
+   * written */
+  struct manifest *manifest;
+  bool segments;  /* true: the manifest also lists segments (decodable parts); false: pictures only */
+  int64_t *times; /* times of the pictures from number `first` to sent - 1, in ticks of the encoder */
   size_t capacity;
   int64_t first, sent;
   int64_t out;    /* number of packets that the encoder gave out */
   int64_t latest; /* latest time of the packets that the encoder gave out, in ticks of the encoder */
-  int64_t closed; /* number of pictures in complete segments, as far as the packets that have come out show */
-  int64_t told;   /* number of pictures in the segments that the manifest lists */
+  int64_t closed; /* number of pictures whose packets are complete: those before the last key frame, at the end all */
+  int64_t told;   /* number of pictures in the segments (parts that can be decoded alone) that the manifest lists */
   /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time, the
    * time of the picture that is `delay` places earlier. It replaces the encoder's own decoding times, which do not rise
    * where a second encoder continues. -1: packets keep the encoder's own times. */
@@ -36,8 +38,9 @@ int recorder_resend(struct recorder *recorder, const struct job_picture *picture
 /* Records a packet that the encoder gave out, in decoding order, and sets the packet's decoding time unless
  * recorder->delay is -1. */
 void recorder_receive(struct recorder *recorder, const AVCodecParameters *codec, AVPacket *packet);
-/* Records that all packets before the newest one are in the file, and lists the segments that are complete now in the
- * manifest. whole: the newest packet is in the file, too, and no more will come. Returns 0, or -1 with err. */
+/* Records that all packets before the newest one are in the file, and lists in the manifest the segments (pictures
+ * that can be decoded without the others) that are complete now. whole: the newest packet is in the file, too, and no
+ * more will come. Returns 0, or -1 with err. */
 int recorder_flush(struct recorder *recorder, bool whole, struct error *err);
 /* Closes the manifest and frees all that the recorder holds. */
 void recorder_close(struct recorder *recorder);

@@ -228,8 +228,9 @@ static void take_packet(struct side_reader *reader) {
   av_packet_unref(packet);
 }
 
-/* Reads a packet from the feed or from the input. *failure: FFmpeg's code of an error of the input; 0: none. With a
- * feed it is always 0, because the source, which reads the input, reports its errors. */
+/* Reads a packet from the input or, if reader->feed is not NULL, takes one that the video source has read. *failure:
+ * FFmpeg's code of an error of the input; 0: none. With a feed it is always 0, because the source itself reports
+ * errors. */
 static int read_packet(struct side_reader *reader, int *failure) {
   *failure = 0;
   if (reader->feed)
@@ -312,9 +313,10 @@ static bool has_to_wait(const struct side_reader *reader) {
   return item->video_us == AV_NOPTS_VALUE || to_us(reader->video, video) - item->video_us < look_ahead_us;
 }
 
-/* Returns the video's time with which a packet's time is compared, on the assumption that the packet belongs to part
- * `number` of the input (between two timestamp discontinuities, joins.h). For the part in which the packet was read,
- * that is the video's time at that moment; for an older part the video's last time, for a newer one its first. */
+/* Returns the time of the video, in microseconds, with which a packet's time is compared to find out if the packet
+ * belongs to part `number` of the input (a part lies between two timestamp discontinuities, joins.h). If the packet was
+ * read in that part, this is the time that the video had reached then; for an earlier part it is the time of that
+ * part's last video packet, for a later one that of its first. */
 static int64_t reference_us(const struct side_reader *reader, const struct side_item *item, int number) {
   const struct join_part *part = joins_part(&reader->joins, number);
   if (number == item->part)
@@ -400,9 +402,9 @@ static void note_given(struct side_track *track, const AVPacket *packet) {
   track->crossed = false;
 }
 
-/* Stores in *packet the oldest waiting packet, items[0], whose time is final. If it is the first of a track that has
- * priming packets, the oldest priming packet is stored instead; the next calls of side_reader_next give the others, and
- * then items[0]. */
+/* Stores in *packet the oldest waiting packet, items[0], whose time is final. If packets from before the track's first
+ * sound (track->priming) must precede it, the oldest of those is stored instead; the next calls of side_reader_next
+ * give the rest of them, and then items[0]. */
 static void give(struct side_reader *reader, AVPacket *packet) {
   struct side_item *item = &reader->items[0];
   struct side_track *track = track_of(reader, item->packet);

@@ -24,10 +24,14 @@ struct side_track {
   /* number of the part of the input (between two timestamp discontinuities, joins.h) that this stream's last packet
    * belongs to */
   int part;
-  bool crossed;    /* true: no packet has been given to the caller since `part` changed */
-  int64_t last_us; /* time of the last packet as read; AV_NOPTS_VALUE before the first */
+  /* true: the stream has come to another part of the input (`part` has changed), and no packet of that part has been
+   * given to the caller yet */
+  bool crossed;
+  /* time of the last packet as the file has it, without corrections; AV_NOPTS_VALUE before the first packet */
+  int64_t last_us;
   int64_t next_us; /* expected time of the next packet */
-  /* time of the video read at the same place in the input as the last packet, minus that packet's time */
+  /* time of the video packet that was read just before this stream's last packet, minus that packet's own time, in
+   * microseconds */
   int64_t lag_us;
   /* begin of the last packet that the caller got, in the stream's time base; AV_NOPTS_VALUE before the first */
   int64_t begin;
@@ -60,17 +64,21 @@ struct side_reader {
   struct list_cuts cuts;
   bool is_list; /* true: the input is a list of files, each of which may overlap the one before */
   struct side_track *tracks;
-  int streams;               /* number of streams at the start; streams that appear while reading are ignored */
-  AVPacket *packet;          /* the packet that is being read */
-  struct side_track *behind; /* the track whose `priming` side_reader_next gives first; NULL: there is none */
-  struct side_item *items;   /* packets that were read and not given to the caller yet, in the order of reading */
+  int streams;      /* number of streams at the start; streams that appear while reading are ignored */
+  AVPacket *packet; /* the packet that is being read */
+  /* the track whose packets from before its first sound, which its decoder needs (`priming`), side_reader_next gives
+   * next; NULL: there is none */
+  struct side_track *behind;
+  struct side_item *items; /* packets that were read and not given to the caller yet, in the order of reading */
   int count, room;
   /* packets of other tracks that were read and not given to the caller yet, in the order of reading; others_bytes: the
    * memory that they take */
   AVPacket **others;
   int other_count, other_room;
   int64_t others_bytes;
-  int64_t reached_us; /* time of the last packet of video that was read, with its shift; INT64_MIN before the first */
+  /* time in microseconds of the last packet of video that was read, corrected so that times go on evenly where the
+   * input's timestamps begin anew (joins.h); INT64_MIN before the first */
+  int64_t reached_us;
   bool ended;
   int failure; /* FFmpeg code of the error that ended reading; 0: none */
   int damaged, damage_in_a_row;
@@ -93,16 +101,17 @@ void side_reader_want(struct side_reader *reader, int stream);
  * negative FFmpeg code where input cannot seek: then FFmpeg has dropped the packets that it had read, and input must be
  * opened again. */
 int side_reader_seek(AVFormatContext *input, double start);
-/* Gives the next packet of a wanted track of sound. Its times include the shift of its part of the input (joins.h), so
- * that they rise in each stream. The caller unrefs the packet. Returns false at the end, and if the feed has no packet
- * at present. */
+/* Gives the next packet of a track of sound that side_reader_want has named. Where the input's times jump (joins.h),
+ * the packet's times are shifted so that they rise in each stream. The caller unrefs the packet. Returns false at the
+ * end, and if packets come from another reader (side_feed.h) that has none at present. */
 bool side_reader_next(struct side_reader *reader, AVPacket *packet);
 /* Reads on until the video has reached this time, in microseconds, the input ends, or the feed has no packet at
  * present. Does nothing if no track other than sound is wanted. */
 void side_reader_reach(struct side_reader *reader, int64_t time_us);
-/* Gives a packet of another track that was read already and begins before time_us (microseconds); packets of one track
- * come in their order. Its times include the shift of its part of the input. The caller unrefs the packet. Returns
- * false if there is none. */
+/* Gives a packet of a track other than sound (subtitles, further video) that was read already and begins before
+ * time_us (microseconds); packets of one track come in their order. Where the input's timestamps begin again, the
+ * packet's times are shifted like those of the pictures. The caller unrefs the packet. Returns false if there is
+ * none. */
 bool side_reader_next_other(struct side_reader *reader, int64_t time_us, AVPacket *packet);
 /* Frees all that the reader holds, except `input`. Accepts a zeroed struct. */
 void side_reader_free(struct side_reader *reader);

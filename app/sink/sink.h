@@ -19,8 +19,8 @@ struct sound_tap;
 
 enum { SINK_HOLDS = 2 };
 
-/* An unfinished file (part.h) whose complete segments are copied to the beginning of an output, and the contents of its
- * manifest. */
+/* An unfinished file (part.h) whose complete segments (pictures that can be decoded without the others) are copied to
+ * the beginning of an output, and the contents of its manifest. */
 struct sink_kept {
   const char *path;
   const struct job_record *record;
@@ -46,24 +46,25 @@ struct sink_options {
   bool realtime;               /* true: frames come in real time, at the pace at which they are shown */
   /* The fields of this block are for outputs that are written as an unfinished file first (part.h), and for joining
    * them. */
-  /* the job that the manifest describes; NULL: the output is written directly, without an unfinished file and
-   * manifest */
+  /* the job (the render with all that its pictures depend on) that the manifest describes; NULL: the output is written
+   * directly, without an unfinished file and manifest */
   const struct job *job;
-  const struct job_part *part; /* the part of the job that this output is; NULL: it is all of the job */
+  const struct job_part *part; /* the part of the render that this output contains; NULL: the whole render */
   bool replace; /* true: an existing output, and an unfinished file that an earlier render left, may be replaced */
   const struct sink_kept *kept; /* array of kept_count unfinished files whose pictures come first in the output */
   int kept_count;
-  /* the unfinished file of an earlier render, whose name the new one takes once it contains all of its segments; NULL:
-   * none */
+  /* the unfinished file of an earlier render, whose name the new one takes once it contains all complete segments
+   * (pictures that can be decoded without the others) of that file; NULL: none */
   const struct part_left *left;
   /* called with the number of pictures of `kept` that have been copied so far; NULL: nobody wants to know */
   void (*copied)(void *opaque, long pictures);
-  void *opaque;  /* the first argument of `copied` */
-  bool joins;    /* true: the output consists of the files in `kept` alone; no frames come, and no encoder is opened */
-  int64_t shift; /* ticks added to frame.pts, because the source of a part counts from the part's beginning */
-  /* true: the output is a part that begins after the job's first frame, and `first` is set */
+  void *opaque; /* the first argument of `copied` */
+  bool joins;   /* true: the output consists of the files in `kept` alone; no frames come, and no encoder is opened */
+  /* ticks added to frame.pts; if only a part of a clip is rendered, its source counts from the part's beginning */
+  int64_t shift;
+  /* true: the output is a part of a render and begins after that render's first frame, and `first` is set */
   bool is_later;
-  int64_t first;    /* time of the job's first frame in the whole job's output, in units of frame.pts */
+  int64_t first;    /* time of the whole render's first frame in the complete output, in units of frame.pts */
   const char *mark; /* text that is written into each picture file of a sequence, if it is a PNG (mark.h); NULL: none */
   /* The fields of this block describe the sound, which is copied from an input file or recorded from a live source. */
   const char *sound; /* input whose sound and metadata are copied; NULL: none */
@@ -116,8 +117,10 @@ struct sink_wish {
   const char *others[4 + STYLES_MAX];
   long frames; /* largest number of frames that will be written; 0: no limit */
   bool overwrite;
-  const char *segments; /* the option that needs an output of closed segments ("--resume"); NULL: none does */
-  bool resume;          /* true: the render continues an unfinished file (--resume) */
+  /* name of the option, such as "--resume", that needs an output which is written in parts, each readable by itself;
+   * NULL: none does */
+  const char *segments;
+  bool resume; /* true: the render continues an unfinished file (--resume) */
 };
 
 /* Checks that wish->spec can be written to. Called before any expensive work. Returns 0, or -1 with err. Existing files
@@ -132,7 +135,8 @@ bool sink_has_tracks(const char *spec, const char *format);
 /* True if the output, when sink_options.job is set, is written to an unfinished file until it is complete (part.h). */
 bool sink_has_part(const char *spec, const char *format);
 
-/* True if the output is a file whose complete segments can be read again, so that --resume can continue it. */
+/* True if the output is a file whose complete segments (pictures that can be decoded without the others) can be read
+ * again, so that --resume can continue it. */
 bool sink_keeps_segments(const char *spec, const char *format);
 
 /* True if people look at the output's pictures, so that missing transparency would be noticed (not hash: or null:). */
@@ -177,7 +181,7 @@ const char *sink_part(const struct sink *sink);
 void sink_close(struct sink **sink); /* closes the sink; *sink becomes NULL; does nothing if it is NULL */
 
 extern const struct sink_impl sink_null, sink_hash, sink_ffmpeg;
-/* The sink of PipeWire's nodes. In a build without PipeWire it lacks all functions but accepts, and open, which
+/* The sink of PipeWire's nodes. In a build without PipeWire only its functions accepts and open are set, and open
  * fails. */
 extern const struct sink_impl sink_pipewire;
 

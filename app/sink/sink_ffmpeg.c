@@ -89,8 +89,8 @@ static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   return fabs(seconds - usual_seconds) <= av_q2d(to->time_base) ? usual : pts;
 }
 
-/* For an output that begins later than the job: counts usual frame times from the job's first picture. first: time of
- * that picture, in units of frame.pts. */
+/* For an output that is a later part of a render: counts multiples of the usual frame duration from the first picture
+ * of the whole render. first: time of that picture, in units of frame.pts. */
 static void settle_later(struct ffmpeg_sink *to, int64_t first) {
   to->base_pts = settle_time(to, first);
   to->is_later = true;

@@ -52,12 +52,12 @@ struct ffmpeg_sink {
   bool joins;   /* true: all pictures are copied from other files */
   /* true: `part` contains only pictures that other files have, too, so it is deleted if writing the output fails */
   bool spare;
-  bool shard;    /* true: the output is a part of the job, and its manifest stays beside it */
-  int64_t shift; /* ticks that are added to frame.pts (sink_options.shift) */
+  bool shard;    /* true: the output is one part of a render (--shard), and its manifest stays beside it */
+  int64_t shift; /* units of the source's time base that are added to frame.pts (sink_options.shift) */
   struct live_sound *live_sound;
   /* Times of pictures, in the encoder's time base. */
-  /* time of the job's first picture, from which multiples of the usual duration are counted; 0 until it is known.
-   * is_later: the output begins with a later picture, and base_pts is known from the start */
+  /* time of the whole render's first picture, from which multiples of the usual duration are counted; 0 until it is
+   * known. is_later: this output is a part that begins with a later picture, and base_pts is known from the start */
   int64_t base_pts;
   bool is_later;
   /* first_pts, last_pts: times of the first and the newest picture; step: usual time between two pictures; all in the
@@ -83,15 +83,15 @@ struct ffmpeg_sink {
   long left_out; /* number of frames that were dropped because GIF cannot show pictures in such quick succession */
   /* The fields of this block are the state of the output. */
   bool realtime, seekable, header, failed;
-  bool broken;         /* true: pictures are missing at the end, so that `part` keeps its name */
+  bool broken;         /* true: pictures are missing at the end, so the unfinished file keeps its name */
   bool pipe_unblocked; /* true: standard output was set to non-blocking, which sink_close undoes */
 };
 
 /* Opens target, encoder and muxer, and writes the header. Called once, after `target` was chosen. The caller closes the
  * sink also after an error. Returns 0, or -1 with err. */
 int ffmpeg_sink_prepare(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err);
-/* Copies the complete segments of the files options->kept to the output. Called once, before the first frame. Returns
- * 0, or -1 with err. */
+/* Copies from the files options->kept, which earlier renders left, the parts that are complete (up to a key frame) to
+ * the output. Called once, before the first frame. Returns 0, or -1 with err. */
 int ffmpeg_sink_take_parts(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err);
 /* Takes over a packet of video in the encoder's time base: writes the packet that was held before, and holds the new
  * one, which is written at once if the output is live or frames come in real time. Returns 0 or an FFmpeg error
@@ -100,8 +100,9 @@ int ffmpeg_sink_take(struct ffmpeg_sink *to, AVPacket *packet);
 /* Writes the packet that is held, if there is one. last: true: the packet is the last of all in decoding order. Returns
  * 0 or an FFmpeg error code. */
 int ffmpeg_sink_write_held(struct ffmpeg_sink *to, bool last);
-/* Lists in the manifest the segments of which all packets are in the file. Once these include all segments of `left`,
- * `part` takes the name of `left`. whole: there are no more packets. Returns 0 or an FFmpeg error code. */
+/* Lists in the manifest the segments (pictures that can be decoded without the others) whose packets are all in the
+ * file. Once these include all pictures that the earlier render's unfinished file `left` has, the new file takes the
+ * name of that file. whole: there are no more packets. Returns 0 or an FFmpeg error code. */
 int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole);
 /* Marks the sink as failed, fills err with the reason why FFmpeg could not write (code: FFmpeg's error code), and
  * returns -1. */

@@ -1,4 +1,5 @@
-/* Copies the complete segments of unfinished files to the output, before the first new picture. */
+/* When a render is resumed, copies the pictures that unfinished files contain in complete segments (pictures that can
+ * be decoded without the others) to the output, before the first new picture. */
 #include "app/sink/sink_ffmpeg_impl.h"
 
 #include <string.h>
@@ -85,8 +86,9 @@ static int check_pictures(const struct kept *kept, const struct sink_kept *part,
   return 0;
 }
 
-/* Opens an unfinished file and finds its complete segments. all true: it is an error if the file lacks pictures of the
- * segments that its manifest lists. Returns 0, or -1 with err. */
+/* Opens an unfinished file and finds its complete segments (pictures that can be decoded without the others). all
+ * true: it is an error if the file lacks pictures of the segments that its manifest lists. Returns 0, or -1 with
+ * err. */
 static int open_part(struct kept **kept, const struct sink_kept *part, bool all, struct error *err) {
   long long told = (long long)job_record_kept(part->record);
   if (kept_open(kept, part->path, part->record, err))

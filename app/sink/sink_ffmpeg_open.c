@@ -24,8 +24,8 @@ enum { PIPE_CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10, AVI_EMPTY_MOST = 50000 };
 
 /* After an interruption (`stop`), sending the rest to a network may take this many nanoseconds. */
 static const int64_t network_flush_ns = 2000000000;
-/* Muxers that must seek back to complete their output, but do not refuse an output in which that is impossible, such as
- * a pipe. The result could not be read, so the program refuses it. */
+/* FFmpeg's names of muxers that must seek back to complete their output, but do not refuse an output in which that is
+ * impossible, such as a pipe. The result could not be read, so this program refuses such an output. */
 static const char unreadable_streams[] = "film_cpk,wtv";
 
 /* Returns 1 to abort a call of FFmpeg, which asks before it writes and while it waits for a network. Writing to a file
@@ -214,7 +214,8 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   return code < 0 ? ffmpeg_sink_failed(to, code, err) : 0;
 }
 
-/* Fails if one of the files in options->kept belongs to another job. */
+/* Fails if one of the unfinished files in options->kept comes from another render (other input, options or
+ * program). */
 static int compare_kept(const struct sink_options *options, const struct job *job, struct error *err) {
   for (int i = 0; i < options->kept_count; i++)
     if (options->joins ? job_compare_parts(job, &options->kept[i].record->job, err)
@@ -223,8 +224,8 @@ static int compare_kept(const struct sink_options *options, const struct job *jo
   return 0;
 }
 
-/* Fills the fields of job that depend on the encoder: its name and version, container, header, size, time base and
- * frame rate. */
+/* Fills those fields of the render's description (job) that depend on the encoder: the encoder's name and version, its
+ * header and time base, the container, size and frame rate. */
 static int add_encoder(struct job *job, const AVCodecContext *encoder, const char *container, struct error *err) {
   unsigned version = avcodec_version();
   char text[256];

@@ -1,5 +1,6 @@
-/* Writes packets of video to the file, each after the packets of other tracks that come before it, and lists complete
- * segments in the manifest. */
+/* Writes packets of video to the file, each after the packets of other tracks that come before it. Lists in the
+ * manifest the segments that are complete (runs of pictures that refer to no others), so that an interrupted render
+ * can keep them. */
 #include "app/sink/sink_ffmpeg_impl.h"
 
 #include <errno.h>
@@ -34,9 +35,9 @@ int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole) {
   return 0;
 }
 
-/* Calls muxer_flush if it is due before this packet of video, and lists the segments that are complete then. If a track
- * of sound begins late, its first packet is written before, so that MP4's index lists the track. Returns 0 or an FFmpeg
- * error code. */
+/* Calls muxer_flush if it is due before this packet of video, and lists in the manifest the segments (pictures that
+ * can be decoded without the others) that are complete then. If a track of sound begins late, its first packet is
+ * written before, so that MP4's index lists the track. Returns 0 or an FFmpeg error code. */
 static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
   if (!muxer_is_due(&to->muxer, packet))
     return 0;

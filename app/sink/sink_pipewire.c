@@ -49,7 +49,7 @@ static void on_state(void *data, enum pw_stream_state old, enum pw_stream_state 
   pipewire_stream_note(&to->stream, state, message);
 }
 
-/* Says how much memory a picture takes, once the format is agreed on. */
+/* Called when the format is agreed on: tells PipeWire how much memory a picture takes. */
 static void on_format(void *data, uint32_t id, const struct spa_pod *param) {
   struct pipewire_sink *to = data;
   uint8_t memory[512];

@@ -39,8 +39,8 @@ struct sound_encoder {
   AVChannelLayout layout;
   int format, rate;
   /* The last three fields are positions in samples since the output's time 0. */
-  int64_t placed; /* end of the samples queued so far */
-  int64_t given;  /* end of the samples sent to the encoder so far */
+  int64_t placed; /* position at which the samples queued so far end */
+  int64_t given;  /* position up to which samples were sent to the encoder */
   int64_t last;   /* position from which on samples are left out */
 };
 

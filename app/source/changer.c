@@ -16,7 +16,7 @@ struct opening {
   int index; /* index of the source in the list; -1: none */
   const char *name;
   struct source_options options;
-  bool seeks; /* true: it is the current source, opened anew for changer_seek */
+  bool seeks; /* true: the source is the current one, opened again to go to another time in it (changer_seek) */
   /* source: the opened source; NULL after an error. former: a source that was opened earlier and is not needed; the
    * thread that opens sources closes it. */
   struct source *source, *former;
@@ -41,12 +41,13 @@ struct changer {
   /* seeks: the wanted source is the current one, to be read from the time seek_s on (seconds, changer_seek) */
   bool seeks;
   double seek_s;
-  /* handed_seeks: the source that was handed to the reader last was opened for changer_seek; handed_s: the time in
-   * seconds at which it then begins */
+  /* handed_seeks: true: changer_seek has opened the source that was last handed to the reader; handed_s: the time in
+   * seconds at which that source begins */
   bool handed_seeks;
   double handed_s;
-  bool sought;  /* true: the reader has begun at another time, which no changer_news has reported yet */
-  bool waits;   /* true: the reader begins handed[0] only when handed[1] has ended */
+  bool sought; /* true: a seek has moved the reader to another time, which no changer_news has reported yet */
+  /* true: the reader still reads source handed[1], and begins source handed[0] when that one has ended */
+  bool waits;
   int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
   bool changed; /* true: another source is read, which no changer_news has reported yet */
   /* The fields of this block are for sources that cannot be opened, and for files that were dropped on the window. */
@@ -128,7 +129,8 @@ void changer_close(struct changer **pointer) {
   *pointer = NULL;
 }
 
-/* Returns the index after `index` (step 1) or before it (step -1); -1: there is none. */
+/* Returns the index in the list of sources that follows `index` (step 1) or precedes it (step -1). With params.loop
+ * the list's ends are neighbours. -1: there is no such source. */
 static int adjacent(const struct changer *changer, int index, int step) {
   int count = changer->list.count, next = index + step;
   if (next >= 0 && next < count)
@@ -303,8 +305,8 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed |= !sought;
 }
 
-/* Does what follow_reader does, for functions that are called between two calls of changer_turn and have no
- * reader_status. */
+/* Brings the changer up to date with the reader, as follow_reader does, for functions that do not need the reader's
+ * status themselves. */
 static void look(struct changer *changer) {
   struct reader_status status;
   follow_reader(changer, &status);

@@ -34,9 +34,9 @@ void changer_close(struct changer **changer);
 void changer_ask(struct changer *changer, int index);
 /* Reads the current source again from its start; does nothing if another source was asked for. */
 void changer_again(struct changer *changer);
-/* Reads the current source from this time on, in seconds from its beginning (or from source_options.start), as soon as
- * it is open anew there; until then the source goes on. Does nothing if another source was asked for. If there is
- * nothing to be read at that time, news.refused says so, and the source goes on. */
+/* Seeks in the current source to a time in seconds from its beginning (or from source_options.start). The source is
+ * opened a second time at that time; until it is open, frames continue from the present position. Does nothing if
+ * another source was asked for. If nothing can be read at that time, news.refused says so, and the source goes on. */
 void changer_seek(struct changer *changer, double seconds);
 /* Returns true if the source is being opened at another time, which is stored in *seconds. */
 bool changer_seeks(const struct changer *changer, double *seconds);

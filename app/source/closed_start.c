@@ -42,8 +42,8 @@ static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   return true;
 }
 
-/* Finds the next NAL unit in rest, where start codes separate the units. The unit's length is given up to the end of
- * rest, because callers look only at its first bytes. Returns false if there is none. */
+/* Finds the next NAL unit in `rest`, where start codes separate the units. The size stored in *unit includes all that
+ * follows the unit in `rest`, because callers read only the unit's first bytes. Returns false if there is none. */
 static bool take_marked(struct unit *rest, struct unit *unit) {
   for (; rest->size > 3; rest->data++, rest->size--)
     if (!rest->data[0] && !rest->data[1] && rest->data[2] == 1) {

@@ -177,8 +177,8 @@ static int check_length(const struct completeness *completeness, const char *nam
                    completeness->promised, completeness->end);
 }
 
-/* Checks that the last packet of a transport stream is complete: all its packets have the same size. Transport streams
- * have no header that states how long they are. */
+/* Checks that a transport stream does not end in the middle of a packet (all packets of a transport stream have the
+ * same size). Transport streams have no header that states how long they are. */
 static int check_last_packet(const struct completeness *completeness, const char *name, struct error *err) {
   AVFormatContext *input = completeness->input;
   int64_t size = 0, known = file_size(input), bytes = known || !input->pb ? known : avio_tell(input->pb);

@@ -34,8 +34,8 @@ struct completeness {
 
 /* Starts to count packets and pictures. Must be called when input's streams are known. */
 void completeness_begin(struct completeness *completeness, AVFormatContext *input, const AVStream *stream);
-/* True if the end that the file states may be that of another stream (whole_file), so that the packets of all streams
- * must be read. */
+/* True if the end that the file's header states may be the end of another stream than the video (whole_file). Then the
+ * packets of all streams must be read and counted. */
 bool completeness_wants_all(const struct completeness *completeness);
 /* Counts a packet of any stream that was read. */
 void completeness_add(struct completeness *completeness, const AVPacket *packet);

@@ -124,9 +124,9 @@ static bool is_from(const AVFrame *frame, const AVPacket *packet) {
   return number != AV_NOPTS_VALUE && number == number_in(packet->opaque_ref) && frame->pts == packet->pts;
 }
 
-/* Returns the index in `kept` of the packet that a picture comes from; -1: it is not there. In VP9 and AV1 one packet
- * may hold a picture and a later one show it; the picture then has the number of the first and the time of the
- * second, and the second is returned. */
+/* Returns the index in `kept` of the packet that a picture comes from; -1: it is not there. In VP9 and AV1, one packet
+ * may contain a picture that a later packet shows. Such a picture has the number of the first packet and the time of
+ * the later one; the later one's index is returned. */
 static int find(const struct decoder *decoder, const AVFrame *frame) {
   for (int i = 0; i < decoder->kept_count; i++)
     if (is_from(frame, decoder->kept[i].packet))
@@ -137,10 +137,11 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
   return -1;
 }
 
-/* Marks in `kept` the packet of a picture that hardware has given out, so that software, if it takes over, does not
- * give out the same picture again. Software would begin at the last key frame: if the packet is one, those before it
- * are dropped, unless the picture only starts a gradual refresh of H.264, where software cannot begin although FFmpeg
- * marks a key frame. For a live source all of `kept` is dropped, because software would wait for the next key frame. */
+/* Notes that hardware has put out this picture: marks the picture's packet in `kept`, so that software, if it takes
+ * over, does not put out the same picture again. Software would begin at the last key frame, so if this packet is one,
+ * the packets before it are dropped from `kept`. They stay if the picture only starts a gradual refresh of H.264:
+ * FFmpeg marks its packet as a key frame, but software cannot begin there. For a live source all of `kept` is dropped,
+ * because software would wait for the next key frame. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);
@@ -374,8 +375,8 @@ static int change_codec(struct decoder *decoder) {
   return code;
 }
 
-/* Sends a packet to the software decoder, or adds it to `kept` if packets there are still to be decoded before it.
- * Returns 0 or an FFmpeg error code. */
+/* Sends a packet to the software decoder. If packets in `kept` must be decoded before it, it is added to these
+ * instead. Returns 0 or an FFmpeg error code. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)
     return AVERROR(ENOMEM);

@@ -20,7 +20,8 @@ static int even(double number) {
   return 2 * (int)lrint(number / 2);
 }
 
-/* Returns a part of these fractions of the frame's size, in its middle; chroma makes its borders even. */
+/* Returns the part in the middle of the frame whose width is the fraction `wide`, and whose height is the fraction
+ * `high`, of the frame's. Its borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
 static struct part middle_of(const struct frame *frame, double wide, double high) {
   int width = even(fmin(wide, 1) * frame->width), height = even(fmin(high, 1) * frame->height);
   width = width < 2 ? frame->width : width;
@@ -28,8 +29,9 @@ static struct part middle_of(const struct frame *frame, double wide, double high
   return (struct part){even((frame->width - width) / 2.0), even((frame->height - height) / 2.0), width, height};
 }
 
-/* Finds which part of `from` comes to which part of a frame like `to`, so that both look alike when they are cropped to
- * this shape: the middle of either that has the shape, to the other's. */
+/* For a fade, finds which part of the frame `from` is drawn onto which part of a frame of the size of `to`. Both
+ * frames are later cropped to this shape (width / height); the parts are chosen so that the visible middle of `from`
+ * covers the visible middle of `to`. */
 static void find_parts(const struct frame *from, const struct frame *to, double shape, struct part *of,
                        struct part *at) {
   double from_shape = frame_aspect(from), to_shape = frame_aspect(to), seen = shape > 0 ? shape : to_shape;

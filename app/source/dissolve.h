@@ -1,6 +1,6 @@
-/* Mixes two frames of sources into one, in host memory, so that one source fades to another. The result has the format,
- * size and times of the frame that comes; the frame that goes is converted to those. A struct dissolve is used by one
- * thread at a time. */
+/* Mixes two frames of sources into one, in host memory, so that one source fades to another. The result has the
+ * format, size and times of the frame that fades in; the one that fades out is converted to its format and size. One
+ * thread at a time uses a struct dissolve. */
 #ifndef APP_SOURCE_DISSOLVE_H
 #define APP_SOURCE_DISSOLVE_H
 
@@ -13,7 +13,8 @@ struct dissolve {
   struct host_pictures mixed, placed;
   struct SwsContext *scaler;
   int scaler_key[6];
-  /* the frame that goes, as it was converted last, and that frame itself; both have no planes if none was */
+  /* from: the frame of the source that fades out that was converted last; converted: the result of the conversion;
+   * both have no planes before the first conversion */
   struct frame from, converted;
 };
 

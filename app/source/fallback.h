@@ -20,7 +20,7 @@ int fallback_open(struct fallback **fallback, const char *file, const struct sou
 void fallback_turn(struct fallback *fallback, const struct reader_status *status, double after_s, int64_t now_ns);
 /* True while the file is shown: it is read, and has given a picture. fallback may be NULL. */
 bool fallback_is_shown(const struct fallback *fallback);
-/* Pauses the file, or ends its pause. Does nothing if fallback is NULL. */
+/* Pauses the file that is shown while the source is lost, or ends its pause. Does nothing if fallback is NULL. */
 void fallback_pause(struct fallback *fallback, bool paused);
 /* Copies the description of the file, as it was when it was opened. */
 void fallback_get_info(const struct fallback *fallback, struct source_info *info);

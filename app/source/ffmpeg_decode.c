@@ -134,7 +134,7 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
  * that FFmpeg's demuxer marks one of the last packets before it as damaged: that packet is subtracted from `damaged`
  * again. */
 static void note_time(struct ffmpeg_source *from) {
-  enum { NEAR = 3 /* number of packets after a join within which a damaged one counts as damaged by the join */ };
+  enum { NEAR = 3 /* a damaged packet counts as damaged by a join if the join comes within this many packets */ };
   int part = from->joins.newest;
   joins_note(&from->joins, from->packet);
   if (from->joins.newest != part && from->damage_near > 0 && atomic_load(&from->damaged) > 0) {
@@ -261,7 +261,7 @@ static bool take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   return !seek_landed_late(from, frame);
 }
 
-/* Does what decode_next does, but without deinterlacing. */
+/* Gives the next frame of the decoder, as decode_next does, but does not deinterlace it. */
 static int decode_frame(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
   for (;;) {
     put_arrived_sound(from);
@@ -287,8 +287,8 @@ static int decode_frame(struct ffmpeg_source *from, AVFrame *frame, struct error
   }
 }
 
-/* Called at the first interlaced frame: opens the deinterlacer if the options ask for it, and logs whether such frames
- * are deinterlaced. If FFmpeg lacks the filter, they are used as they are. */
+/* Called at the first interlaced frame: opens the deinterlacer if the options ask for it, and logs whether interlaced
+ * frames are deinterlaced. If FFmpeg lacks the filter bwdif, interlaced frames are used as they are. */
 static void meet_fields(struct ffmpeg_source *from) {
   struct error why = {0};
   from->met_fields = true;

@@ -25,7 +25,7 @@ static void begin_round(struct ffmpeg_source *from) {
   from->loop_shift = from->clock.last + from->clock.step;
 }
 
-/* --- packets: going from the end to the start, and times that rise over all rounds --- */
+/* packets: jumping from the input's end to its start, with times that rise from round to round */
 
 static bool reads_next(const struct rounds *rounds) {
   return rounds->sought || rounds->held || rounds->ahead;

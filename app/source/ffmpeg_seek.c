@@ -39,7 +39,7 @@ static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
     pictures_seek(from->pictures, place);
     return 0;
   }
-  if (from->pipe) /* FFmpeg would nevertheless try, within the data that it has buffered */
+  if (from->pipe) /* a pipe cannot seek, but FFmpeg would try it within the data that it has buffered */
     return AVERROR(ESPIPE);
   joins_restart(&from->joins);
   if (ffmpeg_seeks_blindly(from->input))

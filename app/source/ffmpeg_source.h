@@ -100,9 +100,10 @@ struct ffmpeg_source {
   bool animated_webp; /* true: the input is an animated WebP, which FFmpeg may be unable to decode */
   bool gave_up;       /* true: reading was ended because of too many damaged packets in a row */
   bool ended_early;   /* true: reading has reached the end of the part that options.duration asks for */
-  /* true: the last seek may have led to a place after the wanted one, which the first frame after the seek will show */
+  /* true: the last seek may have led to a time after the wanted one; the time of the first frame after the seek will
+   * tell */
   bool unsure;
-  /* true: a seek has led to a place after the wanted one, so later seeks go to an earlier key frame */
+  /* true: a seek has led to a time after the wanted one, so later seeks go to an earlier key frame */
   bool seeks_early;
   /* The fields of this block are for times of frames, in the stream's time base. */
   int64_t origin; /* time of frame.pts 0, in the stream's time base */
@@ -120,7 +121,7 @@ struct ffmpeg_source {
   bool looked_ahead;
   int ahead_got; /* what decode_next returned when it decoded `ahead`; if -1, ahead_err has its error */
   struct error ahead_err;
-  /* The fields of this block count frames and damage. */
+  /* The fields of this block count frames, returns to the start of the input, and damaged packets and frames. */
   uint64_t serial;
   uint64_t rewound_at; /* value of `serial` when reading last returned to the start of the input */
   uint64_t returns;    /* number of times that reading returned to the start of the input */
@@ -144,8 +145,9 @@ bool input_is_stream(const struct ffmpeg_source *from);
 bool input_paces_itself(const struct ffmpeg_source *from);
 /* True if pictures must be copied at once, because they are in buffers of a driver, which has only few. */
 bool input_lends_few(const struct ffmpeg_source *from);
-/* True if nothing came for longer than options.read_timeout, or five times as long while the connection is made; then
- * silent_ms is set. Called on the source's thread and, by FFmpeg's interrupt callback, on arrivals' thread. */
+/* True if the input has sent no data for longer than options.read_timeout, or, while the connection is being made, for
+ * longer than five times that; silent_ms is then set. FFmpeg's interrupt callback calls it, on the source's thread and
+ * on the thread that takes packets as they arrive (arrivals.h). */
 bool input_is_silent(struct ffmpeg_source *from);
 /* Fills err with a message that says for how long the input has sent no data (silent_ms), and returns -1. */
 int input_say_silent(const struct ffmpeg_source *from, struct error *err);
@@ -187,10 +189,10 @@ int seek_beginning(struct ffmpeg_source *from);
 /* Seeks in the input only, to the first frame that was asked for or before it; the decoder is not flushed. Returns an
  * FFmpeg code. */
 int seek_to_start(struct ffmpeg_source *from, bool *unsure);
-/* Flushes the decoder and resets the state of reading after a seek. unsure: the seek may have led to a place after the
+/* Flushes the decoder and resets the state of reading after a seek. unsure: the seek may have led to a time after the
  * wanted one. */
 void seek_landed(struct ffmpeg_source *from, bool unsure);
-/* Looks at the first frame after a seek that may have led to a place after the wanted one. If the frame's time shows
+/* Looks at the first frame after a seek that may have led to a time after the wanted one. If the frame's time shows
  * that it has, seeks once more: to an earlier key frame or, in an input without an index, to the input's beginning.
  * Returns true if that seek succeeded; the caller then drops the frame. Returns false in all other cases. */
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
@@ -200,9 +202,9 @@ bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
 /* Called at the input's end: seeks to its start without flushing the decoder. Returns false if that is not possible, or
  * the input does not loop. */
 bool ffmpeg_loop_go_on(struct ffmpeg_source *from);
-/* Does what ffmpeg_loop_go_on does, at the end of the part that options.duration selects. Returns true if the seek was
- * done now or before; the caller then drops the frames that the decoder still gives of the present pass through the
- * input. */
+/* Called at the end of the part that options.duration selects: seeks to its start without flushing the decoder, as
+ * ffmpeg_loop_go_on does. Returns true if the seek was done now or before; the caller then drops the frames that the
+ * decoder still gives of the present pass through the input. */
 bool ffmpeg_loop_cut_off(struct ffmpeg_source *from);
 /* Replaces the times that a packet of video has in the file by those that it gets in the decoder. Returns false if the
  * packet must wait until the decoder has given out all frames; then rounds.held is set. */
@@ -213,10 +215,11 @@ void ffmpeg_loop_flush(struct ffmpeg_source *from);
 /* Seeks to the start of the input and flushes the decoder. Called when the input has ended and all frames were
  * received. Returns false if the input does not loop, or cannot be started again. */
 bool ffmpeg_loop_again(struct ffmpeg_source *from);
-/* Replaces the times that a frame has in the decoder by those in the file. */
+/* Replaces a frame's times as the decoder gives them, which rise from pass to pass through a looping input, by the
+ * times in the file. */
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
-/* Returns the loop_shift of the packets that are read now; they may belong to the pass through the input after that of
- * the frames that the decoder gives. */
+/* Returns loop_shift, the time shift of a pass through a looping input, for the packets that are read now. They may
+ * belong to the next pass already while the decoder still gives frames of the present one. */
 int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from);
 
 #endif

@@ -292,8 +292,9 @@ static int choose_format(const AVInputFormat **format, const char **url, const s
                              options->input_format);
 }
 
-/* Fails if FFmpeg took the input for text by itself (chosen: true: the user chose the demuxer), or if the demuxer has
- * no option that the user set (left over in wishes). Returns 0, or -1 with err. */
+/* Checks an input that was just opened. Fails if FFmpeg, without the user's choice of a demuxer (chosen false), took
+ * it for text; or if the user set an option that the demuxer does not have: such options are still in `wishes`.
+ * Returns 0, or -1 with err. */
 static int check_opened(const AVFormatContext *input, const char *spec, bool chosen, const AVDictionary *wishes,
                         struct error *err) {
   if (!chosen && is_text(input))

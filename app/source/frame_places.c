@@ -332,7 +332,8 @@ int frame_places_nearest(struct frame_places *places, int64_t wanted, int64_t *t
   if (!places->pictures)
     return nearest_in_file(places, wanted, time, err);
   int64_t end = pictures_end(places->pictures);
-  *time = wanted < end ? wanted : end; /* a time is a picture's number here, so a missing picture has a time, too */
+  /* in a picture sequence the time is the picture's number, so a number whose file is missing is a valid time, too */
+  *time = wanted < end ? wanted : end;
   return wanted < end;
 }
 

@@ -27,12 +27,13 @@ bool frame_places_knows(const char *spec, const struct source_options *options);
 bool frame_places_is_sequence(const struct frame_places *places);
 /* Stores the unit of times in seconds, as a fraction; it is that of the source's frame.pts. */
 void frame_places_tick(const struct frame_places *places, int64_t *num, int64_t *den);
-/* Returns the length of the input that its header states, in seconds from the time from which source_options.start is
- * counted; 0: unknown. */
+/* Returns the input's length in seconds, as its header states it; it is counted from the same time as
+ * source_options.start. 0: unknown. */
 double frame_places_length(const struct frame_places *places);
 
-/* frame_places_from_start converts source_options.start to a time. frame_places_to_start returns the value of
- * source_options.start with which a source begins with the frame of this time. */
+/* frame_places_from_start converts source_options.start, in seconds, to a time in units of frame_places_tick.
+ * frame_places_to_start does the opposite: a source that is opened with its result as source_options.start begins with
+ * the frame of this time. */
 int64_t frame_places_from_start(const struct frame_places *places, double start);
 double frame_places_to_start(const struct frame_places *places, int64_t time);
 /* Returns the time that becomes frame.pts 0 in a source that begins at `start` (source_options.start, in seconds). */
@@ -44,8 +45,8 @@ int64_t frame_places_step(const struct frame_places *places);
  * end of the last frame in *time, if that end is nearer. In a sequence, `wanted` itself is found, even if the picture
  * of this time is missing. */
 int frame_places_nearest(struct frame_places *places, int64_t wanted, int64_t *time, struct error *err);
-/* Finds the frame of this number. In a sequence, finds the place of this number, even if the picture is missing, or the
- * first place if the number is lower than the first picture's. */
+/* Finds the time of the frame with this number. In a picture sequence also finds the time of a number whose picture is
+ * missing; for a number lower than the first picture's, it finds the first picture's time. */
 int frame_places_number(struct frame_places *places, long number, int64_t *time, struct error *err);
 /* Finds the frame that is `count` frames after the first one that is not before `from`. */
 int frame_places_after(struct frame_places *places, int64_t from, long count, int64_t *time, struct error *err);

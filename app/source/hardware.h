@@ -22,7 +22,7 @@ enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {
   const char *name; /* name by which --hwdec selects it */
-  const char *what; /* name in messages */
+  const char *what; /* name of the hardware decoder in messages */
   /* Returns FFmpeg's decoder that decodes this video with the hardware; NULL: there is none. */
   const AVCodec *(*find)(const AVCodecParameters *video);
   /* Sets up a decoder context before avcodec_open2. The context's opaque points to a struct decoding. Returns 0 or an

@@ -92,8 +92,9 @@ static void begin_part(struct joins *joins, const AVPacket *packet) {
   *newest(joins) = (struct join_part){shift, time, time};
 }
 
-/* Begins the first part of the input, which ends at the first join. If the first packet has no decoding time, the
- * container stores none, and the decoding times of later packets are FFmpeg's guesses. */
+/* Begins the first part of the input, which ends where timestamps begin anew for the first time. If the first packet
+ * has no decoding time, the container stores none, and the decoding times that later packets have are FFmpeg's
+ * guesses; timestamps are then compared by presentation time. */
 static void begin_first(struct joins *joins, const AVPacket *packet) {
   joins->by_showing = packet->dts == AV_NOPTS_VALUE;
   joins->delay = reorder_delay(joins, packet);

@@ -14,7 +14,8 @@ enum { JOINS_KEPT = 16 };
 /* A part of the input between two joins. Times are in the video's time base. */
 struct join_part {
   int64_t shift; /* number that is added to the timestamps of this part of the input */
-  /* earliest and latest timestamp of the part's video so far, in the video's time base, without the shift */
+  /* earliest and latest timestamp of the video in this part of the input so far, in the video's time base, as the file
+   * has them (`shift` is not added) */
   int64_t first, last;
 };
 
@@ -44,7 +45,8 @@ void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video);
 void joins_restart(struct joins *joins);
 /* Tells `joins` the next packet of video, which may come after a join and begin a new part of the input. */
 void joins_note(struct joins *joins, const AVPacket *packet);
-/* Adds to the packet's times the shift of the newest part of the input (after the last join). */
+/* Adds to the packet's times the number that makes the newest part of the input (after the last timestamp
+ * discontinuity) continue the part before it. */
 void joins_shift(const struct joins *joins, AVPacket *packet);
 
 /* Returns the part of the input (between two joins) with this number, which must be one of the last JOINS_KEPT. */

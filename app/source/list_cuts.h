@@ -26,7 +26,8 @@ struct list_cuts {
 /* Asks FFmpeg's demuxer of lists, before it is opened, to attach to each packet the times between which its file is
  * used. Returns an FFmpeg code. */
 int list_cuts_ask(AVDictionary **wishes);
-/* Reads the directives of the list from which input was opened. Returns 0, or -1 without memory. */
+/* Reads the inpoint, outpoint and duration directives of the list of files from which `input` was opened. Returns 0,
+ * or -1 if memory is short. */
 int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input);
 void list_cuts_free(struct list_cuts *cuts);
 /* Marks a packet as discarded (decoded, but not seen or heard) if it is outside the part of its file that the list

@@ -60,7 +60,7 @@ struct listener {
 
   pthread_mutex_t lock;
   /* The following fields are protected by `lock`. at_ns: platform_now_ns when values were measured. */
-  struct sound_limits limits; /* what listener_limit was given last */
+  struct sound_limits limits; /* limits of the frequency bands, and how long SOUND_ONSET stays 1 */
   double values[SOUND_VALUES];
   int64_t at_ns;
   long onsets; /* number of onsets of the sound since the listener was started */
@@ -293,7 +293,8 @@ static int wait_for_more(struct listener *listener, struct error *err) {
   return 0;
 }
 
-/* Reads and measures the input. Returns 0 when it ends or the listener is to stop, or -1 with err when it fails. */
+/* Reads the sound input and measures its levels. Returns 0 when the input ends or the listener is to stop, or -1 with
+ * err when the input fails. */
 static int listen(struct listener *listener, struct error *err) {
   int code = 0;
   listener->came_ns = platform_now_ns();

@@ -8,7 +8,8 @@
 #include "app/source/dissolve.h"
 #include "unet/base/platform.h"
 
-/* While the source that comes gives no frames, its last frame is mixed anew after this time, in ns: 30 a second. */
+/* While a source that fades in gives no new frame, its last frame is mixed again with the old source after this many
+ * ns, which is 30 times a second. */
 static const int64_t step_ns = 33333333;
 
 struct mixer {
@@ -19,21 +20,26 @@ struct mixer {
   pthread_cond_t changed;
   /* The following fields are protected by `lock`. */
   enum mixer_input shown;
-  /* the input of the last frame that was passed on, and the number of its stretch in that input */
+  /* the input of the last frame that was passed on, and frame.stretch of that frame as this input gave it (number of a
+   * part of the input without a gap in time) */
   enum mixer_input last;
   uint64_t last_stretch;
-  uint64_t serial, stretch; /* numbers of the next frame, and of the present stretch, counted over all inputs */
+  /* numbers that frames get from the mixer, counted over all inputs: frame.serial of the next frame, and frame.stretch
+   * (number of a sequence of frames without a gap in time) of the last one */
+  uint64_t serial, stretch;
   bool ending;
-  /* true: a fade has begun during another one, so the mixture of sources with which it begins stands still */
+  /* true: a fade has begun during another one, so it starts from a still picture: the mixture that was shown last */
   bool still;
   bool told; /* true: it was logged that frames cannot be mixed, because they are in a GPU's memory only */
-  /* A fade: the frame that goes, which has no planes if there is no fade, and the last frame that came; when it began,
-   * and how long it takes; and when a frame was last passed on. */
+  /* from: the frame that fades out (no planes: there is no fade); to: the newest frame of the source that fades in;
+   * begun_ns, length_ns: when the fade began, and how long it takes; put_ns: when a frame was last passed on. */
   struct frame from, to;
   int64_t begun_ns, length_ns, put_ns;
   struct dissolve dissolve;
 
-  _Atomic double fade_s, shape; /* what mixer_set_fade has set; not protected by `lock` */
+  /* fade_s: seconds that a new source takes to fade in; shape: width divided by height of the engine's pictures, 0:
+   * unknown. Not protected by `lock`. */
+  _Atomic double fade_s, shape;
 };
 
 /* --- a fade; the caller of all these functions holds the lock --- */
@@ -48,8 +54,8 @@ static void end_fade(struct mixer *mixer) {
   dissolve_forget(&mixer->dissolve);
 }
 
-/* Begins a fade from the frame that was passed on last to `to`, if a fade is wanted. Frames that lie in the memory of a
- * GPU alone cannot be mixed here; a line says so once, and the source comes at once. */
+/* Begins a fade from the frame that was passed on last to `to`, if a fade is wanted. Frames that are in a GPU's memory
+ * only cannot be mixed here; then there is no fade, and a line is logged once. */
 static void begin_fade(struct mixer *mixer, const struct frame *to) {
   struct frame from = {.picture = NULL};
   double seconds = mixer->fade_s;
@@ -72,13 +78,14 @@ static void begin_fade(struct mixer *mixer, const struct frame *to) {
   pthread_cond_signal(&mixer->changed);
 }
 
-/* Returns the share of the source that comes, at this moment. */
+/* Returns the weight of the new source in the mixed picture at now_ns: 0 at the beginning of the fade, 1 at its
+ * end. */
 static float share_now(const struct mixer *mixer, int64_t now_ns) {
   return (float)fmin(1, (double)(now_ns - mixer->begun_ns) / (double)mixer->length_ns);
 }
 
-/* Replaces a frame of the source that comes by its mixture with the source that goes; ends the fade if it is over, or
- * if the two cannot be mixed. */
+/* Replaces a frame of the new source by its mixture with the previous source; ends the fade if it is over, or if the
+ * two cannot be mixed. */
 static void mix(struct mixer *mixer, struct frame *frame, int64_t now_ns) {
   struct frame mixed;
   struct error err;
@@ -107,7 +114,7 @@ static void pass_on(struct mixer *mixer, struct frame *frame) {
   mailbox_put(mixer->out, &(struct mail){.frame = *frame});
 }
 
-/* --- the thread that mixes while the source that comes is a single picture, or slow --- */
+/* --- the thread that mixes again while a new source that fades in is a single picture, or slow --- */
 
 static void mix_again(struct mixer *mixer) {
   struct frame frame = frame_hold(&mixer->to);
@@ -170,9 +177,9 @@ void mixer_close(struct mixer **pointer) {
   *pointer = NULL;
 }
 
-/* Begins another stretch where the frame does not continue the frame before: at another source that comes at once, and
- * where an input begins another stretch itself. A source that fades in goes on with the stretch, because its first
- * picture is the last one of the source before. */
+/* Adds 1 to mixer->stretch (number of a sequence of frames without a gap in time) where the frame does not continue
+ * the frame before it: where another source comes without a fade, and where the time within a source jumps. A source
+ * that fades in counts as a continuation, because the first mixed picture is still that of the source before. */
 static void follow_stretch(struct mixer *mixer, enum mixer_input input, const struct frame *frame, bool fades_in) {
   bool other = !mixer->serial || input != mixer->last || frame->stretch != mixer->last_stretch;
   mixer->stretch += other && !fades_in;
@@ -180,8 +187,9 @@ static void follow_stretch(struct mixer *mixer, enum mixer_input input, const st
   mixer->last_stretch = frame->stretch;
 }
 
-/* Takes a frame of the source that fades out: it is mixed in place of the one before it, except if this fade has begun
- * during another one. */
+/* Takes the next frame of the source that fades out, and releases the one before. While a fade goes on, the next
+ * pictures are mixed from this frame and the new source's frames. If the fade has begun during another fade, it goes
+ * on from the mixture shown at its beginning, and the frame is only released. */
 static void take_leaving(struct mixer *mixer, struct frame *frame) {
   if (is_fading(mixer) && !mixer->still && dissolve_can_read(frame)) {
     struct frame before = mixer->from;

@@ -1,6 +1,6 @@
-/* A mixer stands between readers and the mailbox from which the engine takes frames. Several readers may give frames at
- * the same time, each to an input of its own; the mixer passes on those of one input. Where another source begins, its
- * frames may come within a time: they are mixed with the source before, in host memory.
+/* A mixer stands between readers and the mailbox from which the engine takes frames. Several readers may give frames
+ * at the same time, each to an input of its own; the mixer passes on those of one input. When the source changes, the
+ * new source may fade in over some seconds: its frames are then mixed with those of the source before, in host memory.
  *
  * Threads: any thread may call these functions. A mixer has a thread of its own, which mixes while the source that
  * comes is a single picture. */
@@ -18,16 +18,17 @@ struct mixer;
  * the source that stands in while a source of the list is lost. */
 enum mixer_input { MIXER_LIST, MIXER_LEAVING, MIXER_STAND_IN };
 
-/* Opens a mixer that puts frames into `out`, which must outlive it. Frames of MIXER_LIST are passed on. gpu: the GPU
- * that copies from mixed frames; its impl NULL: none does. log may be NULL. Returns 0, or -1 with err. */
+/* Opens a mixer that puts frames into `out`, which must outlive it. At first the frames of the input MIXER_LIST are
+ * passed on, and those of the other inputs are released. gpu: the GPU that copies from mixed frames; its impl NULL:
+ * none does. log may be NULL. Returns 0, or -1 with err. */
 int mixer_open(struct mixer **mixer, struct mailbox *out, const struct gpu *gpu, const struct log *log,
                struct error *err);
 void mixer_close(struct mixer **mixer); /* frees the mixer; *mixer becomes NULL; does nothing if it is NULL */
 
-/* Gives a frame to an input; the reference to its picture then belongs to the mixer. The frame is passed on if that
- * input is shown, else released. A frame that is passed on gets a serial number and the number of its stretch
- * (frame.h), which are counted over all inputs. begins: true: it is the first frame of a source, or the first after a
- * seek. */
+/* Gives a frame to an input of the mixer; the reference to the frame's picture then belongs to the mixer. The frame is
+ * passed on if that input is shown, else released. A frame that is passed on gets a serial number and the number of
+ * its uninterrupted sequence of frames (frame.stretch); both are counted over all inputs. begins: true: it is the
+ * first frame of a source, or the first after a seek. */
 void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame, bool begins);
 /* From now on frames of MIXER_STAND_IN are passed on, until MIXER_LIST gives a frame again. */
 void mixer_stand_in(struct mixer *mixer);
@@ -37,7 +38,7 @@ void mixer_end(struct mixer *mixer, enum mixer_input input);
 /* Lets sources that begin from now on fade in within so many seconds; 0: at once. shape: width divided by height of the
  * engine's pictures, into which frames are cropped; 0: not known. */
 void mixer_set_fade(struct mixer *mixer, double seconds, double shape);
-/* True if sources that begin fade in. */
+/* True if the picture fades to each new source (mixer_set_fade with more than 0 seconds). */
 bool mixer_wants_fade(const struct mixer *mixer);
 /* True while one source fades to another. */
 bool mixer_fades(struct mixer *mixer);

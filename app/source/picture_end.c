@@ -53,7 +53,8 @@ static int lines_of(int compression) {
   return compression >= 0 && compression < (int)(sizeof lines / sizeof *lines) ? lines[compression] : 0;
 }
 
-/* Reads the attributes of the header. Returns the number of blocks; 0: unknown. */
+/* Reads the attributes of an OpenEXR file's header. Returns the number of blocks into which it divides the picture's
+ * lines; 0: unknown. */
 static long count_blocks(FILE *file) {
   char name[NAME_MAX_BYTES], type[NAME_MAX_BYTES];
   int lines = 0;

@@ -487,8 +487,8 @@ struct names {
   long untold;
 };
 
-/* Adds missing or damaged pictures at consecutive places of the sequence to the message. first, last: names of the
- * first and the last file. count: number of pictures. */
+/* Adds to the message `count` missing or damaged pictures that follow each other in the sequence. first, last: file
+ * names of the first and the last of them. */
 static void tell(struct names *names, const char *first, const char *last, long count) {
   char words[2 * PATH_MAX];
   int length = snprintf(words, sizeof words, "%s%s%s%s", names->used ? ", " : "", first,
@@ -513,7 +513,8 @@ static void end_names(const struct names *names, const char *what, char *text, s
     snprintf(text + used, size - used, " and %ld more", names->untold);
 }
 
-/* Returns a file's name without its folder, unless the number is in the folder's name. */
+/* Returns the name of a sequence's file for messages: without its folder, unless the number that differs from file to
+ * file is in the folder's name. */
 static const char *short_name(const struct pictures *pictures, const char *path) {
   const char *name = text_last_part(path);
   return pictures->is_glob || pictures->number_at >= (size_t)(name - path) ? name : path;
@@ -579,7 +580,7 @@ static void tell_gap(const struct pictures *pictures, struct names *names, int64
 /* Adds the missing pictures from place `begin` on and before place `end` to the message. For a glob, only files that
  * existed when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* place after the last picture that exists; at first `begin` */
+  int64_t from = begin; /* position in the sequence after that of the last existing picture found; at first `begin` */
   for (size_t i = find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;

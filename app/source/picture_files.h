@@ -38,12 +38,13 @@ enum AVCodecID pictures_codec(const struct pictures *pictures);
 long pictures_number_at(const struct pictures *pictures, int64_t place);
 /* True if the options (step, step_from) ask for the picture of this number; pictures_read leaves out the others. */
 bool pictures_are_wanted(const struct source_options *options, long number);
-/* Makes the first picture at or after this place (as in pictures_read) the next one to be read. */
+/* Makes pictures_read continue with the first picture whose place (packet.pts) is at least `time`. */
 void pictures_seek(struct pictures *pictures, int64_t time);
 /* Records that the decoder has given out the picture with this pts. */
 void pictures_note_given(struct pictures *pictures, int64_t time);
 
-/* True if the picture at this place (packet.pts) has a number in its name, which is stored in *number. */
+/* True if the picture at this position in the sequence (packet.pts) has a number in its file name, which is stored in
+ * *number. */
 bool pictures_number(const struct pictures *pictures, int64_t time, int *number);
 /* Finds the numbers of the first and last picture in the part that options ask for, which has at most `most` pictures
  * (0: no limit). Returns false if that part has no pictures, or the pictures have no numbers. */
@@ -54,18 +55,18 @@ bool pictures_part(const struct pictures *pictures, const struct source_options 
 int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick);
 /* Returns the sequence's pictures per second. */
 AVRational pictures_rate(const struct source_options *options);
-/* Returns the place (packet.pts) after that of the last picture. */
+/* Returns the position (packet.pts) of the last picture in the sequence, plus 1. */
 int64_t pictures_end(const struct pictures *pictures);
 /* Returns the place (packet.pts) of the picture with this number, which need not exist; at least 0. If names have no
  * numbers, the place is `number` itself. */
 int64_t pictures_place(const struct pictures *pictures, long number);
-/* Stores the place of the picture that is `count` pictures after the first one at or after place `from`. Returns false
- * if the sequence has too few. */
+/* Finds the first picture whose position (packet.pts) is at least `from`, goes `count` pictures further, and stores
+ * that picture's position in *place. Returns false if the sequence has too few pictures. */
 bool pictures_after(const struct pictures *pictures, int64_t from, long count, int64_t *place);
 
-/* Checks that all pictures from place `begin` on and before place `end` existed and were decoded. Returns 0, or -1 with
- * err, which names the missing and damaged pictures. ended: true: the decoder has given out all pictures that it
- * held. */
+/* Checks that all pictures with positions (packet.pts) from `begin` to `end` - 1 existed and were decoded. Returns 0,
+ * or -1 with err, which names the missing and damaged pictures. ended: true: the decoder has given out all pictures
+ * that it held. */
 int pictures_check(const struct pictures *pictures, int64_t begin, int64_t end, bool ended, struct error *err);
 
 /* --- names with a number in them --- */

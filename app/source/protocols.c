@@ -171,8 +171,8 @@ static uint64_t number_of(const char *url) {
   return hash;
 }
 
-/* True if this URL may be opened: OPENINGS_MAX times any URL may be opened, and OPENINGS_SAME_MAX times the same one,
- * since a playlist may name the same URL for each sound track. Counts the opening. */
+/* True if this URL may be opened, and counts the opening. At most OPENINGS_MAX openings are allowed in all, and at
+ * most OPENINGS_SAME_MAX of one URL, which a playlist may name again for each sound track. */
 static bool may_open(struct openings *openings, const char *url) {
   uint64_t number = number_of(url);
   int same = 0;

@@ -47,7 +47,8 @@ struct openings {
 
 /* Replaces the input's io_open until openings_end. The struct must not move until then. */
 void openings_begin(struct openings *openings, AVFormatContext *input);
-/* Gives the input its own io_open back. input NULL: opening has failed and the input is freed; does nothing. */
+/* Stores in the input the function io_open again that openings_begin has replaced. input NULL: opening has failed and
+ * the input is freed; does nothing. */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 
 /* Returns FFmpeg's format_whitelist for an input that lists files, because FFmpeg opens these without

@@ -55,13 +55,13 @@ struct reader {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* The following fields are protected by lock. knows: info is complete. ended: the thread has ended. */
-  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source, which
-   * never began because `next` took its place; the thread closes it. */
+  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source,
+   * which never began because `next` took its place; the thread closes it. */
   struct origin next, replaced;
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
-  /* leaving: reads on the source before the present one, while the present one fades in (mixer.h). given: true: the
-   * present source has given a frame. */
+  /* leaving: goes on reading the previous source while the present one fades in over it (mixer.h). given: true: at
+   * least one frame of the present source was read. */
   struct side_reader leaving;
   bool given;
   struct reader_status status;
@@ -101,7 +101,7 @@ static bool wait_while_paused(struct reader *reader, bool *waited) {
   return go_on;
 }
 
-/* True if sources fade in, so that the one before is needed for some time. */
+/* True if a new source fades in, so that the previous source is still read until the fade ends. */
 static bool fades(const struct reader *reader) {
   return reader->outlet.mixer && mixer_wants_fade(reader->outlet.mixer);
 }
@@ -119,7 +119,8 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* Stores the info, known once it has the pictures' shape, which a stream shows with its first frame. Under the lock. */
+/* Stores the source's info. It counts as known once it has the aspect ratio of the pictures, which a stream shows only
+ * with its first frame. The caller holds the lock. */
 static void note_info(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
@@ -257,7 +258,8 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   pthread_mutex_unlock(&reader->lock);
   outlet_put(&reader->outlet, frame, begins);
   pthread_mutex_lock(&reader->lock);
-  /* not set before: reader_tend would end the former source although the fade from it has not begun */
+  /* set only after outlet_put, which begins the fade: if it were set earlier, reader_tend could find no fade and end
+   * the previous source at once */
   reader->given = true;
   pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);
@@ -373,8 +375,8 @@ static struct origin begin_next(struct reader *reader) {
   return former;
 }
 
-/* Called when another source has begun: lets the former one be read on while it fades out, if it was left before its
- * end and can still be read. The caller holds the lock, and closes what is left in *former. */
+/* Called when another source has begun: if the previous source has not ended and can still be read, another reader
+ * goes on reading it while it fades out. The caller holds the lock, and closes what is left in *former. */
 static void read_on(struct reader *reader, struct origin *former) {
   struct source_options options = former->options;
   struct error ignored;
@@ -487,8 +489,9 @@ int reader_start_mixed(struct reader **reader, struct source **source, const cha
   return start(reader, source, spec, options, &(struct outlet){.mixer = mixer, .input = input}, goes_on, err);
 }
 
-/* Makes the thread leave the current source, also if it blocks in a read; a source that is to fade out is interrupted
- * only if a read blocks already, because it is read on. The caller holds the lock. */
+/* Makes the thread leave the current source, even if a read of it blocks. If the source is to fade out, reading it
+ * goes on during the fade, so it is interrupted only if a read has already blocked for 0.2 s. The caller holds the
+ * lock. */
 static void call_away(struct reader *reader) {
   const int64_t blocks_ns = 200000000;
   int64_t since_ns = reader->reading_ns;
@@ -511,8 +514,8 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(&next, &reader->away, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  /* the thread frees the source that `next` held so far and that will not begin; `before` is one of an earlier call,
-   * which the thread has not freed yet, and is freed here */
+  /* The source that waited in `next` will not begin. It is kept in `replaced`, and the reader's thread frees it. What
+   * an earlier call has put into `replaced`, and the thread has not freed yet, is freed here (`before`). */
   before = reader->replaced;
   reader->replaced = reader->next;
   reader->next = next;
@@ -535,7 +538,8 @@ void reader_leave(struct reader *reader) {
   pthread_mutex_unlock(&reader->lock);
 }
 
-/* Sets one of the reader's flags. Called in each pass of the main loop, so the thread is woken only if it changes. */
+/* Sets one of the reader's flags. Called in each pass of the main loop; the reader's thread is woken only if the flag
+ * changes. */
 static void set(struct reader *reader, bool *what, bool value) {
   pthread_mutex_lock(&reader->lock);
   if (*what != value)

@@ -41,8 +41,8 @@ static bool is_absent(const char *spec) {
          platform_look(&entry, file_path(spec)) && errno == ENOENT;
 }
 
-/* Returns 0, or -1 with err if the input cannot be read again, or if a list cannot state how it is opened (a format or
- * options of the user). */
+/* Checks that --repeat works with this input: that it can be read again, and that the user gave no --input-format or
+ * --input-options, which FFmpeg's list of the repetitions could not contain. Returns 0, or -1 with err. */
 static int check_kind(const char *spec, const struct source_options *options, struct error *err) {
   if (is_absent(spec))
     return error_set(err, STATUS_INPUT, "%s: %s", spec, strerror(ENOENT));
@@ -150,7 +150,7 @@ int repeated_measure(const char *spec, struct source_options *options, struct er
   return status;
 }
 
-/* --- opening all passes as one list of files --- */
+/* --- opening the passes through a repeated file as one list of files --- */
 
 /* Returns the time at which a pass begins, in microseconds. Each is rounded by itself, so that errors do not add up. */
 static int64_t begin_of(const struct source_options *options, int pass) {

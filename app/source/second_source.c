@@ -56,8 +56,8 @@ static void pop(struct second_source *second, struct timed_frame *first) {
   memmove(second->ahead, second->ahead + 1, (size_t)--second->count * sizeof *second->ahead);
 }
 
-/* Drops frames from `ahead` as long as the frame after them is not later than `wanted` either: a slow caller does not
- * get every frame. */
+/* Drops the first frame of `ahead` as long as the frame after it is due, too (not later than `wanted`). So a caller
+ * that asks seldom gets only the newest frame that is due. */
 static void drop_passed(struct second_source *second) {
   while (second->count > 1 && second->ahead[1].at <= second->wanted) {
     struct timed_frame passed;
@@ -112,8 +112,9 @@ static void *read_ahead(void *opaque) {
 
 /* --- functions for the thread that asks for frames --- */
 
-/* Sets `begun`, at the first call, and `shift`, which aligns the first frames of the two sources if both begin within
- * one frame period of each other; else it is 0. */
+/* Stores in `shift` the seconds to add to a time of the first source to get the second source's time: what aligns
+ * their first frames if these are less than one frame period apart, else 0. The first call stores the time for which a
+ * frame is asked first in `begun`. */
 static void align(struct second_source *second, double seconds) {
   if (isnan(second->begun))
     second->begun = seconds;
@@ -136,8 +137,8 @@ static bool patience_is_left(const struct second_source *second, int64_t now_ns)
   return now_ns - second->behind_since_ns < (int64_t)second->patience_ms * 1000000;
 }
 
-/* Waits for the frame of this time of the first source, but not longer than patience_ms after frames began to be late.
- * The caller holds the lock. */
+/* Waits until the second source's frame for this time, in seconds of the first source, is known, but not longer than
+ * patience_ms after frames began to be late. The caller holds the lock. */
 static void wait_until_settled(struct second_source *second, double seconds) {
   for (;;) {
     show_newest(second, seconds);

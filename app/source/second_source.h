@@ -20,7 +20,8 @@ struct second_source_options {
 enum second_source_state {
   SECOND_SOURCE_IN_STEP,
   SECOND_SOURCE_BEHIND, /* frames have been late for longer than patience_ms or, if that is 0, for 2 s */
-  /* the moment is at least one frame period after the source's last frame; never for a single picture */
+  /* the time for which a frame is asked is at least one frame period after the source's last frame; a source that is a
+   * single picture never ends */
   SECOND_SOURCE_ENDED,
   SECOND_SOURCE_FAILED
 };

@@ -28,7 +28,7 @@ void side_reader_end(struct side_reader *side) {
   side->reader = NULL;
   reader_end(side->former);
   if (errand_start(&side->ending, stop, side, "ends sources", &ignored))
-    stop(side); /* without a thread its end is waited for here */
+    stop(side); /* no thread could be started, so this thread waits for the reader's end */
 }
 
 void side_reader_close(struct side_reader *side) {

@@ -1,6 +1,6 @@
-/* A reader beside that of the list of sources: of the file that stands in for a lost source, or of the source that is
- * leaving while the next one fades in. Its end may take as long as a read, and is waited for on a thread of its own.
- * One thread at a time calls these functions. */
+/* A second reader, in addition to the one that reads the list of sources. It reads the file that is shown while a
+ * source is lost, or the previous source while the next one fades in. To end it may take as long as reading one frame,
+ * so a background thread waits for its end. One thread at a time calls these functions. */
 #ifndef APP_SOURCE_SIDE_READER_H
 #define APP_SOURCE_SIDE_READER_H
 
@@ -14,7 +14,7 @@ struct reader;
 struct side_reader {
   struct reader *reader; /* the reader; NULL: there is none */
   struct errand ending;  /* stops `former` */
-  struct reader *former; /* a reader that is being stopped; only the errand uses it meanwhile */
+  struct reader *former; /* a reader that is being stopped; until then only the thread of `ending` uses it */
 };
 
 /* Starts a reader that gives frames to this input of the mixer, as reader_start_mixed does. Only allowed if
@@ -26,7 +26,8 @@ int side_reader_start(struct side_reader *side, struct source **source, const ch
 bool side_reader_is_free(struct side_reader *side);
 /* Ends the reader, without waiting for that; does nothing if there is none. */
 void side_reader_end(struct side_reader *side);
-/* Ends the reader and waits until it, and one that was being stopped, have ended. */
+/* Ends the reader, and waits until it has ended. Also waits for the reader that an earlier side_reader_end has begun
+ * to stop. */
 void side_reader_close(struct side_reader *side);
 
 #endif

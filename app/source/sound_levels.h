@@ -20,7 +20,7 @@ enum sound_value {
 };
 #define SOUND_WORDS "level|bass|mid|treble|beat|onset"
 
-/* What users can set of a measurement. */
+/* What users can set of a measurement of sound. */
 struct sound_limits {
   double bass_below, treble_above; /* limits of the three bands, in Hz; treble_above counts as at least bass_below */
   double hold_s;                   /* for how long SOUND_ONSET stays 1, in seconds */
@@ -56,10 +56,11 @@ struct sound_levels {
   int hop, in_hop;
 };
 
-/* Begins a measurement, with the usual limits. rate: samples per second, at least some thousands. */
+/* Begins a measurement, with the default limits of the frequency bands (sound_levels_limit sets others). rate: samples
+ * per second, at least some thousands. */
 void sound_levels_begin(struct sound_levels *levels, double rate);
-/* Sets the limits, from the next sample on. What was measured so far is kept. Costs little if the
- * bands' limits are the ones that are set already. */
+/* Sets the limits of the frequency bands and the duration of SOUND_ONSET, from the next sample on. What was measured
+ * so far is kept. Costs little if the bands' limits do not change. */
 void sound_levels_limit(struct sound_levels *levels, const struct sound_limits *limits);
 /* Measures further samples, which follow those of the call before. */
 void sound_levels_take(struct sound_levels *levels, const float *samples, int count);

@@ -46,8 +46,9 @@ struct sound_cursor {
   unsigned long next;
 };
 
-/* Takes the next packet for this cursor if the packet's position is at most `until`, and stores the position. Returns
- * 1: packet is filled, and the caller unrefs it; 0: there is no such packet yet. */
+/* Takes the next packet for this cursor if the packet's position in the source is at most `until`, and stores the
+ * position; both are in seconds. Returns 1: packet is filled, and the caller unrefs it; 0: there is no such packet
+ * yet. */
 int sound_tap_take(struct sound_tap *tap, struct sound_cursor *cursor, double until, AVPacket *packet,
                    double *position);
 /* Waits, for at most wait_ms milliseconds, until a packet comes that the cursor has not taken yet. */

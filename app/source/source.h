@@ -50,7 +50,8 @@ struct source_options {
    * seconds that one pass through the file lasts, from repeated_measure (repeated.h) */
   int repeat;
   double pass;
-  /* only the pictures of a sequence are read whose number is step_from plus a multiple of step; step 0: all are read */
+  /* of a picture sequence only the numbers step_from, step_from + step, step_from + 2 step and so on are read; step 0:
+   * all pictures are read */
   long step, step_from;
   /* The fields of this block are for opening and waiting. */
   bool patient; /* true: in live mode, opening is tried again after any error */

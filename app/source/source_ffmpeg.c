@@ -39,8 +39,8 @@ static void ffmpeg_close(struct source *source) {
   free(from);
 }
 
-/* From now on options.tap keeps this source's packets of sound. takes_over: true: this source replaces the one whose
- * packets it kept, and whose frames are no longer shown. */
+/* Makes options.tap (a buffer of the newest sound) keep this source's packets of sound from now on. takes_over: true:
+ * this source replaces another one, whose packets the tap kept and whose frames are no longer shown. */
 static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
   const AVStream *sound = from->sound;
   const struct shown name = address_name(from->spec);

@@ -24,7 +24,7 @@ struct pattern_source {
   uint64_t serial;
   int64_t started_ns;
   struct host_pictures tiles, pictures, others;
-  /* the pattern, repeated twice in both directions: each frame is a part of this tile, at a place that moves */
+  /* 2x2 copies of the pattern side by side; each frame is a section of it, whose position moves from frame to frame */
   struct frame tile;
 };
 

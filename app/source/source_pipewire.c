@@ -168,7 +168,7 @@ static int connect_stream(struct pipewire_source *from, struct error *err) {
                                                        PW_KEY_MEDIA_ROLE, "Camera", NULL);
   if (properties && *from->name)
     pw_properties_set(properties, PW_KEY_TARGET_OBJECT, from->name);
-  /* with DONT_RECONNECT no other node takes the place of one that is not there, or that goes */
+  /* with DONT_RECONNECT PipeWire connects to no other node if the named one is missing or goes away */
   int flags = PW_STREAM_FLAG_AUTOCONNECT | PW_STREAM_FLAG_MAP_BUFFERS | PW_STREAM_FLAG_DONT_RECONNECT;
   return pipewire_stream_open(&from->stream, "reverie input", properties, &events, from, STATUS_INPUT, err) ||
          pipewire_stream_connect(&from->stream, PW_DIRECTION_INPUT, (enum pw_stream_flags)flags,

@@ -10,9 +10,9 @@
 
 enum {
   PAGE = 4096,
-  /* The pictures of a surface are copied in advance to memory that OpenGL can read, until the window has not asked for
-   * this many of them in a row. A limit of one would be too low, because some pictures are dropped on their way to the
-   * window. */
+  /* Decoded pictures are copied in advance to memory that OpenGL can read. After this many pictures in a row whose
+   * copy the window did not ask for, that ends. One would be too few, because some pictures are dropped on their way
+   * to the window. */
   UNSHARED = 8,
 };
 
@@ -198,8 +198,8 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
   return 0;
 }
 
-/* Gives the surface of `in` to the picture. The picture's former surface goes back to the decoder here and not in the
- * thread that releases the picture, because that takes 0.1 ms. */
+/* Gives the surface of `in` to the picture. Returning the picture's former surface to the decoder takes 0.1 ms, so it
+ * is done here, and not when the picture is released, which another thread does. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
   end_share(surface, NULL); /* a copy that has begun may still read the former surface */

@@ -15,8 +15,8 @@ struct surfaces {
   struct frame_memory *copies; /* page-locked memory for the copies in surfaces_bring_down; NULL: none yet */
 };
 
-/* surfaces_is_one: true if the frame is a surface. surfaces_readable: true if the engine can also read the surface's
- * format, which is then stored in *format. */
+/* surfaces_is_one: true if the frame's pixels are in a surface of the hardware decoder. surfaces_readable: true if the
+ * engine can also read that surface's format, which is then stored in *format. */
 bool surfaces_is_one(const AVFrame *in);
 bool surfaces_readable(const AVFrame *in, enum pixel_format *format);
 

@@ -13,12 +13,14 @@ struct tap_decoder {
   unsigned sound_number; /* number that sound_tap_describe gave to the sound that is decoded; 0: none */
   AVCodecContext *codec;
   AVRational time_base; /* time base of the packets */
-  double shift;         /* position minus timestamp of the last packet, in seconds */
+  /* number of seconds that was added to the last packet's timestamp to get its position in the source (sound_tap.h) */
+  double shift;
   AVPacket *packet;
   AVFrame *frame;
 };
 
-/* Allocates a decoder for the sounds in tap, which must outlive it. Returns 0, or -1 with err and nothing to close. */
+/* Allocates a decoder for the packets of sound in `tap`, the buffer of a source's newest sound, which must outlive the
+ * decoder. Returns 0, or -1 with err and nothing to close. */
 int tap_decoder_open(struct tap_decoder *decoder, struct sound_tap *tap, const struct log *log, struct error *err);
 void tap_decoder_close(struct tap_decoder *decoder); /* closes the decoder; does nothing for a zeroed struct */
 

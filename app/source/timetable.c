@@ -5,7 +5,7 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* Reserve: if reading a frame takes this much longer than the longest recent time, the frame is still not late. */
+/* Reserve in ns: a frame is still not late if reading it takes this much longer than the longest recent reading. */
 static const int64_t spare_ns = 4000000;
 /* With each frame, the running minimum (apart_ns) rises by 1 / APART_FORGETS of itself, and the running maximum
  * (reading_ns) falls by 1 / READING_FORGETS. The maximum falls slowly, because most frames that are slow to read, such

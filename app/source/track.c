@@ -14,11 +14,12 @@
 /* ENTRIES: number of measurements that are kept, those of 40 s, because in no file is the sound further ahead of its
  * pictures. STEP_HZ: measurements a second. CHECK_MS: greatest wait for sound, in milliseconds. */
 enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
-/* heard_s: a picture gets the sound levels of the last sound before it, if that ended at most so many seconds earlier.
- * late_ns: if a stream's sound is later than that, pictures get the newest levels for this long after they came. */
+/* heard_s: a picture gets the levels of the last sound before it if that sound ended less than so many seconds before
+ * the picture. late_ns: if it ended earlier, because a stream's sound comes late, the picture still gets the newest
+ * levels if these were measured less than this many ns ago. */
 static const double heard_s = 0.3;
 static const int64_t late_ns = 500000000;
-/* A picture that stays on the screen for longer than this gets no sound levels. */
+/* A picture that stays on the screen for longer than this, in ns, gets no sound levels. */
 static const int64_t stands_ns = 1000000000;
 
 struct entry {
@@ -40,19 +41,19 @@ struct track {
   struct sound_levels levels;
 
   /* The following fields are used only by the thread that calls track_get and track_halt. */
-  uint64_t serial; /* number of the frame whose levels were asked for last */
+  uint64_t serial; /* number of the frame whose sound levels were asked for last */
   bool asked;
   int64_t since_ns;
-  long onsets; /* what track_get_onset returns */
+  long onsets; /* number of onsets (beginnings of sounds) so far, which track_get_onset returns */
   int64_t onset_ns;
 
   pthread_mutex_t lock;
-  /* The following fields are protected by lock. first, next: numbers of the oldest entry kept, and of the next one.
-   * at_ns: platform_now_ns when the newest came. */
+  /* The following fields are protected by lock. first, next: numbers of the oldest stored entry (sound levels at one
+   * position), and of the entry that comes next. at_ns: platform_now_ns when the newest entry was stored. */
   struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; position rises with n */
   unsigned long first, next;
-  struct sound_limits limits; /* what track_limit was given last */
-  unsigned sound_number;      /* number (sound_tap_describe) of the sound from which these entries were measured */
+  struct sound_limits limits; /* limits of the frequency bands, and how long SOUND_ONSET stays 1 */
+  unsigned sound_number;      /* number, from sound_tap_describe, of the source's sound whose levels are in `entry` */
   int64_t at_ns;
 };
 
@@ -139,8 +140,8 @@ void track_stop(struct track **pointer) {
 
 /* --- functions for the thread that asks for levels --- */
 
-/* Returns the last of the kept levels whose position is at most `position`; NULL: there are none. The caller holds the
- * lock. */
+/* Returns the entry with the newest sound levels that belong to a position of at most `position`, in seconds of the
+ * source; NULL: there are none. The caller holds the lock. */
 static const struct entry *find(const struct track *track, double position) {
   unsigned long low = track->first, high = track->next;
   while (low < high) {
@@ -153,8 +154,9 @@ static const struct entry *find(const struct track *track, double position) {
   return low > track->first ? &track->entry[(low - 1) % ENTRIES] : NULL;
 }
 
-/* True if a picture at this position gets the levels of this entry, because they belong to recent sound, or are the
- * newest ones and came recently. The caller holds the lock. */
+/* True if this entry's sound levels are used for a picture at this position in the source: they belong to sound at
+ * most heard_s before it, or they are the newest ones and were measured less than late_ns ago. The caller holds the
+ * lock. */
 static bool is_heard(const struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   bool newest = entry == &track->entry[(track->next - 1) % ENTRIES];
   return position - entry->position < heard_s || (newest && now_ns - track->at_ns < late_ns);
@@ -172,8 +174,8 @@ void track_halt(struct track *track, int64_t now_ns) {
   track->since_ns = now_ns;
 }
 
-/* Notes the last onset before the sound of a frame at this position, which is shown at time now_ns. The caller holds
- * the lock. */
+/* Stores when the last onset of the sound before this position was heard, if it is another one than before. The frame
+ * of this position is shown at time now_ns. The caller holds the lock. */
 static void note_onset(struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   double ago = position - entry->position + (double)entry->since_onset;
   if (entry->onsets != track->onsets)

@@ -64,7 +64,7 @@ void curtain_drop(int *line) {
   *line = -1;
 }
 
-/* --- the curtain, in a process of its own --- */
+/* --- the curtain's process, which shows a still picture while this program restarts --- */
 
 static bool read_picture(const char *text, size_t size, struct curtain_picture *picture) {
   struct window_place *place = &picture->place;
@@ -104,8 +104,8 @@ static SDL_Surface *flip_rows(const struct curtain_picture *picture) {
   return surface;
 }
 
-/* Shows the picture in the window until the program that started the curtain closes the connection (line) or ends, at
- * most for PATIENCE_MS. full: the window fills its display. */
+/* Shows the picture in this process's window until the program that started this process closes the connection `line`
+ * or ends, at most for PATIENCE_MS. full: the window fills its display. */
 static void show_until_told(SDL_Window *window, SDL_Surface *picture, bool full, int line) {
   SDL_Event event;
   SDL_ShowWindow(window);

@@ -7,8 +7,8 @@
 
 #include "app/window/window.h"
 
-/* Environment variable that tells a new process of this program to be the curtain. If it is set, main only calls
- * curtain_main with its value. */
+/* Environment variable that makes a new process of this program show the curtain, a still picture that hides a
+ * restart. If it is set, main only calls curtain_main with its value. */
 #define CURTAIN_VARIABLE "REVERIE_CURTAIN"
 
 struct curtain_picture {
@@ -18,15 +18,15 @@ struct curtain_picture {
   const uint8_t *rgba; /* RGBA pixels, rows from bottom to top */
 };
 
-/* Starts the process that shows the curtain, and does not wait for its window. Stores in *line the descriptor of a
- * connection to that process, or -1 on failure, and returns 0 or -1 with err. The caller ends the process with
- * curtain_drop. */
+/* Starts the process that shows the curtain (a window with a still picture, which hides a restart), and does not wait
+ * for its window. Stores in *line the descriptor of a connection to that process, or -1 on failure, and returns 0 or
+ * -1 with err. The caller ends the process with curtain_drop. */
 int curtain_raise(int *line, const struct curtain_picture *picture, struct error *err);
-/* Returns 1 if the curtain's window is on screen, 0 if it is not yet, and -1 if its process has ended. line: the
- * connection that curtain_raise has stored. */
+/* Returns 1 if the curtain (the window that hides a restart of this program) is on screen, 0 if it is not yet, and -1
+ * if its process has ended. line: the connection that curtain_raise has stored. */
 int curtain_look(int line);
-/* Closes the connection to the curtain's process, which makes that process end, and stores -1 in *line. Does nothing if
- * *line is -1. */
+/* Ends the process whose window shows the still picture, by closing the connection to it; stores -1 in *line. Does
+ * nothing if *line is -1. */
 void curtain_drop(int *line);
 
 /* Runs the curtain in a process of its own. value: contents of CURTAIN_VARIABLE. Returns the process's exit status. */

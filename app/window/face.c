@@ -12,11 +12,11 @@
 #include "app/window/widget.h"
 #include "unet/base/text.h"
 
-/* Nanoseconds that the graph of frame times covers, and the widest that a column of it is in tenths of the font's
- * size. */
+/* graph_length_ns: time in ns that the graph of frame times covers. COLUMN_TENTHS: largest width of a column of it, in
+ * tenths of the font's size. */
 static const int64_t graph_length_ns = 10000000000;
-/* Shortest time in ns between two drawings of the graph, and the time after which it is drawn together with the
- * figures. */
+/* graph_ns: shortest time in ns between two drawings of the graph. It is normally not drawn together with the figures,
+ * which take as long; graph_patience_ns: it is if it was not drawn for this many ns. */
 static const int64_t graph_ns = 100000000, graph_patience_ns = 150000000;
 enum { COLUMN_TENTHS = 2 };
 
@@ -306,7 +306,7 @@ static void update_graph(struct update *update) {
 
 /* --- figures --- */
 
-/* Adds a row of figures. A text that is too long for the row goes on in the next one. */
+/* Adds a row with a label and a measured value. A text that is too long for the row goes on in the next one. */
 PRINTF_LIKE(3, 4)
 static void add_figure(struct update *update, const char *label, const char *format, ...) {
   struct list_state *state = &update->face->next.list;
@@ -453,7 +453,8 @@ bool face_update(struct face *face, const struct typeface *type, const struct fa
   bool due = slow || anyway;
   if (due)
     update_figures(&update);
-  /* the two take turns, because together they would be most of a redraw */
+  /* Figures and graph are drawn in different redraws if possible, because together they would take most of the time of
+   * one. */
   int64_t age_ns = content->now_ns - face->graphed_ns;
   if (anyway || age_ns >= (due ? graph_patience_ns : graph_ns)) {
     face->graphed_ns = content->now_ns;

@@ -14,16 +14,16 @@ struct face;
  * context. */
 int face_open(struct face **face, struct error *err);
 void face_close(struct face **face); /* *face becomes NULL; does nothing if it is NULL */
-/* Returns what there is to show with this content. */
+/* Returns how many widgets of each kind this content needs, from which face_place computes their positions. */
 struct face_wish face_wish(const struct hud_content *content, int alert_lines);
 /* Takes new content, and draws the sheets of those widgets that show something new, or all if `anyway` is true. slow:
- * true: figures may be drawn now, which change too fast to be read otherwise. Returns true if the window has to be
- * drawn again. */
+ * true: measured values are drawn, too; the caller sets this only now and then, because they change too fast to be
+ * read otherwise. Returns true if the window has to be drawn again. */
 bool face_update(struct face *face, const struct typeface *type, const struct face_places *places,
                  const struct hud_content *content, bool slow, bool anyway);
 /* Draws all widgets in the current window. Called between sheets_begin and sheets_end. */
 void face_draw(const struct face *face, const struct typeface *type);
-/* Returns how many sheets were drawn since face_open, for tests. */
+/* Returns how many times a widget's texture was drawn since face_open, for tests. */
 long face_drawn(const struct face *face);
 
 #endif

@@ -15,7 +15,7 @@ struct face_content {
    * scene_cued: numbers of the one taken last and of the next one, 0: none */
   int scenes, first_scene, scene_taken, scene_cued;
   char scene_name[FACE_SCENES][FACE_NAME_MAX];
-  const struct refusals *refusals; /* what the model refuses; NULL: nothing is known */
+  const struct refusals *refusals; /* parameters that the model refuses, with the reasons; NULL: not known */
   /* true: the source is a clip; position and length in seconds, length 0: unknown */
   bool clip;
   double clip_at_s, clip_length_s;

@@ -12,9 +12,10 @@ extern const char *const face_commands[FACE_STATES];
 /* A press that has not ended yet: of the mouse's left button or of a finger. Several fingers have a grip each. */
 struct face_grip {
   struct face_hit hit; /* what the press began on; FACE_NOTHING: nothing that can be pressed */
-  float x, y;          /* where it began, in pixels of the drawable */
-  float at_x, at_y;    /* where it is; at_y: where it was when it scrolled the list last */
-  bool moved;          /* true: it has moved far enough to mean more than a press */
+  float x, y;          /* where the press began, in pixels of the drawable */
+  /* where the pointer is now, in pixels of the drawable; while it scrolls the list, at_y is where it last did so */
+  float at_x, at_y;
+  bool moved; /* true: the pointer has moved so far that the press counts as a drag */
 };
 
 /* Begins a press at x, y. States, scenes, bars and the list act at once; a prompt waits for face_release, because a
@@ -28,8 +29,9 @@ void face_drag(struct face_grip *grip, const struct face_places *places, const s
  * the press ended. */
 void face_release(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                   struct panel *panel, struct live_state *state, int64_t now_ns);
-/* Handles a turn of the mouse wheel at x, y, positive away from the user: it scrolls the list, changes a bar's value by
- * small steps, and leads to other scenes (*first_scene, from 1). */
+/* Handles a turn of the mouse wheel at x, y. turns: positive away from the user. Over the list it scrolls the list;
+ * over a bar it changes the value by small steps; over the scenes (saved presets) it scrolls them.
+ * *first_scene: number, from 1, of the first scene that is shown. */
 void face_wheel(const struct face_places *places, const struct face_content *content, struct panel *panel,
                 struct live_state *state, int *first_scene, float x, float y, float turns, int64_t now_ns);
 

@@ -2,11 +2,12 @@
 
 #include <math.h>
 
-/* The size of the font is the window's height divided by LINES, or its width divided by COLUMNS where the window is
- * narrow, and at least TYPE_MIN; in a window without columns (is_stacked) the other two numbers count. */
+/* The size of the font, in pixels, is the smaller one of the window's height / LINES and its width / COLUMNS, but at
+ * least TYPE_MIN. In a narrow window (is_stacked) LINES_STACKED and COLUMNS_STACKED are used instead. */
 enum { TYPE_MIN = 13, TYPE_MAX = 96, LINES = 36, COLUMNS = 56, LINES_STACKED = 68, COLUMNS_STACKED = 32 };
-/* The left of two columns has LEFT hundredths of the width, and where one is above the other, it has ABOVE hundredths
- * of the height; the picture has at least PICTURE hundredths of the height of its column. */
+/* The operator's window has two columns side by side; the left one has LEFT hundredths of the width. In a narrow
+ * window they are one above the other; the upper one then has ABOVE hundredths of the height. The picture has at least
+ * PICTURE hundredths of the height of its column. */
 enum { LEFT = 57, ABOVE = 50, PICTURE = 38 };
 /* Lengths in tenths of the font's size: heights of buttons, of bars, of tiles of scenes and prompts, of headings, of
  * the row with meter, graph and figures, of the clip's bar, and of a row of the list; widths of the list's columns. */
@@ -66,8 +67,8 @@ void face_alert_room(int width, int height, int advance, int *columns, int *line
   *lines = height / 6 / line_of(size);
 }
 
-/* Takes a strip of this height from the top (or bottom) of *rest, and the gap beside it. Returns an empty area, and
- * takes nothing, if there is not enough room. */
+/* Cuts a strip of this height, and a gap next to it, off the top of *rest (bottom: off its bottom), and returns the
+ * strip. If there is not enough room, *rest stays as it is, and the result is an empty area. */
 static struct hud_area take(struct hud_area *rest, int height, int gap, bool bottom) {
   if (height <= 0 || rest->width <= 0 || height > rest->height)
     return (struct hud_area){0};

@@ -10,7 +10,7 @@
 
 enum { FACE_STATES = 5, FACE_BARS = 6, FACE_SCENES = 9, FACE_PROMPTS = 9 };
 
-/* What the operator's window has to show; the positions depend on it. */
+/* How many things of each kind the operator's window has to show; from this their positions are computed. */
 struct face_wish {
   int alert_lines; /* lines of text that alerts take */
   int bars;        /* number of bars of parameters, at most FACE_BARS */
@@ -20,7 +20,8 @@ struct face_wish {
   bool sound;      /* true: there are levels of sound */
 };
 
-/* Positions; width 0: there is no room, or nothing to show. */
+/* Positions of all that the operator's window shows. An area with width 0: there is no room for it, or it has nothing
+ * to show. */
 struct face_places {
   int size; /* size in pixels of the font; all lengths follow from it */
   int line; /* distance in pixels from line to line */
@@ -36,11 +37,11 @@ int face_type_size(int width, int height);
 /* Stores how many characters of a monospaced font of this width (advance, in pixels) a line of alerts may have, and how
  * many such lines leave enough room for all else. */
 void face_alert_room(int width, int height, int advance, int *columns, int *lines);
-/* Computes the positions in a window of this size in pixels. Nothing moves when alerts come but the picture, which
- * becomes smaller. */
+/* Computes the positions in a window of this size in pixels. When alerts appear, the picture becomes smaller, and
+ * nothing else moves. */
 void face_place(struct face_places *places, int width, int height, const struct face_wish *wish);
 
-/* What lies at a position. number: which one of several, from 0. */
+/* The widget of the operator's window that lies at a position. number: which of the widgets of this kind, from 0. */
 enum face_part {
   FACE_NOTHING,
   FACE_PICTURE,

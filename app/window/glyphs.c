@@ -14,7 +14,7 @@
  * fonts: it is given up once OTHERS_MAX installed fonts are open, or once MISSING_MAX characters were found in no
  * font. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
-/* ns that glyphs_close waits for a search that is still running; then it no longer waits for that search */
+/* longest time in ns that glyphs_close waits for a search for an installed font that is still running on its thread */
 static const int64_t leave_ns = 500000000;
 
 /* A search for an installed font that has a given character. The search runs on a thread of its own, because the first

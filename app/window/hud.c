@@ -26,8 +26,8 @@ struct words {
 
 struct hud {
   struct typeface *face;
-  struct face *operator_face; /* what the operator's window shows beside the panels */
-  struct face_wish wish;      /* what it had to show at the last hud_update */
+  struct face *operator_face; /* the widgets of the operator's window, beside the overlay's panels */
+  struct face_wish wish;      /* how many widgets of each kind were to be shown at the last hud_update */
   struct words panels[PANELS];
   enum hud_layout layout;
   int width, height; /* size in pixels of the drawable (window or overlay) for which the panels were last laid out */
@@ -79,7 +79,7 @@ void hud_get_face_places(const struct hud *hud, int width, int height, struct fa
   face_place(places, width, height, &hud->wish);
 }
 
-/* Stores the places of the panels in the operator's window. */
+/* Stores the positions of the overlay's panels in the operator's window, whose size in pixels is width x height. */
 static void place_beside_face(const struct hud *hud, int width, int height, struct hud_places *places) {
   struct face_places at;
   hud_get_face_places(hud, width, height, &at);
@@ -137,7 +137,8 @@ static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, i
   return column;
 }
 
-/* Draws a line of text that contains marks in the proportional font and in one colour. */
+/* Draws a line of text in the proportional font and in one colour. Marks in the text (bytes that switch the colour,
+ * hud_text.h) are left out. */
 static void draw_letters(const struct hud *hud, struct sheet *sheet, int x, int y, int width, const char *text) {
   char plain[HUD_TEXT_MAX];
   size_t length = 0;
@@ -192,7 +193,8 @@ static void draw_words(struct hud *hud, enum panel_kind kind, int width, int hei
 
 /* --- drawing the panels whose place in the window is fixed --- */
 
-/* Draws the alerts, in the operator's window in the proportional font. If the area's size is 0, nothing is shown. */
+/* Draws the alerts: in the operator's window with the proportional font, over the picture with the monospaced one. If
+ * the area's size is 0, nothing is shown. */
 static void draw_alerts(struct hud *hud, struct words *words, const struct hud_area *area) {
   const struct hud_type type = get_type(hud);
   bool letters = hud->layout == HUD_OPERATOR;
@@ -316,7 +318,7 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   int columns, lines;
   bool beside = content->layout == HUD_OPERATOR && (kind == PANEL_FIGURES || kind == PANEL_ROWS);
   text[0] = 0;
-  if (!beside) /* the operator's window has widgets in the place of these panels */
+  if (!beside) /* the operator's window has widgets in place of PANEL_FIGURES and PANEL_ROWS */
     write_panel(hud, kind, text, content);
   get_room(hud, kind, width, height, &columns, &lines);
   if (kind == PANEL_NOTICE)
@@ -346,8 +348,8 @@ static bool fit_alerts(struct hud *hud, const struct hud_content *content, int w
   return hud->alert_lines != before;
 }
 
-/* Takes what the operator's window has to show. Returns true if that is something else than before, so that all places
- * are new. */
+/* Stores in hud->wish which and how many things the operator's window has to show. Returns true if that has changed,
+ * so that everything in the window must be placed anew. */
 static bool follow_wish(struct hud *hud, const struct hud_content *content) {
   const struct face_wish before = hud->wish;
   hud->wish = face_wish(content, hud->alert_lines);

@@ -81,7 +81,8 @@ void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int heig
 /* Stores the positions of all that the operator's window shows, with a drawable of this size in pixels, as of the last
  * hud_update. */
 void hud_get_face_places(const struct hud *hud, int width, int height, struct face_places *places);
-/* Returns how many sheets of the operator's window were drawn since hud_open, for tests. */
+/* Returns how often the sheets (textures with the panels) of the operator's window were drawn since hud_open, for
+ * tests. */
 long hud_count_drawn(const struct hud *hud);
 /* Stores where the rows of the parameter list are, so that clicks can be assigned to them. */
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);

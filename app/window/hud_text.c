@@ -396,8 +396,8 @@ void hud_text_measure(const char *text, int *lines, int *columns) {
   }
 }
 
-/* Puts as many columns of text side by side as fit into the width. The last line of each page is left for its
- * number. */
+/* Puts as many columns of text side by side as fit into the width. The last line of each page is left for the
+ * page's number. */
 int hud_text_page(char *text, int page, int width, int lines) {
   int count, columns;
   hud_text_measure(text, &count, &columns);

@@ -32,8 +32,8 @@ struct import {
   const struct picture_pool *pool;
   struct import_entry entries[IMPORT_CACHE];
   long takes;
-  /* number of calls of import_take that return 0 at once, because a picture's memory could not be shared; then it is
-   * tried again */
+  /* number of further calls of import_take that return 0 at once, after a picture's memory could not be shared; the
+   * call after these tries again */
   int rest;
   int idle; /* number of calls of import_follow since the last call of import_take */
   /* pictures that OpenGL still reads; the n-th hold (reference to a picture) is at index n modulo IMPORT_HOLDS */

@@ -69,8 +69,8 @@ int lettering_line(const struct lettering *lettering, enum letter_size size) {
 /* Characters that are drawn with one call: some that the font has, or one that it lacks with its combining marks. */
 struct piece {
   size_t bytes;
-  int columns; /* number of columns that they take in the monospaced font */
-  bool own;    /* true: the font has them */
+  int columns; /* number of columns that these characters take in the monospaced font */
+  bool own;    /* true: the font has glyphs for these characters */
 };
 
 static struct piece take_piece(const struct lettering *lettering, const char *text, size_t length) {

@@ -9,7 +9,7 @@
 #include "app/window/glyphs.h"
 #include "unet/base/error.h"
 
-/* LETTERS_SMALL: for what explains; LETTERS_USUAL; LETTERS_LARGE: for what must be read from afar. */
+/* LETTERS_SMALL: for explanations; LETTERS_USUAL: for all else; LETTERS_LARGE: for what must be read from afar. */
 enum letter_size { LETTERS_SMALL, LETTERS_USUAL, LETTERS_LARGE, LETTER_SIZES };
 
 struct lettering;

@@ -15,8 +15,11 @@ enum { FRAME_HOLDS = 3 };
 
 /* Values of the uniforms that all shader programs (struct painter) have. */
 struct paint {
-  float canvas[9], pin[9]; /* maps from the picture to the canvas, and from there to the window (placement.h) */
-  /* part of the picture's width that is drawn, from the left, while clip distances are enabled */
+  /* canvas: map from the picture to the window without corner pin; pin: map from there to the window with corner pin;
+   * see placement.h */
+  float canvas[9], pin[9];
+  /* left and right end of the part of the picture that is drawn, as fractions of its width; they count only while
+   * OpenGL's clip distances are enabled */
   float columns[2];
   float opacity, light;
 };
@@ -250,13 +253,15 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
   painter->told = *paint;
 }
 
-/* Where the parts of a view are drawn. */
+/* Where the parts of a view (the rectangle of a window in which a picture is shown) are drawn. */
 struct stage {
   const struct present_view *view;
-  /* Rectangle of the view that the picture fills; for a placed view (view->placement), the picture's rectangle on the
-   * canvas before it is rotated. */
+  /* Rectangle of the view that the picture fills. If the picture is scaled or rotated (view->placement): its rectangle
+   * before it is rotated. */
   struct box box;
-  double canvas[9], pin[9]; /* maps from the picture to the canvas, and from there to the window (placement.h) */
+  /* canvas: map from the picture to the window without corner pin; pin: map from there to the window with corner pin
+   * (placement.h) */
+  double canvas[9], pin[9];
   struct paint paint;
 };
 
@@ -286,8 +291,9 @@ static void paint_picture(struct present *present, const struct image *image, st
   paint(bicubic ? &present->bicubic : &present->plain, stage, opacity);
 }
 
-/* Limits later drawing to the columns from `from` to `to`, in pixels of the view; in a placed view, of the canvas
- * before the picture is rotated. */
+/* Limits later drawing to the columns from `from` to `to`, in pixels of the view (the rectangle of the window in which
+ * a picture is shown). If the picture is scaled or rotated (view->placement), they are columns of the picture before
+ * it is rotated. */
 static void limit(struct stage *stage, int from, int to) {
   const struct present_view *view = stage->view;
   if (view->placement) {
@@ -332,7 +338,8 @@ static struct box picture_box(const struct image *image, const struct present_vi
   return letterbox(view->width, view->height, (float)width / (float)height);
 }
 
-/* Computes the maps of a placed view, and the picture's rectangle on its canvas. */
+/* For a view whose picture is placed by the user (view->placement): computes the maps from the picture to the window
+ * (stage->canvas, stage->pin), and the picture's size in pixels before it is rotated (stage->box). */
 static void place(struct stage *stage) {
   const struct present_view *view = stage->view;
   struct box *box = &stage->box;
@@ -414,7 +421,7 @@ static void paint_all(struct present *present, struct stage *stage, int split) {
     paint_cover(present, stage, split);
 }
 
-/* Draws the test card over all of the canvas. */
+/* Draws the test card over the whole window, distorted by the corner pin as pictures are. */
 static void paint_card(struct present *present, struct stage *stage) {
   static const float whole[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   memcpy(stage->paint.canvas, whole, sizeof whole);
@@ -426,16 +433,16 @@ static void paint_card(struct present *present, struct stage *stage) {
   blend(false);
 }
 
-/* Returns true if nothing but the picture is visible (no split, no cover), and the picture fills the view or is
- * placed. */
+/* Returns true if nothing but the picture is visible (it is not split with the source, and nothing covers it), and the
+ * picture fills the view or is placed in it by the user (view->placement). */
 static bool is_alone(const struct present *present, const struct stage *stage) {
   const struct present_view *view = stage->view;
   bool fills = view->placement || (stage->box.width == view->width && stage->box.height == view->height);
   return present->picture.filled && fills && !view->split && view->cover.held <= 0 && view->cover.bypass <= 0;
 }
 
-/* Starts or ends the limits within which a view is drawn: for a placed one, clip distances of the shader present.vert;
- * for others, the columns of the scissor test. */
+/* Starts or ends (change: glEnable or glDisable) clipping to the area in which the view is drawn. A view with a
+ * placement is clipped by clip distances of the shader present.vert, any other by the scissor test. */
 static void bound(const struct present_view *view, bool alone, void (*change)(GLenum)) {
   for (GLenum i = 0; view->placement && i < 6; i++)
     change(GL_CLIP_DISTANCE0 + i);

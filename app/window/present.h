@@ -23,8 +23,8 @@ struct present_view {
   float split_at; /* position of the split, as a fraction of the picture's width from the left: 0 to 1 */
   /* true: pictures are enlarged by bicubic interpolation; false: bilinear */
   bool bicubic;
-  /* where the picture is shown in the view, borrowed; NULL: whole, in the middle. The view must then fill its
-   * drawable. */
+  /* Where the picture is shown in the view, such as a rotated part of it; borrowed. If it is not NULL, the view must
+   * cover the whole window. NULL: the whole picture is shown in the middle of the view. */
   const struct placement *placement;
   float card; /* opacity of the test card over the picture, 0 to 1 */
   struct cover_levels cover;

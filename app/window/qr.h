@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* QR_VERSION_MAX: largest version of a code, which has room for 200 bytes of text. */
+/* QR_VERSION_MAX: largest version (a number that decides the size) of a QR code; it has room for 200 bytes of text. */
 enum { QR_VERSION_MAX = 10, QR_SIDE_MAX = 4 * QR_VERSION_MAX + 17 };
 
 struct qr {

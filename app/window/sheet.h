@@ -72,14 +72,16 @@ int sheet_letters(struct sheet *sheet, const struct typeface *face, int x, int y
 /* Ends drawing: copies the drawn contents to the sheet's texture. */
 void sheet_end(struct sheet *sheet);
 
-/* Where and how a sheet is shown. left, top: position in pixels from the drawable's top left corner; shade: how much
- * the picture under a transparent sheet is darkened, 0 to 1; radius: radius of the sheet's corners, in pixels. */
+/* Where and how a sheet (texture with a panel of text) is shown. left, top: position in pixels from the drawable's top
+ * left corner; shade: how much the picture under a transparent sheet is darkened, 0 to 1; radius: radius of the
+ * sheet's corners, in pixels. */
 struct sheet_place {
   int left, top;
   float shade, radius;
 };
-/* Sheets are shown in the current window, whose drawable has this size in pixels, between sheets_begin and sheets_end.
- * sheets_put shows one of them, over those before; it does nothing if the sheet is empty. */
+/* Draw sheets (textures with text) in the current window: sheets_begin, with the size of the window's drawable in
+ * pixels; then sheets_put for each sheet, which covers the sheets drawn before and does nothing if the sheet is empty;
+ * then sheets_end. */
 void sheets_begin(const struct typeface *face, int drawable_width, int drawable_height);
 void sheets_put(const struct sheet *sheet, const struct typeface *face, const struct sheet_place *place);
 void sheets_end(void);

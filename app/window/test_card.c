@@ -7,7 +7,8 @@
 #include "app/window/cells.h"
 #include "app/window/glyphs.h"
 
-/* The height has ROWS squares of the grid. */
+/* ROWS: number of squares of the test card's grid from its top to its bottom. CORNERS: number of corners of the
+ * picture */
 enum { ROWS = 9, CORNERS = 4 };
 
 static const SDL_Color ground = {26, 28, 32, 255}, line = {150, 155, 165, 255}, bright = {255, 255, 255, 255},
@@ -42,7 +43,7 @@ static void draw_grid(SDL_Surface *surface, double side, double thick) {
   fill(surface, width - border, 0, border, height, bright);
 }
 
-/* Draws a row of greys from black to white, and below it the colours of which light is mixed. */
+/* Draws a row of greys from black to white, and below it the primary colours of light and their mixtures. */
 static void draw_bars(SDL_Surface *surface, double side) {
   static const SDL_Color colors[] = {{255, 0, 0, 255},   {255, 255, 0, 255}, {0, 255, 0, 255},
                                      {0, 255, 255, 255}, {0, 0, 255, 255},   {255, 0, 255, 255}};

@@ -236,7 +236,7 @@ static struct color level_color(const struct meter_state *state, int level) {
   return !level && state->onset ? title : engine;
 }
 
-/* Draws the levels anew that have changed, over their bars from before. */
+/* Draws those bars of the sound's levels that have changed, over the old bars; the rest of the widget stays. */
 static void draw_changed_levels(struct widget *widget, const struct typeface *face, const struct meter_state *before) {
   const struct meter_state *state = &widget->state.meter;
   struct sheet *sheet = &widget->sheet;

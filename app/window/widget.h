@@ -19,12 +19,13 @@ struct button_state {
   enum button_look look;
   bool state;   /* true: a large label in the middle, and the key in a corner; false: the key, then the label */
   float share;  /* how much of the button is filled, from 0 to 1 */
-  char key[12]; /* the key or number that does the same; "": none */
+  char key[12]; /* the key on the keyboard, or its digit, that does the same as the button; "": none */
   char label[WIDGET_LABEL_MAX];
 };
 
 struct bar_state {
-  /* The bar is filled from `zero` to `share`, places from 0 (left end) to 1. share negative: nothing is known. */
+  /* The bar is filled from position `zero` to position `share`; 0 is its left end, 1 its right end. share negative:
+   * the value is not known, and nothing is filled. */
   float share, zero;
   /* how far the bar is filled with the value that sound or LFOs have changed; negative: they do not change it */
   float moved;
@@ -36,7 +37,9 @@ struct bar_state {
 enum row_look { ROW_PLAIN, ROW_HEADING, ROW_CHOSEN, ROW_TYPED, ROW_GREY };
 struct row_state {
   enum row_look look;
-  float share, zero; /* as in struct bar_state; share negative: the row has no bar */
+  /* the bar of the row is filled from `zero` to `share`, both from 0 (left end) to 1; share negative: the row has no
+   * bar */
+  float share, zero;
   char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
 };
 struct list_state {
@@ -79,7 +82,7 @@ struct widget {
   } state;
 };
 
-/* Returns the size in bytes of the state that belongs to a kind. */
+/* Returns the size in bytes of the state of a widget of this kind. */
 size_t widget_bytes(enum widget_kind kind);
 /* Takes a new state, whose bytes that are not used are zeros, and a new area. Draws the sheet if anything has changed
  * or `anyway` is true, and returns true then. Of lists and meters only those rows and levels are drawn that differ. An

@@ -14,7 +14,7 @@ static int fail(struct error *err, const char *what) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
-  SDL_SetHint(SDL_HINT_TOUCH_MOUSE_EVENTS, "0"); /* fingers are no mouse: several may press at a time */
+  SDL_SetHint(SDL_HINT_TOUCH_MOUSE_EVENTS, "0"); /* touch gives no mouse events: several fingers may press */
 #ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
   /* without this name the desktop would show "playing a game" as the reason why the screen is kept on */
   SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video");
@@ -237,7 +237,8 @@ const char *window_lost_display(const struct window *window) {
   return placed && window->place.gone ? window->place.name : NULL;
 }
 
-/* While the window fills a display or lies in its corner, that display counts, also while it is disconnected. */
+/* While the window fills a display or lies in its corner, this is the name of that display, even if it has been
+ * disconnected. */
 const char *window_display_name(const struct window *window) {
   if (window->fullscreen || window->borderless || window->lost)
     return window->place.name;

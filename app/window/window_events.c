@@ -117,7 +117,7 @@ static struct window_event point(const struct window *window, enum window_event_
   return (struct window_event){.type = type, .which = which, .x = to_pixels(sdl, x), .y = to_pixels(sdl, y)};
 }
 
-/* SDL tells where a finger is as a part of the window's width and height. */
+/* SDL gives a finger's position as fractions of the window's width and height. */
 static bool translate_finger(const struct window *window, const SDL_TouchFingerEvent *sdl, struct window_event *event) {
   enum window_which which = which_of(window, sdl->windowID);
   int width, height;

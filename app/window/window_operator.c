@@ -3,7 +3,8 @@
 
 /* Assumed height of a window's title bar and width of its borders in pixels, which the window manager adds. */
 enum { TITLE = 32, EDGE = 4 };
-/* A place for the operator's window that is smaller than this, in pixels, is not used. */
+/* Smallest width and height in pixels of a free part of the display in which the operator's window (values and panels,
+ * beside the output window) is placed. */
 enum { USEFUL_WIDTH = 300, USEFUL_HEIGHT = 200 };
 
 static int lesser(int a, int b) {

@@ -19,7 +19,8 @@ struct advect_args {
   int32_t *strained;
 
   /* The following fields are only for launch_carried_noise and launch_feedback. */
-  /* first table of noise: [samples][h][w][c]; second table: [h][w][c]; the last picture's latent: [h][w][c] */
+  /* noise: first table of noise, [samples][h][w][c]; second: second table, from which a cell gets its noise if
+   * entry[cell] is h * w or more, [h][w][c]; last: latent of the last picture, [h][w][c] */
   const float *noise, *second, *last;
   int samples, first;
   const void *x; /* for launch_feedback: the input's latent, [h][w][c] */
@@ -27,9 +28,9 @@ struct advect_args {
   void *y; /* the result: [samples][h][w][c] */
 };
 
-/* Returns how many bytes of scratch memory OP_ADVECT needs for the numbers of strained cells that thread blocks have
- * counted. 0: the field is so small that every thread block counts all of its strained cells, which takes less time
- * than launch_advect_count. */
+/* Returns how many bytes of scratch memory OP_ADVECT needs. In it the thread blocks of launch_advect_count store how
+ * many strained cells they have counted (cells of noise that the motion has stretched or squeezed too much). 0: none:
+ * the field is so small that each thread block of the next launch counts all strained cells itself in less time. */
 size_t advect_scratch_bytes(int h, int w);
 /* The launches that do OP_ADVECT (noise that moves with the picture), in this order. launch_advect_move moves each
  * cell's place in the texture with the picture. launch_advect_count counts the strained cells of each part of the

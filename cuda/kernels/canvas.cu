@@ -21,7 +21,8 @@ __device__ __forceinline__ size_t pixel_at(const struct canvas_args &p, int y, i
   return ((size_t)canvas_mirrored(y, p.h) * p.w + canvas_mirrored(x, p.w)) * p.c;
 }
 
-/* Adds `weight` times the pixel of x whose first channel is element `from`, to the sums of its channels. */
+/* Adds a pixel of x times `weight` to the sums, one for each channel. from: index of the pixel's first channel in
+ * x. */
 __device__ __forceinline__ void add(const struct canvas_args &p, size_t from, float weight, float sum[3]) {
 #pragma unroll
   for (int k = 0; k < 3; k++)
@@ -29,8 +30,8 @@ __device__ __forceinline__ void add(const struct canvas_args &p, size_t from, fl
       sum[k] += weight * element_read(p.x, p.x_type, from + k);
 }
 
-/* Draws the frame into the canvas's window; if p.back is set, cuts the frame out of the window instead. A picture has
- * at most three channels. */
+/* Draws the frame into the window of the canvas (the part of an endless plane that the network computes); if p.back is
+ * set, cuts the frame's part out of the window instead. A picture has at most three channels. */
 __global__ void __launch_bounds__(THREADS) draw_kernel(const __grid_constant__ struct canvas_args p) {
   int pixel = blockIdx.x * THREADS + threadIdx.x, i = pixel / p.y_w, j = pixel % p.y_w;
   wait_for_previous();

@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   float low = INFINITY, high = -INFINITY;
   bool finite = true;
   wait_for_previous();
-  /* Find the lowest and the highest mean of all squares. */
+  /* Find the lowest and the highest of the means: each is the mean depth of one square of the picture. */
   for (int i = threadIdx.x; i < p.rows * p.columns; i += THREADS) {
     float mean = p.means[i];
     finite = finite && isfinite(mean);

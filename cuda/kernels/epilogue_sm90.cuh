@@ -108,9 +108,9 @@ template <class T> struct epilogue : consumer<T> {
       return false;
     if (thread == 0)
       p.arrived[index] = 0;
-    /* The split that has arrived last adds the sums of all splits. */
+    /* The thread block that finished its split of the tile's sum last adds the sums of all splits. */
     int s = 1;
-    /* two splits at a time, except in larger tiles, which would have too few registers */
+    /* the sums of two splits are added at a time, except in larger tiles, for which there are too few registers */
     if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) {
       add_two<COLUMNS, true>(all, all + pitch);
 #pragma unroll 1
@@ -137,7 +137,7 @@ template <class T> struct epilogue : consumer<T> {
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
-  /* Returns the gains (OP_INJECT) by which the thread's two rows are multiplied; 1 for all other ops. Rows behind the
+  /* Returns the gains (OP_INJECT) by which the thread's two rows are multiplied; 1 for all other ops. Rows after the
    * product's last row are never stored; they get the gain of the last row. */
   __device__ __forceinline__ float2 gains() const {
     if (T::END != END_GAIN)

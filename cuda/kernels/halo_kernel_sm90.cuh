@@ -248,8 +248,8 @@ template <class S> struct few_consumer {
       pin(sum[part]);
   }
 
-  /* Stores what a lane has of a part: two channels of two pixels, which are in column lane / 4 of two rows of the
-   * tile. */
+  /* Stores this lane's results of part number `part` of the tile (64 of its pixels): two channels of two pixels, which
+   * are in column lane / 4 of two neighbouring rows. */
   __device__ __forceinline__ void write_part(const place &at, int part) const {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -290,7 +290,8 @@ template <class S> struct few_consumer {
  * warpgroup begins with the second tile */
 enum { WEIGHT_WARP = 4 };
 
-/* Initialises this warp's share of the barriers in shared memory. One thread of each warp calls it. */
+/* Initialises some of the barriers in shared memory; the warps divide them between each other. One thread of each warp
+ * calls it. */
 template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
   if (warp < GROUPS * 4) {
     for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)
@@ -320,7 +321,8 @@ template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_ke
     make_barriers(p, m, warp);
   __syncwarp();
   __syncthreads();
-  /* Split the warps: the consumers multiply, and one of them loads the weights before; the producer loads the tiles. */
+  /* Split the warps: the consumers multiply, and before that one of them loads the weights; the producer loads the
+   * tiles. */
   int thread = threadIdx.x % 128;
   if (warp < GROUPS * 4) {
     if (warp == WEIGHT_WARP && elect())

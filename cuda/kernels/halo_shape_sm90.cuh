@@ -56,9 +56,9 @@ struct shape {
   /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024;
   static_assert(OUTPUT_BYTES % 1024 == 0 && SHARED_BYTES <= 232448, "fits, in whole periods of the swizzle");
-  /* Each buffer for a tile belongs to one warpgroup. If the warpgroups took turns at it, one could wait for its tile
-   * while the other still waits for the tile before in the same buffer. A barrier cannot tell these two phases
-   * apart. */
+  /* TILES is a multiple of GROUPS, so that each tile buffer is always used by the same warpgroup. Otherwise, one
+   * warpgroup could wait for a tile in a buffer while another still waits for the preceding tile in the same buffer,
+   * and the buffer's barrier, which only has the parity of a phase, cannot tell these two phases apart. */
   static_assert(TILES % GROUPS == 0, "whole turns");
 };
 
@@ -152,8 +152,9 @@ __device__ __forceinline__ void wait_for_stores() {
 
 /* --- producers: one thread loads the tiles; another one loads the weights, and then is a consumer --- */
 
-/* Loads the weights of each tap of the window, once for each of the pixels of a column (STACKED). A tap that is outside
- * of a pixel's own window gets zeros: TMA gives them for rows behind the weights' last row. */
+/* Loads the weights of each tap of the window that STACKED pixels, one above the other, share: a copy for each pixel.
+ * For a tap outside of a pixel's own 3x3 window the copy is zeros, which TMA gives for rows after the weights' last
+ * row. */
 template <class S> __device__ __forceinline__ void load_weights(const params &p, const memory_map<S> &m) {
 #pragma unroll 1
   for (int tap = 0; tap < S::TAPS; tap++) {

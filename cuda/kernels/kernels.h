@@ -156,7 +156,8 @@ struct epilogue_args {
   bool residual_last;
   enum activation act;
   struct product_gain gain;
-  int pixels; /* number of rows of the product that belong to one picture; the gain is the same for all of them */
+  /* number of rows of the product that belong to one picture; all of them are multiplied by the same gain */
+  int pixels;
 };
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
@@ -193,14 +194,15 @@ cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_a
 /* Converts `count` FP32 values to FP16. */
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
-/* A range of bytes that launch_publish copies to `target` from the shadow buffer, in which changed weights are
- * prepared. Its address and its number of bytes are even. */
+/* A range of bytes that launch_publish copies to `target` from the shadow buffer, the device memory in which weights
+ * that adapters change are calculated. The address of `target` and the number of bytes are even. */
 struct segment {
   size_t source; /* offset in bytes from the beginning of the shadow buffer, a multiple of 16 */
   void *target;
   size_t bytes;
 };
-/* Copies the `count` segments of the list, which is in device memory, from the shadow buffer to their targets. */
+/* Copies the `count` segments (ranges of bytes) of the list, which is in device memory, from the shadow buffer (device
+ * memory in which changed weights were calculated) to their targets. */
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
 /* --- pixels.cu, sample.cu: kernels that read the run's parameters: conversion of pixels, sampler's steps, embeddings
@@ -343,8 +345,9 @@ struct sample_args {
    * entries of value[], side by side */
   int values;
   float value[SIZES];
-  /* step: number of the U-Net's call in the plan, to which block->iteration is added; together: number of latents that
-   * are at the same step (for noise: of pictures), at least 1 */
+  /* step: number of the sampling step that the launch works for; in a loop the number of the present turn,
+   * block->iteration, is added to it. together: number of latents that are at the same step (for noise: of pictures),
+   * at least 1 */
   int step, together;
   int kept_n; /* number of masks in kept_pixels: 1 for all latents, or one for each latent */
   unsigned image_rows;

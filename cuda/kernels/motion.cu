@@ -129,8 +129,10 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
 /* number of blocks of the picture whose best match one thread block finds: one for each warp */
 constexpr int MATCHES = THREADS / WARP;
 
-/* A warp's shared memory in match_kernel: details around its block in levels 2 (now2, last2) and 1 (now1, last1). Those
- * of picture `last` have one pixel more on each side, and in level 2 there is a copy for each starting vector. */
+/* A warp's shared memory in match_kernel: details (brightness minus the mean around) of the pixels around its block,
+ * in level 2 of the pyramid (now2, last2) and in level 1 (now1, last1), of the present picture and of the last one.
+ * Those of the last picture have one pixel more on each side, and in level 2 there is a copy for each starting
+ * vector. */
 struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
@@ -283,7 +285,8 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
   const int blocks = motion_pixels(&p.size, 3), w = p.size.w[3];
   wait_for_previous();
   guess_model(p, &model);
-  /* Fit the motion of the whole picture (model) several times, each time only to the vectors near the fit before. */
+  /* Fit the motion of the whole picture (model) several times. Each fit uses only the vectors that are near the result
+   * of the previous fit. */
   for (int pass = 0; pass < MOTION_PASSES; pass++) {
     struct motion_sums sums = {};
     const struct motion_model before = model;
@@ -385,8 +388,8 @@ __device__ void compare(const struct motion_args &p, const struct direction &d, 
     motion_compare(s, now, motion_sample(d.last, w, h, 512 * u + vx, 512 * v + vy));
 }
 
-/* Bits for a group of blocks. GROUP_NOW: it has texture in this frame; GROUP_BOTH: it has texture in both frames;
- * GROUP_ALIKE: both frames look alike there. */
+/* Bits for a group of blocks of pixels. GROUP_NOW: this frame has texture there (its brightness varies); GROUP_BOTH:
+ * this frame and the last one have; GROUP_ALIKE: the two frames look alike there. */
 enum { GROUP_NOW = 1, GROUP_BOTH = 2, GROUP_ALIKE = 4 };
 
 /* Judges one group of picture blocks, that with the numbers (blockIdx.x, blockIdx.y): returns GROUP_NOW, GROUP_BOTH and

@@ -147,7 +147,7 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
     }
     return;
   }
-  /* Finish any other case one element at a time. */
+  /* With other activations or numbers of channels, finish one element at a time. */
 #pragma unroll 1
   for (int i = lane; i < pixels * p.columns; i += 32) {
     int x = i / p.columns, column = i % p.columns;

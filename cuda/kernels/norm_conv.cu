@@ -68,7 +68,7 @@ struct memory {
   /* for each line of threads and each channel: sums of the distances to the channel's first value, and of their
    * squares */
   float2 partial[THREADS * 8];
-  float2 parts[THREADS]; /* for each part and channel: the sums of several lines */
+  float2 parts[THREADS]; /* [parts][channels of the thread block]: each the sum of several lines in `partial` */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
@@ -83,8 +83,8 @@ __device__ __forceinline__ const __half *find_source(const struct norm_conv_args
   return second ? p.x2 + pixels * p.c2 + (channel - p.c) : p.x + pixels * p.c + channel;
 }
 
-/* The pixels of the picture that a thread keeps in registers: eight channels of each, from pixel number own.line on,
- * own.count pixels apart. */
+/* The pixels that a thread keeps in registers, eight channels of each: number own.line of the picture and every
+ * own.count-th one after it. */
 struct held {
   uint4 raw[HELD];
   int at[HELD]; /* offset, in halves, at which each pixel is stored in the tile; -1: the pixel is not in the tile */
@@ -160,13 +160,14 @@ struct held {
   }
 };
 
-/* Turns the sums of all lines of threads into the factor and the shift with which a channel is normalised. parts:
- * number of threads that add up one channel's lines; part: which of these threads this one is; first, size: first
- * channel, and number of channels, of the channel's group. */
+/* Turns the sums in m->partial, one for each channel and line of threads, into the factor and the shift with which the
+ * channel is normalised. parts: number of threads that add up one channel's sums; part: number of this thread among
+ * these, from 0; first, size: first channel, and number of channels, of the channel's group. */
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
-  /* Add up the sums that all lines of threads have of each channel; `parts` threads share the work of a channel. */
+  /* Each line of threads has stored a sum for each channel. Add up these sums channel by channel; `parts` threads work
+   * on one channel, each on every parts-th line. */
   float pixels = (float)(p.h * p.w);
   float2 total = make_float2(0, 0);
   if (part < parts) {
@@ -305,7 +306,8 @@ template <int M, int N> struct outcome {
     }
   }
 
-  /* Sets the lane's results to bias, time row and residual, to which the sums are added later. */
+  /* Sets this thread's results to bias plus time row (a vector from the time embedding) plus residual. The
+   * convolution's sums are added to them later. */
   __device__ __forceinline__ void begin(const struct norm_conv_args &p, const float (&bias)[M], int column) {
 #pragma unroll
     for (int u = 0; u < M; u++) {
@@ -364,7 +366,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   held.find_places(p, d, own, top, place);
   if (own.active)
     clear_borders(p, d, own, top, place, tile);
-  /* For the products: which pixels of the tile this lane reads. */
+  /* Compute which pixels of the tile this lane reads as operands of the tensor cores' products. */
   int at[N], pixels = d.rows * p.w;
 #pragma unroll
   for (int i = 0; i < N; i++) {
@@ -445,8 +447,8 @@ bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d
   return count_bytes(a, d, kind->m, kind->n) <= SHARED_MAX;
 }
 
-/* Estimates how many clock cycles the convolution takes if the work is divided like this: reads of shared memory for
- * the products, and a constant for the rest. */
+/* Estimates how many clock cycles the convolution takes if the work is divided as *d says. The estimate counts the
+ * reads of shared memory for the products, and adds a constant for the rest. */
 double model_time(const struct launch_queue *queue, const struct norm_conv_args *a, const struct kind *kind,
                   const division *d) {
   double blocks = (double)SLICES * d->blocks * a->n * (a->columns / (16.0 * kind->m));

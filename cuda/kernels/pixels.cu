@@ -110,8 +110,8 @@ __device__ __forceinline__ float component_value(const component &c, const struc
   span across = pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x);
   span down = pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y);
   bool few = g.source_w <= (float)g.dest_w * (c.half_x ? 2.0f : 1.0f) &&
-             /* here at most one sample belongs to each output pixel, so that the span is one sample long and covers at
-              * most two */
+             /* few: the source has at most one sample for each output pixel, in both directions. A pixel's span is
+              * then one sample long, and overlaps at most two samples. */
              g.source_h <= (float)g.dest_h * (c.half_y ? 2.0f : 1.0f);
   return few ? mean_of_four(c, across, down) : mean(c, across, down);
 }

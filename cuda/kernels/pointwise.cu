@@ -133,12 +133,12 @@ __device__ float block_reduce(float v, bool largest, float *shared) {
   return shared[0];
 }
 
-/* The addresses of the keys, or of the values, of one head. They are in two segments: the first `split` of them in
- * `one`, the others in `two`. */
+/* The addresses of the keys, or of the values, of one head. They are in two arrays: the first `split` of them in
+ * `one`, the others (those of earlier frames) in `two`. */
 struct key_rows {
   const __half *one, *two;
   long one_row, two_row;
-  int split; /* number of keys in the first segment, `one` */
+  int split; /* number of keys (or values) that are in `one` */
 
   __device__ __forceinline__ const __half *at(int j) const {
     return j < split ? one + j * one_row : two + (j - split) * two_row;
@@ -150,7 +150,7 @@ __device__ __forceinline__ const __half *head_rows(const void *rows, long batch,
 }
 
 /* Number of keys whose weights are in shared memory at a time. It is a multiple of THREADS, so that the order in which
- * sums are added does not depend on it. */
+ * sums are added would be the same with another number. */
 constexpr int WEIGHTS = 8192;
 
 __device__ __forceinline__ float score_of(const struct attn_args &p, const __half *q, const __half *k) {
@@ -268,8 +268,9 @@ __device__ __forceinline__ void copy_segment(const char *source, void *target, s
     static_cast<T *>(target)[i] = reinterpret_cast<const T *>(source)[i];
 }
 
-/* Copies changed weights from the shadow buffer to their addresses. A segment is copied by the thread blocks with the
- * same blockIdx.y; each thread block does every gridDim.y-th segment. */
+/* Copies changed weights from the shadow buffer (device memory in which they were calculated) to their addresses. A
+ * segment (range of bytes) is copied by the thread blocks with the same blockIdx.y; each thread block does every
+ * gridDim.y-th segment. */
 __global__ void __launch_bounds__(THREADS) publish_kernel(const char *shadow, const struct segment *list, int count) {
   wait_for_previous();
   size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x, stride = (size_t)gridDim.x * THREADS;

@@ -129,7 +129,8 @@ bool product_supported(const struct product_device *device, const struct product
    * bulk copy */
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated;
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
-  /* high: PRODUCT_256x160, with two blocks of 64 rows for each consumer, cannot split sums */
+  /* high: true unless the tile is PRODUCT_256x160 and cannot be used: with two blocks of 64 rows for each consumer it
+   * cannot split sums, and needs columns in eights */
   bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0);
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&

@@ -23,7 +23,7 @@ __device__ __forceinline__ float sum_of_lanes(float v) {
   return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* The channels of a row that one lane has, as pairs: `pairs` of them. The array has memory for PAIRS. */
+/* One lane's channels of a row: `pairs` pairs of values in v, which has memory for PAIRS pairs. */
 template <int PAIRS> struct slice {
   float2 v[PAIRS];
 
@@ -132,8 +132,8 @@ __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ 
       *reinterpret_cast<__half2 *>(y + 2 * LANES * i) = __floats2half2_rn(total.v[i].x, total.v[i].y);
 }
 
-/* These two functions are the attention for any number of channels of a head. Each thread has one row and head, and
- * goes over all tokens once for each channel. */
+/* score_of and plain_style_kernel compute the attention to style pictures for any number of channels of a head. Each
+ * thread has one row and head, and goes over all tokens once for each channel. */
 __device__ __forceinline__ float score_of(const struct style_args &p, const __half *q, const __half *key) {
   float dot = 0;
   for (int i = 0; i < p.d; i++)

@@ -25,8 +25,8 @@ constexpr int ALONE_BYTES = 118000;
 enum product_end { END_PLAIN, END_SILU, END_GAIN };
 
 /* The shape of a tile of M x N results, and what follows from it. BLOCKS: thread blocks on a multiprocessor. HIGH:
- * number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. With two it needs so many registers
- * that the producers must be a whole warpgroup, which gives up its registers. */
+ * number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. If HIGH is 2, a consumer needs so
+ * many registers that the producers must be a whole warpgroup, which gives registers of its own to the consumers. */
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
           int HIGH_ = 1>
 struct tile_shape {
@@ -47,9 +47,9 @@ struct tile_shape {
   static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M;
   /* true: the shape can do GEGLU, where the left half of a tile's columns are values and the right half their gates */
   static constexpr bool GATED = HALF % CHUNK == 0 && HIGH == 1;
-  /* true: a pair of thread blocks may split the sum. There is an inbox then: shared memory in which a thread block
-   * receives the other one's sums for its half of the columns. false: no pair may split the sum, and there is no
-   * inbox. */
+  /* true: two thread blocks may split the sum over K of a tile. Each then has an inbox, shared memory in which it
+   * receives the sums that the other thread block has for its half of the columns. false: sums are not split, and
+   * there is no inbox. */
   static constexpr bool SUMS = SUMS_;
   static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may calculate several tiles, one after the other */
   static constexpr product_end END = END_;
@@ -156,7 +156,7 @@ template <class T> struct work {
   }
   /* Returns the address of barrier number i. Their order in memory: for each stage one that waits for its data (full);
    * for each stage one that waits until it is free (empty); one for bias and time row (a vector from the time
-   * embedding); one for each consumer's inbox. */
+   * embedding); one for each consumer's inbox (memory to which another thread block sends its sums). */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }

@@ -36,15 +36,15 @@ struct run_end {
 /* A run's order to the GPU: parameters, addresses, and copies to make. The host writes it to page-locked memory. The
  * run's first kernel copies it to device memory, where the run's other kernels read it. */
 struct run_order {
-  /* parameters and addresses; must be the first field, because kernels get the address of the order and read this
-   * struct there */
+  /* parameters and addresses; must be the first field, because kernels get the address of struct run_order and read a
+   * struct run_block there */
   struct run_block block;
   struct transfer up[TRANSFERS_UP], down[TRANSFERS_DOWN];
   int ups, downs;
   struct run_end *end; /* page-locked memory to which the run's last kernel writes that the run has ended */
   uint32_t number;     /* number of the run, which the GPU copies to end->number; never 0 */
-  /* written by the GPU in its own copy of the order: the times, in ns of its clock, at which the run began, its input
-   * was copied, and its result was calculated */
+  /* written by the GPU, only in the copy of this struct in device memory: the times, in ns of the GPU's clock, at
+   * which the run began, its input was copied, and its result was calculated */
   uint64_t begun, there, computed;
 } __attribute__((aligned(TRANSFER_UNIT)));
 
@@ -57,11 +57,12 @@ struct run_ring {
   unsigned turn, arrived;
 };
 
-/* Enqueues the first two kernels of a run. They copy the order of run number ring->turn to *order, increment
- * ring->turn, and make the copies of input pixels that the order lists. */
+/* Enqueues the first two kernels of a run. They copy the order (parameters, addresses, and copies to make) of run
+ * number ring->turn from page-locked memory to *order, increment ring->turn, and make the copies of input pixels that
+ * the order lists. */
 enum { BEGIN_LAUNCHES = 2 };
 cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order);
-/* Enqueues the last kernel of a run. It makes the copies of the result that the order lists, and writes to order->end
+/* Enqueues the last kernel of a run. It makes those copies of the result that *order lists, and writes to order->end
  * that the run has ended. */
 cudaError_t launch_end(const struct launch_queue *queue, struct run_ring *ring, struct run_order *order);
 

@@ -146,7 +146,8 @@ struct turns {
  * two. */
 template <bool GATED> struct turns_consumer {
   using T = turns_shape;
-  /* GROUPS: number of groups of 8 columns in a chunk */
+  /* CHUNKS: number of chunks, groups of T::CHUNK columns, in the results of a tile. GROUPS: number of groups of 8
+   * columns in a chunk */
   static constexpr int CHUNKS = GATED ? 1 : 2, GROUPS = T::CHUNK / 8;
   const params &p;
   turns t;
@@ -253,8 +254,8 @@ template <bool GATED> struct turns_consumer {
     }
   }
 
-  /* --- boxes of the result: each has 16 rows of one warp, in the upper or lower 64 rows, and one chunk of columns
-   * --- */
+  /* --- boxes: parts of a tile of the result that are loaded and stored at once; a box has 16 rows, which one warp
+   * calculates, and CHUNK columns --- */
 
   __device__ __forceinline__ int warp() const {
     return group * 4 + thread / 32;
@@ -292,8 +293,8 @@ template <bool GATED> struct turns_consumer {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Finishes the 16 rows of a box, two groups of 8 columns at a time. Each lane has the address of 8 columns of one
-   * row. */
+  /* Applies the epilogue to one box of results (16 rows of a chunk of columns) and writes it to shared memory, two
+   * groups of 8 columns at a time. Each lane of the warp has the address of 8 columns of one row. */
   template <bool RESIDUAL>
   __device__ __forceinline__ void finish_box(int k, const float2 (&bias)[T::N / 8], uint32_t box) const {
     uint32_t to = box + lane % 16 * (T::CHUNK * 2) + lane / 16 * 16;

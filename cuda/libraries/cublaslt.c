@@ -177,8 +177,8 @@ static const struct offers *find_offers(const struct blas_product *product, bool
   return offers;
 }
 
-/* Stores algorithm number `index` of the list for this product in *product. Returns false if the list has no such
- * entry. */
+/* Stores in product->algorithm number `index` of the algorithms that cuBLASLt's heuristics offer for this product.
+ * Returns false if there is no such algorithm. */
 static bool choose(struct blas_product *product, bool bias, int index) {
   const struct offers *offers = find_offers(product, bias);
   if (!offers || index < 0 || index >= offers->count || offers->list[index].state != CUBLAS_STATUS_SUCCESS)

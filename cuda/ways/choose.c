@@ -50,8 +50,8 @@ static size_t output_rows(const struct gemm_args *a) {
   return (size_t)a->n * (size_t)a->out_h * (size_t)a->out_w;
 }
 
-/* Returns the next free address for an operand of `bytes` bytes, and moves *next behind it. The address is as far from
- * a multiple of 256 as `like`, the operand's address in frames, so that both have the same alignment. */
+/* Returns the next free address for an operand of `bytes` bytes, and moves *next to its end. The address is as far
+ * from a multiple of 256 as `like`, the operand's address in frames, so that both have the same alignment. */
 static void *place(uintptr_t *next, const void *like, size_t bytes) {
   uintptr_t at = *next + (uintptr_t)like % 256;
   *next += aligned(bytes) + 256;

@@ -9,7 +9,7 @@
  * most that any implementation needs. bytes[] must be zeroed. */
 void product_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                      size_t bytes[SCRATCH_AREAS]);
-/* Appends the launches of op number `index`, a convolution, linear layer or injection, to program->launches. */
+/* Appends the launches of op number `index`, an OP_CONV, OP_LINEAR or OP_INJECT, to program->launches. */
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err);
 

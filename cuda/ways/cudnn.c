@@ -7,8 +7,8 @@
 static bool suits(const struct gemm_args *args) {
   int h = args->h << args->upsample, w = args->w << args->upsample, border = 2 * args->pad - args->kernel;
   return args->kernel == 3 && args->columns % 8 == 0 && args->out_h == (h + border) / args->stride + 1 &&
-         /* cuDNN pads both ends by the same number of pixels, so the output must have the size that follows from
-          * that */
+         /* cuDNN pads both ends of rows and columns by the same number of pixels, so it is used only if the output has
+          * the size that results from that */
          args->out_w == (w + border) / args->stride + 1;
 }
 
@@ -34,8 +34,8 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
   bytes[SCRATCH_LIBRARY] = (size_t)shape->columns * sizeof(half_t);
 }
 
-/* Makes one FP16 vector of bias and time row, which cuDNN's fused convolutions add. *vector becomes its address; NULL:
- * there is neither. */
+/* cuDNN's fused convolutions add one FP16 vector. Makes it: the sum of the bias and of the bias from the time
+ * embedding. *vector becomes its address; NULL: there is neither. */
 static int append_bias(struct cuda_device *device, const struct product *product, const half_t **vector,
                        struct launches *launches, struct error *err) {
   const struct gemm_args *args = &product->args;

@@ -12,7 +12,7 @@ static struct operands get_operands(const struct op *op) {
   if (op->type == OP_CONV) {
     const struct op_conv *o = &op->conv;
     struct operands all = {o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
-    /* if each picture has its own time row, another launch adds the time rows after the product */
+    /* if each picture has its own bias from the time embedding, another launch adds these after the product */
     if (o->time.n > 1)
       all.time = (struct tensor){0};
     return all;
@@ -174,7 +174,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   return 0;
 }
 
-/* --- launches around a matrix product of a library --- */
+/* --- the launches of this program's kernels before and after a library's matrix product --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err) {

@@ -49,10 +49,11 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
 
 /* Estimates how many microseconds a product takes. The constants were fitted to measurements by bench_product on an
  * H200. The model takes the longer of two times: the arithmetic of the busiest multiprocessor or its reads from the
- * second-level cache; and the reads of weights from memory. To that it adds start, end, and the addition of split sums,
- * where one multiprocessor reads all parts of a tile. */
+ * second-level cache; and the reads of weights from memory. To that it adds start, end, and the addition of split
+ * sums, where one multiprocessor reads all parts of a tile. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  /* operations or bytes in a microsecond */
+  /* Rates in a microsecond. flops: operations of one multiprocessor; cache, memory: bytes that the whole GPU reads
+   * there; weights, sums: bytes of one multiprocessor. slower: factor of the arithmetic's time for each tile shape. */
   static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5;
   static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
   struct product_args product = as_product(args, choice);
@@ -65,7 +66,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
   double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
   double multiply = fmax(waves * deep * tile * 2 / flops * slower[product.tile], blocks * deep * rows * 2 / cache);
-  /* here only a thread block's last epilogue adds time, because the others run during the products of other tiles */
+  /* with this tile a thread block's consumers take turns: an epilogue runs while another consumer calculates a product,
+   * so only the last epilogue adds to the time */
   if (product.tile == PRODUCT_128x160_TURNS)
     resident = 1;
   double columns = (double)args->columns * (product.gemm.upsample ? 4 : 1);
@@ -84,7 +86,8 @@ static bool pays(const struct cuda_device *device, const struct gemm_args *args,
          product_blocks(&product) > device->queue.sms;
 }
 
-/* Stores the choices for which the model expects the shortest times, the shortest first, and returns their number. */
+/* Stores in list the kernels and splits of the sum for which model_time predicts the shortest times, the shortest
+ * first, and returns their number. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};

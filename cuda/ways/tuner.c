@@ -16,7 +16,7 @@ struct entry {
   struct choice choice;
   bool own;   /* true: this process has timed the choice; false: it was read from the file or given by tuner_take */
   bool final; /* true: the choice is saved to the file; false: it is not, because runs of frames disturbed its timing */
-  bool used;  /* true: a program of this process uses the choice */
+  bool used;  /* true: a plan that this process has prepared uses the choice */
 };
 
 struct tuner {
@@ -28,10 +28,10 @@ struct tuner {
   /* first line of the file, which names all that its choices depend on: GPU, driver, libraries, sources of the ways */
   char version[256];
   bool changed;
-  bool given; /* true: tuner_take has given the choices, so nothing is timed or saved */
+  bool given; /* true: the choices are those of another engine (tuner_take), so nothing is timed or saved */
 };
 
-/* --- entries of the table of choices --- */
+/* --- the table of choices: which way computes a convolution or linear layer of a certain shape --- */
 
 static struct entry *entry_find(const struct tuner *tuner, const char *key) {
   for (int i = 0; i < tuner->count; i++)

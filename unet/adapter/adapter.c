@@ -198,7 +198,7 @@ static int choose_names(struct opening *o, struct error *err) {
   return result;
 }
 
-/* --- making the factors of the weights' changes --- */
+/* --- computing the factors (matrices and scales) by which adapters change weights --- */
 
 static int plan(struct opening *o, struct error *err) {
   struct adapter *adapter = o->adapter;

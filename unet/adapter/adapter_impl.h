@@ -90,7 +90,7 @@ int recipe_fill(const struct recipe *recipe, struct adapter *adapter, struct err
 
 /* Returns the rank of the factors in a group of tensors; 0: they have none, or one greater than BLEND_RANK_MAX. */
 int group_rank(const struct group *group);
-/* Returns true if the group of tensors has factors with a rank, but no alpha. */
+/* Returns true if the group of tensors has low-rank factors, but no alpha (from which their scale is computed). */
 bool group_is_scaleless(const struct group *group);
 /* Returns true if a tensor of an adapter's file can be read: its type is F32, F16, BF16, or F64, which some scripts
  * write. */

@@ -1,6 +1,7 @@
-/* Makes the factors of blends (unet/plan/blend.h) from a file's tensors. recipe_plan checks all shapes and decides
- * where each factor lies in adapter->factors; recipe_fill then reads, converts and stores them. In names, "take"
- * reserves memory, "left" and "right" are the factors of a product. */
+/* Makes from the tensors of an adapter's file (LoRA and similar) the factors from which the changes of weights are
+ * computed (unet/plan/blend.h). recipe_plan checks all shapes and decides where each factor lies in adapter->factors;
+ * recipe_fill then reads, converts and stores them. In names, "take" reserves memory, "left" and "right" are the
+ * factors of a product. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -392,7 +393,8 @@ static int fill_gain(const struct recipe *recipe, const struct extent *e, struct
   int result = squares ? sum_squares(place->tensor, &blend, e, place->term.axis, squares, err)
                        : error_set(err, STATUS_FAILED, "out of memory");
   result = result ? result : read_tensor(recipe->group->piece[PIECE_MAGNITUDE], gain, err);
-  /* LyCORIS adds an epsilon to the norm, PEFT does not; rows whose values are all 0 stay 0 */
+  /* LyCORIS adds an epsilon to the norm by which a row is divided, PEFT does not; rows whose values are all 0 stay
+   * 0 */
   double epsilon = strstr(recipe->group->piece[PIECE_MAGNITUDE]->name, ".dora_scale") ? FLT_EPSILON : 0;
   for (int64_t i = 0; !result && i < count; i++)
     gain[i] = squares[i] > 0 ? (float)((double)gain[i] / (sqrt(squares[i]) + epsilon)) : 1;

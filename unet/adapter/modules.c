@@ -79,7 +79,7 @@ static int add_component(struct module_table *table, const struct component *com
  * well. */
 struct originals {
   struct module_table *table;
-  int first, end; /* range in table->names of the U-Net's names in diffusers' layout */
+  int first, end; /* table->names[first] to [end - 1]: the names of the U-Net's modules in diffusers' layout */
   struct error *err;
 };
 

@@ -192,7 +192,8 @@ static bool read_piece(const char *name, size_t *length, struct adapter_key *key
   const struct ending *ending = find_ending(name, length);
   if (!ending && cut_part(name, length))
     ending = find_ending(name, length);
-  /* dots in the name of the adapter, as in ".lora_A.v1.2", so the ending may be further to the left */
+  /* The adapter's name, which follows the ending, may contain dots, as in ".lora_A.v1.2": look for the ending further
+   * to the left. */
   while (!ending && cut_part(name, length))
     ending = find_peft_ending(name, length);
   if (!ending || (bias && ending->piece != PIECE_UP))

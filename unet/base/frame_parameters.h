@@ -155,7 +155,7 @@ WHOLE(BANK_ROOM, "bank-room", PREPARATION, TIME, "Bank room", ONE(bank_room), .m
       .help = "frames for which the bank has memory: 39 MB for each frame, step and row with SD-Turbo at 512x512")
 WHOLE(BANK_EVERY, "bank-every", FRAME, TIME, "Bank every", ONE(bank_every), .min = 1, .max = 1000, .standard = 1,
       .low = 1, .high = 16, .unit = "frames", .help = "the bank keeps one of so many frames: more reach further back")
-/* The index of a choice is an index of values_bank_layers. */
+/* The index of a choice in .choices is its index in the array values_bank_layers. */
 CHOICE(BANK_LAYERS, "bank-layers", PREPARATION, TIME, "Bank layers", ONE(bank_layers), .choices = BANK_LAYER_WORDS,
        .from = "auto, the two finest: 1/8 and 1/16 with SD 1 and 2",
        .help = "the self-attention that has a bank, by its size beside the picture's")

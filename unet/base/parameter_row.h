@@ -56,12 +56,12 @@ enum parameter_group {
   PARAMETER_GROUP_CONTROL,  /* maps that steer the frame */
   PARAMETER_GROUP_STYLE,    /* style pictures and what reads them */
   PARAMETER_GROUP_MODEL,    /* files of the model and of what is added to it */
-  PARAMETER_GROUP_SCENE,    /* presets, and how they come */
+  PARAMETER_GROUP_SCENE,    /* presets, and how they fade in */
   PARAMETER_GROUP_SOURCE,   /* what is shown to the network */
   PARAMETER_GROUP_OUTPUT,   /* what the audience sees, and what is recorded */
   PARAMETER_GROUP_TEMPO,    /* the clock of beats */
   PARAMETER_GROUP_WAVE,     /* LFOs, which move other parameters */
-  PARAMETER_GROUP_SOUND,    /* what is heard in the sound */
+  PARAMETER_GROUP_SOUND,    /* how the sound is analysed: its frequency bands and onsets */
   PARAMETER_GROUP_WINDOW,   /* windows, and devices that control them */
   PARAMETER_GROUPS
 };
@@ -75,9 +75,10 @@ struct parameter_row {
   size_t offset, size;
   enum parameter_group group;
   const char *label; /* name for people to read, with [] in the place of the number of an instance */
-  int order;         /* place within the group, from 1; 0: behind those with a place, in the order of the table */
-  int rank;          /* how much the parameter matters to somebody who performs: 1 the most; 0: it is only listed */
-  double min, max;   /* smallest and largest allowed number; for TYPE_SIZE, of each side */
+  /* position in the group's list, from 1; 0: after all parameters that have a position, in the order of the table */
+  int order;
+  int rank;        /* how much the parameter matters to somebody who performs: 1 the most; 0: it is only listed */
+  double min, max; /* smallest and largest allowed number; for TYPE_SIZE, of each side */
   /* smallest and largest value that a knob or slider offers, a part of min..max; both 0: all of min..max */
   double low, high;
   double standard;     /* default value, for parameters that are numbers */

@@ -235,7 +235,8 @@ int platform_processors(void) {
   return count > 0 ? (int)count : 1;
 }
 
-/* Returns the hexadecimal number ("0x10de") in a file of the kernel, or 0 if there is none. */
+/* Returns the hexadecimal number ("0x10de") in folder/name/file_name, a file that Linux makes in /sys, or 0 if there
+ * is none. */
 static unsigned read_number(const char *folder, const char *name, const char *file_name) {
   char path[1024], text[32] = "";
   struct platform_file file;

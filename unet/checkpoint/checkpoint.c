@@ -243,7 +243,7 @@ static int load_styles(struct checkpoint *c, const char *folder, struct error *e
   return result;
 }
 
-/* --- checks that the parts fit each other --- */
+/* --- checks that the model's networks (U-Net, autoencoder, text encoders) fit each other --- */
 
 static int check_latents(const struct predictor *predictor, const struct autoencoder *autoencoder, struct error *err) {
   const struct unet_config *unet = &predictor->config;

@@ -1,4 +1,5 @@
-/* Opens a U-Net from elsewhere (--unet), and decides what a checkpoint's U-Net predicts. */
+/* Opens a U-Net that replaces the model's own (--unet), and decides what a checkpoint's U-Net predicts (epsilon,
+ * v). */
 #include "unet/checkpoint/checkpoint_unet.h"
 
 #include <stdlib.h>

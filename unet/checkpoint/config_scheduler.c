@@ -194,8 +194,8 @@ static double read_sigma(struct config *config, const char *key) {
   return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
 }
 
-/* Reads the spacing of noise levels that the file asks for, if its class has no sampler here. The spacing applies to
- * the sampler that the user chooses instead. */
+/* Reads the spacing of noise levels that the file asks for, if this program has no sampler for the scheduler class
+ * that the file names. The spacing applies to the sampler that is used instead. */
 static void read_other_sigmas(struct scheduler_config *scheduler, struct config *config) {
   bool other = scheduler->stand_in || (scheduler->lacks & LACKS_SAMPLER);
   if (other && config_bool(config, "use_karras_sigmas", false)) {
@@ -401,7 +401,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_steps(scheduler, class, &config, &first);
   config_ignore(&config, no_matter);
   if (config_finish(&config, scheduler->lacks ? NULL : &first))
-    /* unknown fields count as a lack of the sampler, because a sampler that is not built in may need them */
+    /* if the file has unknown fields, its sampler counts as not supported, because it may need them */
     scheduler->lacks |= LACKS_SAMPLER;
   if (scheduler->lacks && err)
     *err = first;

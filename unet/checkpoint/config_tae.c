@@ -4,8 +4,8 @@
 #include "unet/checkpoint/autoencoders.h"
 #include "unet/checkpoint/config.h"
 
-/* Reads the number of channels, which must be the same at all levels, because the class's strided and upsampling
- * convolutions do not change it. */
+/* Reads the number of channels, which must be the same at all levels, because AutoencoderTiny's convolutions between
+ * two levels do not change it. */
 static int read_width(struct config *config, const char *key, int levels) {
   int width[LEVELS_MAX];
   config_ints(config, key, 64, 1, 4096, width, levels);

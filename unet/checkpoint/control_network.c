@@ -1,4 +1,5 @@
-/* Opens ControlNets and T2I-Adapters: from a config, or from the shapes of the tensors if there is none. */
+/* Opens ControlNets and T2I-Adapters. How a network is built follows from its config or, if it has none, from the
+ * shapes of its tensors. */
 #include "unet/checkpoint/control_network.h"
 
 #include <stdio.h>

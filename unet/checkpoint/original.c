@@ -7,7 +7,7 @@
 
 enum { KEY_MAX = 512, BLOCKS_MAX = 100 };
 
-/* --- comparing and replacing parts of names --- */
+/* --- comparing and replacing parts of tensors' names --- */
 
 /* Returns what follows `start` in a name that begins with it; NULL: the name begins otherwise. */
 static const char *after(const char *name, const char *start) {

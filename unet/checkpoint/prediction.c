@@ -11,7 +11,7 @@
 
 #define YAML_LIMIT ((size_t)1 << 20)
 
-/* --- words that name what a network predicts, and the list of signs of it --- */
+/* --- words that name what a network predicts, and the list of signs (hints in files) that tell it --- */
 
 static const struct word {
   const char *text;
@@ -42,12 +42,12 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
     signs->other = *sign;
 }
 
-/* --- signs in configs next to the model's file --- */
+/* --- what configs next to the model's file say about the prediction (epsilon or v) --- */
 
 /* What a web UI's config says about what the network predicts. The config is read line by line. */
 struct yaml {
-  /* says: a line tells what the network predicts; latent: a line shows that the config is that of a latent diffusion
-   * model */
+  /* says: a line of the config tells what the network predicts; latent: a line shows that the config is that of a
+   * latent diffusion model */
   bool says, latent;
   enum prediction prediction;
   bool zero_snr;
@@ -150,7 +150,7 @@ static int read_beside(struct prediction_signs *signs, const char *path, struct 
   return result;
 }
 
-/* --- signs in the model's file itself --- */
+/* --- signs of what the network predicts that are in the model's file itself: tensors and metadata --- */
 
 static void read_tensors(struct prediction_signs *signs, const struct safetensors *files) {
   static const char *const names[] = {"v_pred", "ztsnr"};

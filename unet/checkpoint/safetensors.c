@@ -88,7 +88,8 @@ static int read_range(struct safetensor *t, const cJSON *offsets, const struct w
   return 0;
 }
 
-/* Reads the type and checks the size. A tensor of an unknown type stays unusable, and only its position is checked. */
+/* Reads a tensor's type from the header, and checks that its data has the size that type and shape require. A tensor
+ * of an unknown type is accepted without this check, but stays unusable. */
 static int read_type(struct safetensor *t, const cJSON *dtype, uint64_t elements, const char *path, struct error *err) {
   if (!cJSON_IsString(dtype) || strlen(dtype->valuestring) >= sizeof t->type)
     return bad_tensor(path, t->name, "it has no type", err);

@@ -41,8 +41,8 @@ struct safetensors;
 int safetensors_open(struct safetensors **files, const char *folder, const char *basename, struct error *err);
 /* Opens one file. The caller closes *files. Returns 0, or -1 with err, as safetensors_open does. */
 int safetensors_open_file(struct safetensors **files, const char *path, struct error *err);
-/* Closes the set; the files are closed with the last view that shares them. *files becomes NULL; does nothing if it is
- * NULL. */
+/* Closes the set of tensors. Its files stay open until all views (tensor_view.h) that contain tensors of the set are
+ * closed, too. *files becomes NULL; does nothing if it is NULL. */
 void safetensors_close(struct safetensors **files);
 
 /* safetensors_count returns the number of tensors in the set; safetensors_at returns the tensor at an index from 0 to
@@ -59,7 +59,7 @@ int safetensor_dimension(const struct safetensor *t, int index, int most);
 /* Returns the tensor of this name. If it is missing or unusable, returns NULL with an error that names the file. */
 const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err);
 /* Returns a field of the header's __metadata__; NULL: there is none. With several shards, the first one that has
- * metadata counts; in a view, its first set. */
+ * metadata counts; in a view (tensors of other sets under other names), the first of these sets. */
 const char *safetensors_metadata(const struct safetensors *files, const char *field);
 /* Returns how many bytes all tensors of the set take. */
 size_t safetensors_bytes(const struct safetensors *files);

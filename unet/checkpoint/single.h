@@ -29,8 +29,9 @@ int single_weights(const struct single *single, struct component *component, str
 /* Refuses a file that has tensors of parts which the model would not read, or tensors of no part. second: true if the
  * model has two text encoders. */
 int single_check_parts(const struct single *single, bool second, struct error *err);
-/* Opens the tokenizer for a path below the file's own. Returns 0, or -1 with err; 1 if `path` does not begin with the
- * file's own path, or if --config gives the tokenizer. */
+/* Opens the tokenizer for a path that continues the model file's own, such as "model.safetensors/tokenizer", as if the
+ * file were a folder. Returns 0, or -1 with err; 1 if `path` does not begin with the model file's path, or if --config
+ * gives the tokenizer. */
 int single_tokenizer(const struct single *single, const char *path, struct tokenizer **tokenizer, struct error *err);
 
 /* Returns the family's name, "SD 1"; NULL: it was not recognised, because --config gives the configs. */

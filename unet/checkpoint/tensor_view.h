@@ -32,8 +32,8 @@ int view_open(struct safetensors **view, struct safetensors *const *sets, int co
 /* Adds a tensor to the view. Fails if `from` has not the rows that are asked for, or not as many elements as the
  * shape. */
 int view_add(struct safetensors *view, const struct view_tensor *tensor, struct error *err);
-/* Completes the view; before that no tensor can be found in it. Fails if two tensors have the same name or share
- * bytes. */
+/* Completes the view, after all tensors were added; before that no tensor can be found in it. Fails if two of its
+ * tensors have the same name or share bytes. */
 int view_finish(struct safetensors *view, struct error *err);
 
 #endif

@@ -54,8 +54,8 @@ static int choices(struct device *base, char **text, struct error *err) {
   return *text ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
-/* Takes over the number of threads from the choices of another engine (describe_choices), if the rest of their text
- * equals this device's own. */
+/* Uses as many threads as another engine, whose choices (describe_choices) are in `text`, if everything else in the
+ * text is the same on this device; otherwise logs a warning. Does nothing if text is NULL. */
 static void take_choices(struct cpu_device *device, const char *text) {
   char own[160];
   const char *number = text ? strrchr(text, ',') : NULL;
@@ -236,7 +236,7 @@ static double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* Returns the number of the op that runs next: i, or the first op behind the region (ops that a run may skip) that
+/* Returns the number of the op that runs next: i, or the first op after the region (ops that a run may skip) that
  * begins at i, if this run skips it. */
 static int skip_regions(const struct cpu_run *run, int i) {
   const struct plan *plan = run->program->plan;
@@ -410,8 +410,8 @@ static size_t place_of(struct tensor t, size_t i) {
   return i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
 }
 
-/* Returns the address of a tensor's values. If the tensor is a resource, it is loaded first. Returns NULL with err set
- * on failure. */
+/* Returns the address of a tensor's values. If the tensor is a resource (a weight or another tensor that plans share),
+ * it is loaded first. Returns NULL with err set on failure. */
 static void *locate(struct cpu_device *device, const struct cpu_program *program, struct tensor t, struct error *err) {
   if (t.space != TENSOR_RESOURCE)
     return cpu_data(program, t);

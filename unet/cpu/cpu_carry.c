@@ -113,7 +113,9 @@ static void carried_noise_run(const struct cpu_run *run, const struct cpu_node *
 struct feedback {
   const float *last;
   const int32_t *flow, *visible, *global;
-  int h, w, unit; /* h, w: size of the latent in cells; unit: width of a cell in 1/256 pixel, the unit of the flow */
+  /* h, w: size of the latent in cells (latent pixels); unit: width of a cell in 1/256 pixel; `flow` also counts in
+   * 1/256 pixel */
+  int h, w, unit;
   size_t c;
 };
 
@@ -121,7 +123,8 @@ static double last_at(const struct feedback *f, int y, int x, size_t channel) {
   return (double)f->last[((size_t)y * (size_t)f->w + (size_t)x) * f->c + channel];
 }
 
-/* Returns the last latent, interpolated, at (py, px) from the middle of its first cell, in 1/256 pixel. */
+/* Returns a channel of the last picture's latent at a position, by interpolation. (py, px): the position in 1/256
+ * pixel, counted from the middle of the latent's first cell. */
 static double last_between(const struct feedback *f, int py, int px, size_t channel) {
   int iy = texture_clamp(py, (f->h - 1) * f->unit), ix = texture_clamp(px, (f->w - 1) * f->unit);
   int y = iy / f->unit, x = ix / f->unit, below = y + (y + 1 < f->h), right = x + (x + 1 < f->w);

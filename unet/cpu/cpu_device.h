@@ -32,11 +32,13 @@ struct cpu_device {
 
   /* The entries of `resource` are filled while the lock base.weights is held. Afterwards only device_update changes
    * them. */
-  /* memory of each resource, at the resource's index in resources.list; RESOURCES_MAX entries */
+  /* memory of each resource (a weight or another tensor that plans share), at its index in resources.list;
+   * RESOURCES_MAX entries */
   struct cpu_resource *resource;
 
   /* The fields `arena` and `scratch` are changed by the thread that prepares and releases programs. */
-  /* memory of all programs' temporaries, and scratch memory of the op that is running: see plan/arena.h */
+  /* arena: memory of the temporaries of all programs (prepared plans); scratch: working memory of the op that is
+   * running; see plan/arena.h */
   struct arena arena, scratch;
 
   /* The following two fields are constant once the device is open. */
@@ -60,8 +62,8 @@ struct cpu_device {
   /* copies of weights in the layouts that oneDNN and cpu_winograd.c need; read and changed while the lock base.weights
    * is held */
   struct derived_table derived;
-  /* version of the resources for which `derived` is up to date; only the thread that runs programs reads and changes
-   * it, without a lock */
+  /* version of the resources (weights and other tensors that plans share) for which `derived` is up to date; only the
+   * thread that runs programs reads and changes it, without a lock */
   uint64_t derived_version;
 
   /* The following field is constant once the device is open. */
@@ -86,7 +88,8 @@ struct cpu_program {
   bool own_memory;
   /* copy of program_options.picture_bytes: bytes that device.c will allocate for the pool of pictures */
   size_t picture_bytes;
-  unsigned char *arena; /* memory of the temporaries: the program's share of the arena (arena_share) */
+  /* memory of the temporaries: what the program uses of the arena, the memory that all programs share */
+  unsigned char *arena;
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
   /* true: the results of convolutions and linear layers are stored as bfloat16; false: as FP32, also if the plan writes
@@ -120,8 +123,8 @@ struct cpu_run {
 
 /* The functions that run the ops of one type. */
 struct cpu_impl {
-  /* Prepares an op when its program is prepared: reserves scratch with cpu_reserve and fills node->state. The resources
-   * are loaded already. NULL: there is nothing to prepare. */
+  /* Prepares an op when its program is prepared: reserves scratch with cpu_reserve and fills node->state. The weights
+   * that the op reads are loaded already. NULL: there is nothing to prepare. */
   int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
   void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* runs the op; must not allocate memory */
   void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is none */

@@ -104,9 +104,9 @@ fail:
   return status;
 }
 
-/* Packs a weight from the resource's FP32 data, which is read from the checkpoint for this moment if it is not loaded.
- * The shapes differ in order: a matrix [rows][in] is [in, rows] to oneDNN, a convolution's [out][kh][kw][in] is [out,
- * in, kh, kw]. */
+/* Packs a weight (stores it in the layout that oneDNN computes with) from its FP32 values. If these are not in memory,
+ * they are read from the checkpoint, and freed afterwards. The order of dimensions differs: a matrix [rows][in] is
+ * [in, rows] to oneDNN, a convolution's [out][kh][kw][in] is [out, in, kh, kw]. */
 static int pack(struct device *base, const struct derived *copy, struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;
   const struct packing *packing = copy->detail;
@@ -313,7 +313,7 @@ static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   set_argument(run, node, &s->layer, DNNL_ARG_SRC, out);
 }
 
-/* Copies the residual to y if it is not there, because the primitive adds its product to y. */
+/* Copies the residual to y, unless both have the same memory: oneDNN's primitive adds its product to what is in y. */
 static void run_residual(const struct cpu_run *run, struct tensor residual, struct tensor y) {
   const struct cpu_program *p = run->program;
   if (tensor_exists(residual) && cpu_data(p, residual) != cpu_data(p, y))

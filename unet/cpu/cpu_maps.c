@@ -48,7 +48,7 @@ static int grey_of(const struct mapping *m, int x, int y) {
   return (9798 * p[0] + 19235 * p[1] + 3735 * p[2] + 16384) / 32768;
 }
 
-/* --- blurring the codes, and maps of the blurred picture --- */
+/* --- blurring the picture's 8-bit values, and maps of the blurred picture --- */
 
 static int pairs(int count) {
   return count > 1 ? count * (count - 1) / 2 : 0;

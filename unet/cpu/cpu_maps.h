@@ -19,7 +19,7 @@ struct mapping {
    * columns */
   uint16_t *along, *soft;
   size_t row;     /* number of values from one row of `along` and `soft` to the next */
-  uint16_t *wide; /* scratch for each thread: a row of codes with margins on both sides */
+  uint16_t *wide; /* scratch for each thread: a row of 8-bit codes, with room for more pixels at its left and right */
   size_t wide_row;
   uint8_t *mean; /* mean colour of each cell of the picture: [cells, cells, 3] */
   /* grey: brightness, [h, w]; edge: the edges before and after a round of hysteresis, [h, w] each: 0 none, 1 weak, 2

@@ -1,5 +1,5 @@
-/* The CPU device's memory: allocations within the user's limit, and the memory of resources, temporaries and
- * scratch. */
+/* The CPU device's memory: allocations within the user's limit, and the memory of resources (weights and other tensors
+ * that plans share), of temporaries and of scratch data. */
 #ifndef UNET_CPU_CPU_MEMORY_H
 #define UNET_CPU_CPU_MEMORY_H
 
@@ -28,13 +28,14 @@ void cpu_free(struct cpu_device *device, void *data, size_t bytes);
  * that prepares programs. */
 int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err);
 
-/* Opens an arena: working memory that all programs share, one run after another. If no addresses can be reserved for
- * it, each program gets memory of its own. */
+/* Opens an arena: working memory that all programs (prepared plans) share, since they run one after another. If no
+ * addresses can be reserved for it, each program gets memory of its own. */
 void cpu_arena_open(struct cpu_device *device, struct arena *arena);
 void cpu_arena_close(struct arena *arena);
 
-/* Makes a resource's FP32 data available: a weight is read from its file; the memory of a state (a tensor that outlives
- * a run) is allocated and zeroed. Does nothing if that was done before. cpu_load takes the lock base.weights. */
+/* Makes the FP32 data of a weight or state (a resource) available: a weight is read from its file; the memory of a
+ * state (a tensor that outlives a run) is allocated and zeroed. Does nothing if that was done before. cpu_load takes
+ * the lock base.weights. */
 int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
 /* Does the same as cpu_load, for a caller that holds the lock base.weights. */
 int cpu_load_held(struct cpu_device *device, int index, struct error *err);
@@ -42,7 +43,8 @@ int cpu_load_held(struct cpu_device *device, int index, struct error *err);
  * stored in *temporary. The caller sets *temporary to NULL before and frees it after. Returns NULL with err set on
  * failure. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
-/* Makes sure that the program's scratch memory, which one op after another uses, will have at least this many bytes. */
+/* Makes sure that the scratch memory of the program (prepared plan), which one op after another uses, will have at
+ * least this many bytes. */
 void cpu_reserve(struct cpu_program *program, size_t bytes);
 /* For dividing an op's scratch memory while it is prepared: returns the offset of the next `bytes` bytes, and adds
  * them, aligned, to *total. */

@@ -118,8 +118,8 @@ static void seek_row(const struct matching *m, int y) {
   }
 }
 
-/* Stores in *dx and *dy the vector, in pixels of level 2, with which block (x, y) fits best. It tries the vectors
- * around each of several starting vectors (motion_base). */
+/* Stores in *dx and *dy the vector, in pixels of the pyramid's level 2, with which block (x, y) fits best. It tries
+ * the vectors around each of several starting vectors (motion_base). */
 static void find_middle(const struct matching *m, int x, int y, int *dx, int *dy) {
   int best = MOTION_NONE;
   for (int i = 0; i < 9 * MOTION_BASES; i++) {

@@ -37,8 +37,8 @@ struct direction {
   const struct cpu_kernels *kernels; /* faster kernels; NULL: everything is computed by the definition */
 };
 
-/* Prepare and run OP_FLOW, with faster kernels, or with NULL by its definition. cpu_flow_prepare reserves the scratch
- * memory for either. */
+/* Prepare and run OP_FLOW. kernels: the faster kernels with which it is computed; NULL: it is computed by the op's
+ * definition. cpu_flow_prepare reserves scratch memory that is enough for both. */
 int cpu_flow_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err);
 void cpu_flow_run(const struct cpu_run *run, const struct cpu_node *node, const struct cpu_kernels *kernels);
 

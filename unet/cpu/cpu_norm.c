@@ -97,8 +97,8 @@ static void layer_norm_pixel(const struct gather *g, size_t pixel) {
 
 /* --- group norm: each thread computes whole groups, so that no thread waits for another --- */
 
-/* Finds which channels of input s (0: x, 1: x2) are among channels low to high - 1 of the concatenated input: channels
- * *first to *end - 1 of it. Returns false if there are none. */
+/* Finds which channels of input s (0: x, 1: x2) are among channels low to high - 1 of the concatenation of x and x2.
+ * They become *first to *end - 1, counted within input s. Returns false if there are none. */
 static bool part_range(const struct gather *g, int s, int low, int high, int *first, int *end) {
   int base = s ? g->c[0] : 0;
   *first = low > base ? low - base : 0;

@@ -252,8 +252,8 @@ static struct segment segment_of(const struct cpu_program *p, struct tensor k, s
                           .columns = columns};
 }
 
-/* Computes one row of y, for one head, from a row of q, with one softmax over the keys of all segments. scores is
- * scratch with a value for each of these keys. */
+/* Computes one row of y, for one head, from a row of q, with one softmax over all keys. segments: `count` blocks of
+ * keys and values: the op's own, and one for each earlier frame. scores: scratch with a value for each key. */
 static void attend_segments(const float *q, const struct segment *segments, int count, int dim, float scale,
                             double *scores, float *y) {
   double max = -INFINITY, sum = 0, *score = scores;

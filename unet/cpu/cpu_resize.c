@@ -135,8 +135,8 @@ static void resize_row(const struct resize *r, int y) {
   int plane = -1;
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(r->frame, i);
-    /* Channels in one plane share its rows, which were added up for the first of them. This is not so in YUYV, whose
-     * chroma needs samples beyond those that its luma needs. */
+    /* If channels are interleaved in one plane, its rows are added up once, for the first of these channels. Not so in
+     * YUYV, whose chroma needs samples beyond those that its luma needs. */
     if (c.plane != plane || r->frame->format == PIXEL_YUYV)
       sum_rows(r, &c, y, sum);
     plane = c.plane;

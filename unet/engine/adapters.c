@@ -134,8 +134,8 @@ static int bind_part(struct adapters *a, int resource, const struct weight_part 
   return 0;
 }
 
-/* Appends an entry to a->bound for each adapter and each tensor of the weight that it changes. On failure none of these
- * entries remains, so that the caller can try again. */
+/* Appends an element to a->bound for each adapter and each tensor of the weight that it changes. On failure none of
+ * these entries remains, so that the caller can try again. */
 static int bind_resource(struct adapters *a, const struct resource *r, int index, struct error *err) {
   int before = a->bound_count;
   size_t first = 0;
@@ -158,22 +158,22 @@ static int bind_new(struct adapters *a, const struct resources *resources, struc
 
 /* --- collecting the changes of all weights for new factors of the adapters --- */
 
-/* A change of weights that is being computed. changes[i] is the change of one weight, blends[i] the terms that it adds
- * to the checkpoint's values; they are a part of the array terms. */
+/* A change of weights that is being computed. changes[i] is the change of one weight, and blends[i] describes the
+ * terms that are added to the checkpoint's values of this weight; the terms themselves lie in the array `terms`. */
 struct changing {
   struct weight_change *changes;
   struct blend *blends;
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* this change contains the first bound_count entries of adapters.bound */
+  int bound_count; /* number of adapters whose factors the new weights contain: the first ones of adapters.bound */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* Returns true if the weight (factor) of the adapter of entry a->bound[index] differs from the one with which either of
+/* Returns true if the weight with which the adapter of a->bound[index] acts differs from the one with which either of
  * the two sets of weights was made. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
@@ -272,7 +272,8 @@ static bool set_has(const struct adapters *a, int set, const float *weights) {
          !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
 }
 
-/* Records that a set of weights on the device was made with the values of controls.adapter that this change has. */
+/* Records that the set of weights number `set` on the device now contains the adapters with the strengths of change
+ * `c`. */
 static void note_set(struct adapters *a, int set, const struct changing *c) {
   memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
   a->sets[set].fresh = c->bound_count;

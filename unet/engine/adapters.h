@@ -9,8 +9,8 @@
 #include "unet/base/controls.h"
 #include "unet/plan/device.h"
 
-/* One change of an adapter: it concerns rows first to first + rows - 1 of a weight (a resource). place: the entry of
- * the adapter's list of changes that has the factors. */
+/* One change that an adapter makes to rows first to first + rows - 1 of a weight (a resource). place: the element of
+ * the adapter's list of changes (struct adapter_place) that has the factors of this change. */
 struct bound {
   int resource, adapter;
   size_t first, rows;
@@ -54,7 +54,8 @@ struct adapters {
   int changed_count;
   struct bound *bound; /* the changed rows of resources, sorted by resource, row and adapter */
   int bound_count, bound_room;
-  /* how many resources, from the first of resources.list, were already searched for tensors that adapters change */
+  /* number of weights, from the first of resources.list, that were already searched for tensors which adapters
+   * change */
   int seen;
 
   const struct log *log;
@@ -71,7 +72,8 @@ void adapters_free(struct adapters *adapters); /* frees the adapters; accepts a 
  * weights. */
 int adapters_apply(struct adapters *adapters, struct device *device, const float weights[ADAPTERS_MAX],
                    struct error *err);
-/* Returns true if the weights that frames read now were made with these values of controls.adapter. */
+/* Returns true if the weights of the network that frames read now were made with these strengths of the adapters
+ * (controls.adapter). */
 bool adapters_are(const struct adapters *adapters, const struct device *device, const float weights[ADAPTERS_MAX]);
 
 /* Change the weights as adapters_apply does, but in slices between frames, on a device with two sets of weights

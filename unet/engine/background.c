@@ -10,7 +10,7 @@ bool background_are_due(const struct background *b) {
   return b->first < b->count || b->merge != MERGE_NONE;
 }
 
-/* --- the list of jobs, each a run of a program --- */
+/* --- the list of background jobs; each is a run of a program that encodes a text or computes keys and values --- */
 
 /* number of ops that a slice runs between two frames; so many ops of a text encoder take 0.2 ms on an H200 */
 enum { PART_OPS = 16 };
@@ -43,7 +43,8 @@ int background_start(struct engine *engine, struct program *program, const struc
   return background_finish(engine, err) < 0 ? -1 : device_start(engine->device, program, run, err);
 }
 
-/* Starts the next part of the oldest job. If that is the job's last part, the job leaves the list. */
+/* Starts the next part of the oldest background job (a run of a program). If it is the job's last part, the job is
+ * removed from the list. */
 static int do_job(struct engine *engine, struct error *err) {
   struct background *b = &engine->background;
   const struct job *job = &b->jobs[b->first];

@@ -140,8 +140,8 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
     }
     memcpy(to->param, v->param, sizeof to->param);
     map_clamp(engine->model.controls[k].map, to->param);
-    /* On a canvas that follows the camera the map is made in every run: a stored one would not fit, because each frame
-     * lies at another position of the canvas. */
+    /* On a canvas (an endless plane that follows the camera) the map is made in every run: a stored one would not fit,
+     * because each frame lies at another position of the canvas. */
     if (engine->model.controls[k].map == MAP_DEPTH && !prepared->shape.canvas.lattice)
       to->map = depth_is_due(prepared, k, to);
   }

@@ -52,7 +52,7 @@ struct conditioning {
 /* A position between the noise of two seeds, `seed` and seed + 1. */
 struct noise_place {
   uint64_t seed;
-  uint64_t to; /* the seed at the other end of the arc: seed + 1, or any seed if controls.seed_to is blended in */
+  uint64_t to; /* the other seed of the interpolation: seed + 1, or any seed if controls.seed_to is blended in */
   double part; /* fraction of the way from the noise of `seed` (0) to that of `to`; below 1 */
 };
 
@@ -92,11 +92,12 @@ struct batched_frame {
 /* Which noise the device has for one picture of a run. */
 struct picture_noise {
   struct held_noise whole; /* if `between` is false: the seed whose noise the device has for the frame's plan */
-  /* for interpolation: the two seeds whose noise the device has in prepared.ends. The seed at which the interpolation
-   * begins is end[0] if it is even, end[1] if it is odd; the seed at its other end is the other entry */
+  /* the two seeds between which noise is interpolated, whose noise the device has in prepared.ends. The seed at which
+   * the interpolation begins is in end[0] if it is even, and in end[1] if it is odd; the seed at which it ends is in
+   * the other element */
   struct held_noise end[2];
-  /* if `between` is true: the position between two seeds at which the noise lies that the device has for the frame's
-   * plan */
+  /* if `between` is true: the device has noise for the frame's plan that was interpolated between two seeds; this is
+   * its position between them */
   struct noise_place place;
   /* true: the device has noise between two seeds for the frame's plan, interpolated by noise_program; false: that of
    * one seed */
@@ -200,12 +201,13 @@ struct prompt_keys {
   struct recent recent;
 };
 
-/* Style picture number i (engine_set_style). While a new one is being encoded, frames show the one before. Pictures are
- * numbered from 1 in the order in which they were set; number 0 is no picture. */
+/* One of the style pictures that a frame can show at the same time (a number of engine_set_style). While a new picture
+ * is being encoded, frames show the previous one. Each picture that is set gets a number, from 1 on; 0 stands for no
+ * picture. */
 struct style_slot {
   float *patches; /* the picture number `wanted`, converted to the image encoder's input */
-  /* numbers of pictures: wanted: the picture that was set last; started: the last one whose keys and values were begun;
-   * shown: the one that frames show */
+  /* numbers of style pictures. wanted: the one that was set last; started: the last one whose keys and values the
+   * device began to compute; shown: the one that generated pictures use now */
   uint64_t wanted, started, shown;
   /* For each slot the device has memory for two pictures' keys and values. place: 0 or 1, the half that frames read */
   int place;
@@ -221,17 +223,17 @@ struct style_pictures {
   uint64_t pictures; /* number of style pictures that were set so far, in all slots */
 };
 
-/* For prompts of one number of chunks: keys and values for the network of one control, if its layers attend to the
- * text. A prompt has the same place number as in struct prompt_keys. */
+/* Keys and values of prompts with a certain number of chunks, for the network of one control, if its layers attend to
+ * the text. Each prompt has the same index in device memory as its keys and values for the U-Net (prompt_keys). */
 struct control_keys {
   struct plan plan;
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed it so far, or the network
    * does not attend to text */
   struct program *program;
-  /* for each place on the device: text_keys_name of the prompt whose keys and values are there; 0: none */
+  /* names[i]: number (text_keys_name) of the prompt whose keys and values are at index i in device memory; 0: none */
   uint64_t names[KEY_SLOTS];
-  /* for each place: version (plan_weights_version of `plan`) of the weights with which its keys and values were
-   * computed */
+  /* for each of these places: version of the weights (plan_weights_version of `plan`) with which the keys and values
+   * there were computed */
   uint64_t weights[KEY_SLOTS];
 };
 
@@ -268,12 +270,13 @@ struct engine;
  * texts, keys and values, weights. Only the thread that submits frames uses this struct. */
 struct background {
   bool smooth;
-  /* true: background_start starts a run at once; false: it appends the run to the list of jobs, if a frame was shown
-   * already */
+  /* true: background_start starts a run at once; false: it does so only before the first frame, and later appends the
+   * run to `jobs` */
   bool at_once;
   bool behind; /* true: the last frame did not show everything that its controls asked for */
   struct job *jobs;
-  /* jobs[first] to jobs[count - 1] are still to be done; the array has memory for `room` jobs */
+  /* jobs[first] to jobs[count - 1] are the runs of background work that are still to be started; the array has memory
+   * for `room` of them */
   int first, count, room;
   /* State of the change of the weights for adapters. MERGE_NONE: there is none; MERGE_ASKED: a frame has asked for it;
    * MERGE_MAKING: it is being computed; MERGE_MADE: it is computed, but frames do not read it yet. */
@@ -352,7 +355,8 @@ struct engine {
   struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs whose pictures the caller has not yet collected, oldest first */
   int in_flight;
 
-  /* engine_params.paced: true: frames come at the pace of the clock, so that a pause ends the use of earlier frames */
+  /* engine_params.paced: true: frames come in real time; after a pause between two of them (pause_ns in past.c)
+   * nothing that earlier frames left is used */
   bool paced;
   /* prepared.number of the last run's handle; 0: the next run must not use data that earlier frames left on the
    * device */
@@ -364,7 +368,7 @@ struct engine {
   uint64_t prepared_count;   /* number of handles that were prepared so far; under `preparing` */
   /* the list of handles; changed while both `preparing` and `listing` are held, read while one of them is */
   struct prepared *handles;
-  /* second lock of the list, held only for the moments in which the list is changed or searched */
+  /* second lock of the list of handles, held only for the moments in which the list is changed or searched */
   pthread_mutex_t listing;
 };
 
@@ -393,8 +397,8 @@ int prompts_restore(struct engine *engine, struct error *err);
  * used[], so that the caller can replace the numbers. Returns how many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
-/* Encodes the texts in the slots that the run's first `rows` guidance rows use once more, if a weight of a text encoder
- * has changed since they were encoded. */
+/* Encodes again, if a weight of a text encoder has changed since, the texts of those slots that the run's first `rows`
+ * guidance rows use. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Returns the number of the slot that is read for `slot`: slot itself, or SLOT_EMPTY if no text was set for it. */
 int prompts_slot(const struct engine *engine, int slot);
@@ -418,8 +422,9 @@ int text_keys_place(struct engine *engine, const struct frame_shape *shape, stru
  * slot numbers; placed: the same run after text_keys_place. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
-/* Returns true if a frame must wait for the background: a job that has not run yet writes a text, or keys and values,
- * that it needs. slots, places: the frame's run before and after text_keys_place; shape: the shape of its handle. */
+/* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame
+ * needs are still to be computed there. slots, places: the frame's run parameters before and after text_keys_place;
+ * shape: the shape of the frame's handle. */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -446,8 +451,9 @@ int background_start(struct engine *engine, struct program *program, const struc
  * it first. */
 void background_after_frame(struct engine *engine);
 int background_tell_failure(struct background *background, struct error *err);
-/* Does all background work that is left, and returns when the last of it was started on the device. Returns -1 if some
- * of it fails, or if an earlier slice has failed (background_tell_failure). */
+/* Does all background work that is left, such as encoding prompts. Its last work on the device is started, but may not
+ * be complete, when this returns. Returns -1 if some of it fails, or has failed earlier, between two frames
+ * (background_tell_failure). */
 int background_finish(struct engine *engine, struct error *err);
 void background_free(struct engine *engine);
 
@@ -517,8 +523,8 @@ void sampling_tell(struct engine *engine, const struct engine_shape *wish, const
  * the device, the time projections for the run's calls of the U-Net. Each does nothing if its result is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
-/* Returns true if this run could use the prompts of the frame before: the time projections for its steps and those
- * prompts are on the device, or do not depend on prompts. */
+/* Returns true if this run can use the previous frame's prompts while its own are not ready: the device has these
+ * prompts' time projections for the run's steps, or the time projections do not depend on prompts. */
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
 /* Computes the time projections of a run that still uses the prompts of the frame before, because its own are not
  * ready. It may be called only if sampling_keeps_texts has returned true. */
@@ -557,7 +563,7 @@ void carry_fill(struct engine *engine, struct prepared *prepared, const struct c
 /* Refuses options that need earlier frames, such as --feedback, together with features that exclude them, such as a
  * stream batch. The sizes in shape must be set. */
 int past_check(const struct engine_shape *wish, const struct frame_shape *shape, struct error *err);
-/* Returns true if the requested features allow a canvas that follows the camera. */
+/* Returns true if the requested features allow a canvas, an endless plane that follows the camera. */
 bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *shape);
 /* Returns true if the run for this request must not use data that earlier frames left on the device
  * (engine_request.restart says when). */

@@ -1,5 +1,5 @@
-/* Computes, for any aspect ratio of a frame, the rectangle of it that the picture shows, and the rectangle of the
- * picture into which that is drawn. */
+/* Computes which rectangle of a frame, of any aspect ratio, becomes visible, and which rectangle of the picture it
+ * fills. */
 #include "unet/engine/engine_impl.h"
 
 static struct geometry fit_picture(enum fit fit, const struct frame *frame, const struct frame_shape *shape) {
@@ -25,9 +25,10 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, cons
   return g;
 }
 
-/* The networks may compute more than the picture, because their sides are multiples of model_size_multiple; the margin
- * is cropped later. If the destination ends where the picture ends, both rectangles are extended to the end of what is
- * computed, so that the margin shows more of the source or repeats its edge. */
+/* The networks may compute more than the picture, because the sides that they compute are multiples of
+ * model_size_multiple; this margin is cropped later. If the destination rectangle ends where the picture ends, it is
+ * extended to the end of what is computed, and the source rectangle in proportion, so that the margin shows more of
+ * the source or repeats its edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;

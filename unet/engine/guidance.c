@@ -24,8 +24,8 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
     break;
   }
   run->row_weight[0] = g;
-  /* factor of row 1. With two rows that is u, and the formula is classifier-free guidance, u + g (c - u); with three
-   * rows it is i in the formula below */
+  /* factor of row 1. With two rows, row 1 is u, the prediction for the negative prompt, and the formula is
+   * classifier-free guidance, u + g (c - u). With three rows, row 1 is i in the formula below. */
   run->row_weight[1] = rows == 3 ? image - g : 1 - g;
   /* factor of row 2, which is u, for InstructPix2Pix (Brooks et al., 2023): u + image (i - u) + g (t - i), where image
    * is the guidance scale of the input picture. The head of this file explains the letters */

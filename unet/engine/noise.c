@@ -45,8 +45,9 @@ static const float *make_noise(struct made_noise *made, uint64_t seed, size_t fi
   return made->values;
 }
 
-/* The second table of moving noise is filled with a sample of its own: the one after the samples of all steps. Returns
- * that sample's number. Its memory is separate, so it can be computed without the steps' samples. */
+/* Noise that moves with the picture needs a second table of noise. It is filled with the sample of the seed's noise
+ * that follows the samples of all steps. Returns that sample's number. It has memory of its own, so it can be computed
+ * without the samples of the steps. */
 static size_t second_sample(const struct prepared *prepared) {
   return 1 + (size_t)prepared->shape.noise_samples;
 }
@@ -97,9 +98,9 @@ static bool holds(const struct prepared *prepared, const struct held_noise *held
   return held->start && held->second && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
 }
 
-/* Interpolation reads the noise of two seeds, called end 0 and end 1: an even seed is end 0, an odd one end 1. So, when
- * the seed position passes a whole seed, only one end has to be written anew. Returns the end that place.seed is;
- * place.to is the other end. */
+/* Interpolation reads the noise of two consecutive seeds. Memory 0 has the even seed's noise and memory 1 the odd
+ * one's. So, when the seed position passes a whole seed, only one of the two has to be written anew. Returns the
+ * number (0 or 1) of the memory for place->seed; place->to has the other one. */
 static int first_end(const struct noise_place *place) {
   return (int)(place->seed % 2);
 }

@@ -6,9 +6,9 @@
 
 /* --- features that exclude options which need earlier frames --- */
 
-/* Features of a handle that exclude some of these options. FROM_TEXT: text to image. STREAM: stream batch. BATCH:
- * several pictures a run. FOLLOWING: a canvas that follows the camera. LARGE: a picture too large for motion to be
- * measured (not with text to image, which measures no motion). */
+/* Features of a handle that exclude some of the options in the table below. FROM_TEXT: text to image. STREAM: stream
+ * batch. BATCH: several pictures a run. FOLLOWING: a canvas that follows the camera. LARGE: a picture too large for
+ * motion to be measured (not set with text to image, which measures no motion). */
 enum exclusion { FROM_TEXT = 1, STREAM = 2, BATCH = 4, FOLLOWING = 8, LARGE = 16 };
 
 /* The options that need earlier frames, each with the features that exclude it. */

@@ -77,7 +77,8 @@ static int check_batch(const struct engine *engine, const struct engine_shape *w
   return 0;
 }
 
-/* Returns true if the requested handle (prepared engine) has a canvas that follows the camera. */
+/* Returns true if the requested handle draws on a canvas (an endless plane) that follows the camera, and not always at
+ * the same place of the screen. */
 static bool follows_camera(const struct engine *engine, const struct engine_shape *wish,
                            const struct frame_shape *shape) {
   bool suits = styles_lattice(engine->checkpoint->styles) > 0;

@@ -72,7 +72,7 @@ static int encode_slot(struct engine *engine, int slot, const struct prompt *tok
   return 0;
 }
 
-/* Encodes a slot's text again if a weight has changed since it was encoded. */
+/* Encodes a slot's prompt again if a weight of the text encoders has changed since it was encoded. */
 static int refresh_slot(struct engine *engine, int slot, struct error *err) {
   struct prompt_slot *s = &engine->slots[slot];
   return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, s->chunks, err);

@@ -11,16 +11,17 @@ enum { RECENT_MAX = 16 };
 struct recent {
   int count; /* number of places in the cache, at most RECENT_MAX */
   struct {
-    /* key of the entry (0: the place is free), and the number of the recent_assign call that used it last */
+    /* key: what the cache has stored in this place, as the caller's number; 0: nothing. used: number of the call of
+     * recent_assign that used the place last */
     uint64_t key, used;
   } place[RECENT_MAX];
   uint64_t now;
 };
 
-/* Finds a place in the cache for each key. A key that is in the cache keeps its place; any other gets the place that
- * was used longest ago of those that have none of these keys. Keys are not 0 and may repeat; at most recent->count of
- * them are different. places[i] gets the place of keys[i]. Returns bits: bit i is set if keys[i] was not in the cache,
- * so that the caller must fill its place; of a repeated key only the first one's bit is set. */
+/* Finds a place in the cache for each key. A key that is in the cache keeps its place; any other key gets, among the
+ * places that have none of these keys, the one that was used longest ago. Keys are not 0 and may repeat; at most
+ * recent->count of them are different. places[i] gets the place of keys[i]. Returns bits: bit i is set if keys[i] was
+ * not in the cache, so that the caller must fill its place; of a repeated key only the first one's bit is set. */
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
 /* Removes all entries from the cache. */
 void recent_forget_all(struct recent *recent);

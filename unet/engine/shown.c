@@ -7,9 +7,9 @@
 
 /* Which prompts and adapters a frame shows. */
 enum showing {
-  SHOW_NOW,    /* those that its controls ask for; the frame waits until they are made */
-  SHOW_READY,  /* those that its controls ask for; all of them are on the device already */
-  SHOW_FORMER, /* those that the frame before showed; what its own controls ask for is made in the background */
+  SHOW_NOW,    /* the prompts and adapters that the frame's controls ask for; the frame waits until they are made */
+  SHOW_READY,  /* the same ones, which are on the device already */
+  SHOW_FORMER, /* the previous frame's prompts and adapters; those that its controls ask for are made meanwhile */
 };
 
 /* New texts are begun only while fewer background jobs than this wait. Without a limit, a text that changes with every
@@ -55,14 +55,16 @@ static bool can_read(const struct shown *shown, const struct frame_shape *shape)
          !(shape->controls & ~shown->controls);
 }
 
-/* Returns true if texts may be encoded now: no change of the weights for adapters is under way, and few jobs wait. */
+/* Returns true if texts may be encoded now: the weights are not being changed for adapters, and fewer than JOBS_AHEAD
+ * pieces of work wait in the background. */
 static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Returns what the frame shows (enum showing), or -1. Starts what its controls ask for and is missing, in the
- * background: texts while the weights do not change and few jobs wait, a change of the weights for adapters if no other
- * work is left. *placed is filled in for SHOW_READY. */
+/* Decides with which texts and adapters the frame is made (enum showing); -1: failure. What the frame's controls ask
+ * for and is not ready is started in the background: a change of the weights for adapters once no other background
+ * work is left; the encoding of texts unless such a change is under way or too many jobs wait. *placed is filled in
+ * for SHOW_READY. */
 static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                           struct run_params *run, struct run_params *placed, struct error *err) {
   const struct background *b = &engine->background;
@@ -100,9 +102,9 @@ static int make_now(struct engine *engine, const struct frame_shape *shape, cons
   return status;
 }
 
-/* Fills in the prompts that the run reads, and computes the time projections. run->prompt has numbers of prompt slots
- * before, and numbers of places of keys and values afterwards. Returns 1 if the run shows the prompts that the controls
- * ask for, 0 if it shows those of the frame before, -1 on failure. */
+/* Fills in the prompts that the run reads, and computes the time projections. Afterwards run->prompt has the numbers
+ * by which the device finds the prompts' keys and values, instead of numbers of prompt slots. Returns 1 if the run
+ * shows the prompts that the controls ask for, 0 if it shows those of the frame before, -1 on failure. */
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
   struct run_params placed;

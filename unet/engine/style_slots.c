@@ -22,7 +22,7 @@ struct style_format style_pictures_format(const struct engine *engine) {
   return a ? (struct style_format){a->vision.image_size, a->vision.patch_size} : (struct style_format){0};
 }
 
-/* --- opening the IP-Adapter and preparing its programs --- */
+/* --- opening the IP-Adapter, and preparing the plans that compute keys and values of style pictures --- */
 
 int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err) {
   struct style_pictures *s = &engine->styles;
@@ -155,8 +155,9 @@ static int start(struct engine *engine, int slot, struct error *err) {
   return 0;
 }
 
-/* Makes frames show the picture whose computation is complete, and starts to compute the next one. Returns 1 if frames
- * show all pictures that were set, 0 if some are not ready, -1 on failure. */
+/* For each slot of a style picture: makes frames read the new picture's keys and values if they are computed, else
+ * starts to compute them if the device is free for that. Returns 1 if frames read all style pictures that were set, 0
+ * if some are not ready, -1 on failure. */
 static int refresh(struct engine *engine, struct error *err) {
   bool whole = true;
   for (int i = 0; i < STYLES_MAX; i++) {

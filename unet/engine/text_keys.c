@@ -33,8 +33,8 @@ static int make_keys(struct engine *engine, struct program *program, int slot, i
   return 0;
 }
 
-/* Starts to compute a prompt's keys and values for the networks of the handle's controls, at the place that the prompt
- * has on the device. Those that are there already are not computed again. */
+/* Starts to compute a prompt's keys and values for the control networks of a handle. place: index of the device memory
+ * into which they are written. Keys and values that are already there are not computed again. */
 static int make_control_keys(struct engine *engine, const struct frame_shape *shape, int slot, int most, int place,
                              struct error *err) {
   uint64_t name = text_keys_name(engine, slot, most);
@@ -67,9 +67,9 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* Appends to names[] the names of the keys that frames use until new ones are ready, so that no new ones take their
- * places. If there are not enough places for both, the background work is completed first, after which the old keys may
- * be replaced. Returns the number of names, or -1. */
+/* Appends to names[], the keys and values of prompts that must be on the device, those that frames use until the new
+ * ones are ready, so that their memory is not used for new ones. If there is not enough memory for both, the
+ * background work is completed first; then the old ones may be replaced. Returns the number of names, or -1. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)
@@ -81,9 +81,9 @@ static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MA
   return background_finish(engine, err) < 0 ? -1 : count;
 }
 
-/* Finds a place on the device for the keys and values of each slot's prompt, and starts to compute those that are
- * missing. Runs in flight need not be waited for: the device works in order, so they have read a place before it is
- * overwritten. */
+/* Chooses memory on the device (a numbered place) for the keys and values of each slot's prompt, and starts to compute
+ * those that are missing. Runs in flight need not be waited for: the device works in order, so they have read old keys
+ * and values before these are overwritten. */
 static int place_slots(struct engine *engine, const struct frame_shape *shape, const int *slots, int count, int *places,
                        struct error *err) {
   int chunks = shape->chunks;

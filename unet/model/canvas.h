@@ -8,26 +8,30 @@
 
 struct canvas {
   struct canvas_size size;
-  /* the state (a tensor that outlives a run) in which OP_CANVAS_PLACE stores where the frame lies on the canvas */
+  /* the state (a tensor that outlives a run) in which OP_CANVAS_PLACE stores where the frame lies on the canvas, an
+   * endless plane that stands still in the scene while the camera moves */
   struct tensor place;
 };
 
-/* Returns the sizes of a canvas for frames of h x w pixels (multiples of model_size_multiple). The networks compute a
- * window of the canvas. Its sides are the smallest multiples of model_size_multiple and of model_lattice that have room
- * for the frame wherever it lies. */
+/* Returns the sizes of a canvas (an endless plane on which the scene stands still while the camera moves) for frames
+ * of h x w pixels (multiples of model_size_multiple). The networks compute a part of the canvas, the window. Its sides
+ * are the smallest multiples of model_size_multiple and of model_lattice that have room for the frame wherever it
+ * lies. */
 struct canvas_size canvas_size_for(const struct model *model, int h, int w);
 
-/* Appends the op that computes where the frame lies on the canvas. global: the state with the motion of the whole
- * picture since the last frame (enum global_value). */
+/* Appends the op that computes where the frame lies on the canvas, an endless plane on which the scene stands still
+ * while the camera moves. global: the state with the motion of the whole picture since the last frame (enum
+ * global_value). */
 struct canvas canvas_begin(const struct canvas_size *size, struct plan *plan, struct tensor global);
-/* Appends the op that draws a picture of the frame's size into the canvas's window, at the frame's position there, and
- * returns the window. A mask's values, 0 or 1, remain 0 or 1. */
+/* Appends the op that draws a picture of the frame's size into the window (the part of the canvas that the networks
+ * compute), at the frame's position there, and returns the window. A mask's values, 0 or 1, remain 0 or 1. */
 struct tensor canvas_draw(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor picture);
 struct tensor canvas_draw_mask(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor mask);
-/* Appends the op that cuts the frame's part out of `made`, a picture of the canvas's window, and returns it. */
+/* Appends the op that cuts the frame's part out of `made`, a picture of the window (the part of the canvas that the
+ * networks compute), and returns it. */
 struct tensor canvas_cut_out(const struct canvas *canvas, struct plan *plan, struct tensor made);
-/* Appends the op that moves noise with the canvas, and returns the window's noise, in a state (a tensor that outlives a
- * run) with this name. If `noise` is no tensor, the result is none either. */
+/* Appends the op that moves noise with the canvas. Returns the noise for the canvas's window (the part that the
+ * networks draw), a state (a tensor that outlives a run) with this name. If `noise` is no tensor, so is the result. */
 struct tensor canvas_noise(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor noise);
 
 #endif

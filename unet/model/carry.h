@@ -1,4 +1,5 @@
-/* Appends the ops for noise that moves with the picture, and for feedback of the last picture, to a frame's plan. */
+/* Appends to a frame's plan the ops for noise that moves with the picture, and for feedback, which mixes the last
+ * picture's latent into the input's. */
 #ifndef UNET_MODEL_CARRY_H
 #define UNET_MODEL_CARRY_H
 

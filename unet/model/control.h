@@ -49,7 +49,8 @@ struct control_features {
  * begins the map's region (ops that a run may skip) before and ends it afterwards. */
 struct control_features control_read_map(const struct control *control, struct plan *plan, struct tensor map);
 /* In a stream batch of `frames` frames, appends the ops that put this run's features before those of earlier frames,
- * and replaces *features by all of them, newest first. Called after the map's region has ended. */
+ * and replaces *features by all of them, newest first. Called after the ops that make the map, which a run may skip;
+ * these ops are never skipped. */
 void control_queue(const struct control *control, struct plan *plan, int frames, struct control_features *features);
 
 /* The call of the U-Net to whose tensors controls add their features. */

@@ -22,7 +22,7 @@ void depth_values_free(struct depth_values *values) {
   }
 }
 
-/* --- weights that were computed before, and adding new ones --- */
+/* --- finding weights that were already computed, and adding newly computed ones to the resources --- */
 
 /* Writes the name of a computed weight's resource, NAME followed by SUFFIX, to out. */
 static void name_of(char out[NAME_LENGTH], const char *name, const char *suffix) {
@@ -52,8 +52,8 @@ static struct depth_values *reserve(const struct depth *depth, const struct net 
   return own;
 }
 
-/* Adds a resource, a matrix of n rows or a vector, and returns its tensor. own: its values; NULL: the resource exists
- * already, or the plan has failed. */
+/* Adds a resource (a weight or another tensor that plans share), a matrix of n rows or a vector, and returns its
+ * tensor. own: its values; NULL: the resource exists already, or the plan has failed. */
 static struct tensor add(const struct net *net, const char *name, const char *suffix, int n, int c,
                          const struct depth_values *own) {
   char full[NAME_LENGTH];

@@ -26,7 +26,8 @@ struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
   struct plan *plan;
-  /* noise and mask as the networks read them: already moved with the canvas or the picture */
+  /* noise and mask as the networks read them: already moved to the frame's place on the canvas (the plane that follows
+   * the camera), or with the motion of the picture */
   const struct frame_noise *noise;
   const struct canvas *canvas;
   struct tensor x, image, kept;
@@ -42,8 +43,8 @@ struct denoising {
 
 /* A call of the U-Net: all that its ops need while they are appended. */
 struct call {
-  /* number of the U-Net's call, from 0, which is the step of its first latent; in a loop, the number in the first
-   * iteration */
+  /* number of the U-Net's call, from 0; if the call has several latents, the sampler step of the first one. In a loop:
+   * the number in the loop's first iteration */
   int step;
   bool loop;
   int rows; /* number of guidance rows (copies of a latent for several prompts) of all latents together */
@@ -375,8 +376,8 @@ static struct motion find_motion(const struct model *model, const struct frame_s
   return motion_of(plan, pixels, scale, bias, model->checkpoint->autoencoder.scale);
 }
 
-/* Returns noise and mask as the networks read them: both moved to the window of the canvas, or the noise moved with the
- * picture. */
+/* Returns noise and mask as the networks read them: both moved to the part of the canvas (the plane that follows the
+ * camera) that the networks compute, or the noise moved with the picture. */
 static struct frame_noise noise_read(const struct model *model, const struct frame_shape *shape,
                                      const struct canvas *canvas, const struct motion *motion, struct plan *plan,
                                      const struct frame_noise *noise) {

@@ -5,8 +5,8 @@
 
 #include "unet/model/plans.h"
 
-/* frame_drawn_h and frame_drawn_w return the height and the width, in pixels, that the networks compute: those of the
- * frame, or of the canvas's window. */
+/* frame_drawn_h and frame_drawn_w return the height and the width, in pixels, of what the networks compute: the frame
+ * or, with a canvas (an endless plane in which the frame moves), the part of the canvas around the frame. */
 int frame_drawn_h(const struct frame_shape *shape);
 int frame_drawn_w(const struct frame_shape *shape);
 /* Returns how many pictures one run of the frame's plan makes, at least 1. */

@@ -103,8 +103,8 @@ static struct tensor conv_in(const struct half *half, struct tensor x, int out) 
   return net_conv(&scaled, "conv_in", (struct op_conv){.x = x}, out, WITH_BIAS);
 }
 
-/* Appends the last convolution. rows: how many rows of the file's tensors the layer uses, from the first one; 0:
- * all. */
+/* Appends conv_out, the last convolution of the encoder or decoder, with its norm and SiLU. rows: number of output
+ * channels (first rows of the weight in the file) that are computed; 0: all. */
 static struct tensor conv_out(const struct half *half, struct tensor x, int out, int rows) {
   struct net net = half->net;
   net.rows = rows;

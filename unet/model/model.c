@@ -1,6 +1,6 @@
 #include "unet/model/model.h"
 
-/* Adds the states (resources that outlive a plan) for encoded prompts, and for their keys and values. */
+/* Adds the states (tensors that outlive a run) for encoded prompts, and for their keys and values. */
 static int add_states(struct model *model, struct resources *resources, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
   for (int i = 0; i < checkpoint->text_encoder_count; i++) {

@@ -27,8 +27,8 @@ void net_fail(const struct net *net, const struct error *err) {
   net->plan->error = *err;
 }
 
-/* Writes the checkpoint's key of a weight in the plan's scope (the prefix of ops' names), path.name.suffix, to out, and
- * returns out. */
+/* Writes the name that a weight has in the checkpoint, PATH.NAME.SUFFIX, to out, and returns out. PATH is the plan's
+ * scope (scope_path); without a scope the result is NAME.SUFFIX. */
 static const char *key(const struct net *net, char out[KEY_MAX], const char *name, const char *suffix) {
   const char *path = scope_path(net);
   snprintf(out, KEY_MAX, "%s%s%s.%s", path, *path ? "." : "", name, suffix);
@@ -87,7 +87,7 @@ struct tensor net_linear(const struct net *net, const char *name, struct op_line
   return plan_linear(net->plan, name, op);
 }
 
-/* Stacks the tensors of all parts (layers of the checkpoint) with this suffix ("weight", "bias") into one resource. */
+/* Stacks the tensors of all parts (layers of the checkpoint) with this suffix ("weight", "bias") into one weight. */
 static struct tensor stack(const struct net *net, const char *name, const char *suffix, const char *const parts[],
                            const int outs[], int part_count, int columns) {
   char names[PARTS_MAX][KEY_MAX], fused[KEY_MAX];

@@ -15,7 +15,7 @@
 struct frame_shape {
   /* The fields from width to aspect are sizes of pictures. */
   /* width and height of the frame in pixels, multiples of model_size_multiple. The networks compute a picture of this
-   * size, or of the canvas window's. */
+   * size or, if there is a canvas (a plane larger than the frame, in which a window moves), of the window's size. */
   int width, height;
   /* width and height, in pixels, of the picture, which is the top left part of the frame; 0: the whole frame */
   int picture_width, picture_height;
@@ -41,8 +41,8 @@ struct frame_shape {
   int batch;
   bool styles; /* true: the U-Net also attends to style pictures, by an IP-Adapter */
   bool text_to_image;
-  /* sizes of the canvas that follows the camera; lattice 0: there is no canvas. With a canvas a run makes one picture,
-   * from an input frame, without a stream batch. */
+  /* sizes of the canvas, an endless plane that follows the camera; lattice 0: there is no canvas. With a canvas a run
+   * makes one picture, from an input frame, without a stream batch. */
   struct canvas_size canvas;
   /* carried: true: the noise may move with the picture; feedback: true: the latent of the last picture may replace a
    * part of the input's. With either, a run makes one picture, from an input frame, without a stream batch and without
@@ -85,8 +85,8 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
 /* Makes the plan that computes the keys and values of one chunk of a prompt from its encoded text, whose index
  * run.prompt[0] gives, and stores them at index run.slot of keys[chunks - 1]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* Makes the plan that does what plans_keys' plan does for the network of a control that attends to the text; it stores
- * the result in model->controls[control].keys. */
+/* Makes the plan that computes, as that of plans_keys does for the U-Net, the keys and values of one chunk of a prompt
+ * for the network of a control that attends to the text. It stores them in model->controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
 /* Makes the plan that computes the time projections of the U-Net and of the controls' networks, from the timesteps in
  * run.step, and from the pooled texts of run.prompt if the U-Net reads one. The engine runs it when these inputs have
@@ -105,9 +105,9 @@ int plans_style(const struct model *model, bool none, struct plan *plan, struct 
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
 /* Makes the plan that measures a frame's motion and makes no picture. It updates all that depends on the motion alone:
- * the frame's position on the canvas, and where noise has moved to. It writes states of the frame's plan, so its
- * program must have the frame's program as its owner (program_options.owner). The shape must have a canvas that follows
- * the camera or carried noise. */
+ * the frame's position on the canvas (the plane that follows the camera), and where noise has moved to. It writes
+ * states of the frame's plan, so its program must have the frame's program as its owner (program_options.owner). The
+ * shape must have a canvas that follows the camera or carried noise. */
 int plans_follow(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
 /* Makes the plan that interpolates between the noise of two seeds, with the factors in run.between. The caller fills
  * the states *ends with the noise of both; the result goes to the noise states of the frame's plan. So its program must

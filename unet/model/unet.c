@@ -73,7 +73,7 @@ static int stack_capacity(const struct walk *walk) {
   return count;
 }
 
-/* Returns the resource name.suffix, stacked from the tensors that the function `fill` lists. */
+/* Returns the weight name.suffix, stacked from the tensors that the function `fill` lists. */
 static struct tensor bind_stack(const struct net *net, const struct walk *walk, const char *name, const char *suffix,
                                 void (*fill)(struct stack *, const struct walk *, const char *), int columns) {
   size_t capacity = (size_t)stack_capacity(walk);

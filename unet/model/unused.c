@@ -8,8 +8,8 @@
 #include "unet/checkpoint/original.h"
 #include "unet/model/plans.h"
 
-/* Appends every network of the model once to a plan, and the network of a control if `control` network is given, so
- * that *resources gets all weights that the networks read. */
+/* Appends each network of the model to a plan, and `network`, that of a control, unless it is NULL. So *resources gets
+ * all weights that the networks read. */
 static int plan_all(const struct checkpoint *checkpoint, const struct control_network *network,
                     struct resources *resources, struct error *err) {
   struct model model;

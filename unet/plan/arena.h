@@ -43,15 +43,16 @@ struct arena {
   void *opaque; /* pointer that the device's functions use; arena.c does not */
   void *base;   /* start of the reserved range of addresses; NULL: none is reserved */
   size_t reserved, mapped;
-  /* list of the programs' shares of the reserved range; every share begins at the range's beginning */
+  /* list of the programs that use the reserved range, with the number of bytes that each needs; all of them use the
+   * memory from `base` on, one after the other */
   struct arena_share *shares;
 };
 
-/* Gives `bytes` of memory to a share that has none (*share is zeroed). own: true: an allocation that no other program
- * uses; false: the beginning of the shared range, or such an allocation if the range is too small or there is none.
- * Returns -1 with err set on failure. */
+/* Gives a program `bytes` of memory and describes them in *share, which must be zeroed. own: true: an allocation that
+ * no other program uses; false: the beginning of the range that all programs share, or such an allocation if the range
+ * is too small or there is none. Returns -1 with err set on failure. */
 int arena_take(struct arena *arena, struct arena_share *share, size_t bytes, bool own, struct error *err);
-/* Ends a program's use of its memory, and zeroes the share. Accepts a share without memory. */
+/* Ends a program's use of the memory that arena_take gave it, and zeroes *share. Does nothing if it has no memory. */
 void arena_give(struct arena *arena, struct arena_share *share);
 
 #endif

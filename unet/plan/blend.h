@@ -18,7 +18,8 @@ enum blend_kind {
   BLEND_DENSE,     /* D = left, which has the weight's own shape [rows, columns] */
 };
 
-/* how many gains a term has: none, one for each row, or one for each input channel */
+/* how many gains (factors of base + scale * D, as in DoRA) a term has: none, one for each row, or one for each input
+ * channel */
 enum blend_gain { GAIN_NONE, GAIN_ROWS, GAIN_CHANNELS };
 
 enum { BLEND_RANK_MAX = 1 << 16 };
@@ -38,7 +39,8 @@ struct blend_term {
   const float *factors; /* the vector with the adapter's factors in the host's memory; borrowed from the adapter */
 };
 
-/* The terms (parts of W, one for each adapter) that are added to a range of one weight's rows. */
+/* Some rows of one weight W, and the terms that are added to them, one for each adapter (see the formula at the top of
+ * the file). */
 struct blend {
   const struct blend_term *terms;
   int count;

@@ -17,21 +17,22 @@
 #define CANVAS_FUNCTION static inline
 #endif
 
-/* Indices of the values that say where the frame lies on the canvas (a "place"). All zeros: the frame is at the
- * canvas's origin, neither turned nor scaled. */
+/* Indices of the values that say where the frame lies on the canvas, an endless plane on which the scene stands still
+ * (a "place"). All zeros: the frame is at the canvas's origin, neither turned nor scaled. */
 enum place_value {
   /* a - 1, where a is from the matrix [a -b; b a] that maps the frame to the canvas, in 1 / 2^24; PLACE_B is b */
   PLACE_A,
   PLACE_B,
-  /* row of the canvas at which the frame begins, in whole pixels, modulo the height of the window; PLACE_X is the
-   * column, modulo the window's width */
+  /* row of the canvas at which the frame begins, in whole pixels, modulo the height of the window (the part of the
+   * canvas that the networks draw); PLACE_X is the column, modulo the window's width */
   PLACE_Y,
   PLACE_X,
-  /* distance from row PLACE_Y to where the frame really begins, in 1/256 pixel; PLACE_REST_X for the column */
+  /* where the frame begins on the canvas, beyond the whole pixels of PLACE_Y: distance from that row in 1/256 pixel;
+   * PLACE_REST_X is the same from the column PLACE_X */
   PLACE_REST_Y,
   PLACE_REST_X,
-  /* 1: the frame is resampled with the matrix; 0: it is only shifted by whole pixels, and PLACE_A, PLACE_B and the two
-   * rests have no effect */
+  /* 1: the frame is resampled with the matrix; 0: it is only shifted by whole pixels, and PLACE_A, PLACE_B,
+   * PLACE_REST_Y and PLACE_REST_X have no effect */
   PLACE_WARPED,
   PLACE_VALUES
 };
@@ -42,15 +43,17 @@ enum { CANVAS_ONE = 1 << 24, CANVAS_PIXEL = 256 };
 /* How the whole picture moved since the last frame, as OP_FLOW found it (its operand `global`): a pixel that is now at
  * p, counted from the picture's centre, was at [a -b; b a] p + (x, y) in the last frame. */
 struct canvas_motion {
-  bool cut;     /* true: this frame shows another scene than the last one, so it is put at the canvas's origin again */
+  bool cut;     /* true: this frame shows another scene than the last one, so its place on the canvas is the origin */
   int32_t a, b; /* the matrix [a -b; b a], in units of 1 / 2^24 */
   int32_t y, x; /* shift in 1/256 pixel */
 };
 
-/* Sizes, in pixels, of a frame and of the window of the canvas into which it is drawn. */
+/* Sizes, in pixels, of a frame and of the window into which it is drawn (the part of the canvas that the networks
+ * compute). */
 struct canvas_size {
   int32_t h, w; /* size of the frame */
-  /* size of the window; positions wrap around at it; multiples of lattice, the step of the window in pixels */
+  /* size of the window (the part of the canvas that the networks draw), a multiple of `lattice`. The canvas is stored
+   * modulo this size, so positions wrap around at it. lattice: step by which the window moves, in pixels */
   int32_t window_h, window_w;
   int32_t lattice;
 };
@@ -120,8 +123,8 @@ CANVAS_FUNCTION bool canvas_is_pan(const struct canvas_motion *motion) {
   return moved && canvas_strain(a, b) <= PAN_STRAIN;
 }
 
-/* Multiplies the place's matrix (the turn and zoom from the frame to the canvas) by that of the motion since the last
- * frame, and limits its distance from the identity. */
+/* Updates the matrix with which the frame lies on the canvas (the plane that follows the camera), a rotation and zoom:
+ * multiplies it by the matrix of the camera's motion since the last frame, and keeps it near the identity. */
 CANVAS_FUNCTION void canvas_turn(int32_t place[PLACE_VALUES], const struct canvas_motion *motion) {
   int64_t a = place[PLACE_A], b = place[PLACE_B], strain = canvas_strain(a, b);
   int64_t by_a = canvas_clamped(motion->a), by_b = canvas_clamped(motion->b);
@@ -166,7 +169,8 @@ CANVAS_FUNCTION int64_t canvas_rounded(int32_t by) {
   return whole && off <= CANVAS_PIXEL / 16 + size / 16 ? whole : by;
 }
 
-/* Moves a place (where the frame lies on the canvas) by the picture's motion since the last frame. */
+/* Updates `place`, the similarity that maps the frame's pixels to the canvas (an endless plane on which the scene
+ * stands still), by the picture's motion since the last frame. After a cut, the place is that of the first frame. */
 CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canvas_motion *motion,
                                  const struct canvas_size *size) {
   if (motion->cut) {
@@ -188,17 +192,18 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
   canvas_settle(place, size);
 }
 
-/* How pixels of the frame correspond to pixels of the canvas's window: the frame's place, prepared for canvas_to_frame
- * and canvas_to_window. */
+/* How pixels of the frame correspond to pixels of the window (the part of the canvas that the networks compute): the
+ * frame's place, prepared for canvas_to_frame and canvas_to_window. */
 struct canvas_view {
   bool warped;
-  /* row and column of the window at which the frame begins; a resampled (warped) frame begins rest_y and rest_x, in
-   * 1/256 pixel, further */
+  /* row and column at which the frame begins in the window (the part of the canvas that the networks draw); if
+   * `warped` is true, the frame is resampled and begins rest_y and rest_x, in 1/256 pixel, further down and right */
   int32_t top, left;
   int32_t rest_y, rest_x;
   int64_t a, b;           /* the matrix [a -b; b a] from the frame to the window, in 1 / 2^24 */
   int64_t back_a, back_b; /* the inverse of [a -b; b a], from the window to the frame, in 1 / 2^24 */
-  int32_t cell_y, cell_x; /* row and column of the canvas at which the window begins, in pixels */
+  /* row and column of the canvas at which the window (the part of it that the networks compute) begins, in pixels */
+  int32_t cell_y, cell_x;
 };
 
 CANVAS_FUNCTION struct canvas_view canvas_view_of(const int32_t place[PLACE_VALUES], const struct canvas_size *size) {

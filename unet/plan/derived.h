@@ -26,7 +26,8 @@ struct form {
   size_t detail_bytes;
   /* returns true if two descriptions of variants are equal; NULL: the layout has no variants */
   bool (*same)(const void *a, const void *b);
-  /* Computes copy->data again from the resource's current values. Returns -1 with err set on failure. */
+  /* Computes copy->data again from the current values of the resource (a weight or another tensor that plans share).
+   * Returns -1 with err set on failure. */
   int (*make)(struct device *device, const struct derived *copy, struct error *err);
 };
 
@@ -44,8 +45,8 @@ struct derived_table {
   int count, capacity;
 };
 
-/* Returns the copy of this resource in this layout and variant, or NULL. The pointer is valid until the next
- * derived_add. */
+/* Returns the copy of this resource (a weight or another tensor that plans share) in this layout and variant, or NULL.
+ * The pointer is valid until the next derived_add. */
 struct derived *derived_find(const struct derived_table *table, int resource, const struct form *form,
                              const void *detail);
 /* Adds a copy, whose data the caller has made, to the table. The description of the variant (details) is copied.

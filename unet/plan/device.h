@@ -118,10 +118,10 @@ struct device_impl {
   /* Returns the device's measured choices of kernels as text, for device_get_choices. NULL: the device makes no such
    * choices. */
   int (*choices)(struct device *device, char **choices, struct error *err);
-  /* Prepares everything for running a finished plan: uploads resources that were not used before, chooses algorithms,
-   * allocates memory, captures graphs. Afterwards submit and collect allocate nothing. The plan must outlive the
-   * program. If options->owner has a state of the same name, its memory is used; the program's other states are its own
-   * and zeroed. */
+  /* Prepares everything for running a finished plan: uploads resources (weights and other tensors that plans share)
+   * that were not used before, chooses algorithms, allocates memory, captures graphs. Afterwards submit and collect
+   * allocate nothing. The plan must outlive the program. If options->owner has a state of the same name, its memory is
+   * used; the program's other states are its own and zeroed. */
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
@@ -139,7 +139,7 @@ struct device_impl {
   /* Waits for the program's oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
   /* Does the work of device_update; the caller holds the lock `weights`. If it succeeds, device.c gives the changed
-   * resources the version `version`. Copies of the weights in other layouts (derived.h) are made before this returns or
+   * weights the version `version`. Copies of the weights in other layouts (derived.h) are made before this returns or
    * before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
@@ -148,9 +148,10 @@ struct device_impl {
   int (*merge_begin)(struct device *device, const struct weight_change *changes, int count, struct error *err);
   int (*merge_go_on)(struct device *device, bool all, struct error *err);
   void (*merge_show)(struct device *device);
-  /* write and read copy FP32 values between the host and a tensor of a program, or a resource (program is NULL), in
-   * NHWC order, beginning with element `first`. They are in order with runs: a read waits for runs in flight; a write
-   * copies `data` and may return before the device has it. A resource that was not loaded yet is loaded first. */
+  /* write and read copy FP32 values between the host and a tensor of a program, or a resource (a weight or another
+   * tensor that plans share; program is NULL), in NHWC order, beginning with element `first`. They are in order with
+   * runs: a read waits for runs in flight; a write copies `data` and may return before the device has it. A resource
+   * that was not loaded yet is loaded first. */
   int (*write)(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                size_t count, struct error *err);
   int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
@@ -270,8 +271,8 @@ void device_release(struct device *device, struct program **program);
  * nothing is started and the status is STATUS_HELD. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err);
-/* Waits for the end of the program's oldest run in flight. pictures gets program->pictures frames, each with a hold (a
- * share of the picture's memory) that the caller ends by frame_release; if `pictures` is NULL, or if the run has
+/* Waits for the end of the program's oldest run in flight. pictures gets program->pictures frames, each with a
+ * reference to the picture's memory, which the caller ends by frame_release; if `pictures` is NULL, or if the run has
  * failed, the run's pictures are released. */
 int device_collect(struct device *device, struct program *program, struct frame *pictures, struct error *err);
 /* Runs a plan that has no frames or pictures, and waits for its end. */
@@ -300,21 +301,20 @@ int device_settle(struct device *device, struct error *err);
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
 /* Change weights while runs go on, on devices that have two sets of the weights that adapters change
  * (device_info.two_sets, resource.adapted). Runs read one set while the adapters' terms (blend.h) are added in the
- * other set, in slices of at most 0.3 ms between runs.
- *   begin    takes the changes, which must stay valid until show, or until go_on has returned -1; an earlier merge that
- *            is not complete is given up
- *   go_on    starts the next slice; with `all` it starts all slices and waits for them. Returns 1 while the device is
- *            still adding, and 0 when all terms are added. Returns -1 after an error; the changed rows of the other set
- *            are then undefined
- *   made     gives the resources new versions; parts that are started as merged (device_start_part) read the other set
- *   show     exchanges the sets: runs that are submitted from now on read the new weights */
+ * other set, in slices of at most 0.3 ms between runs.   begin    takes the changes, which must stay valid until show,
+ * or until go_on has returned -1; an earlier merge that            is not complete is given up   go_on    starts the
+ * next slice; with `all` it starts all slices and waits for them. Returns 1 while the device is            still
+ * adding, and 0 when all terms are added. Returns -1 after an error; the changed rows of the other set            are
+ * then undefined   made     gives the changed weights new versions; parts of a run that are started with `merged`
+ * (device_start_part)            read the other set   show     exchanges the sets: runs that are submitted from now on
+ * read the new weights */
 int device_merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
 int device_merge_go_on(struct device *device, bool all, struct error *err);
 void device_merge_made(struct device *device, const struct weight_change *changes, int count);
 void device_merge_show(struct device *device);
-/* device_write and device_read copy FP32 values in NHWC order, from element `first` of a temporary, state or resource
- * on. Weights cannot be written: device_update changes them. A temporary keeps its values until another program runs,
- * unless one of the two programs has own_memory. */
+/* device_write and device_read copy FP32 values in NHWC order, from element `first` on of a temporary, a state, or a
+ * resource (a weight or another tensor that plans share). Weights cannot be written: device_update changes them. A
+ * temporary keeps its values until another program runs, unless one of the two programs has own_memory. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,

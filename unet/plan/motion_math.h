@@ -28,7 +28,8 @@ enum {
   MOTION_SIDE = 2 * MOTION_REACH + 1,
   /* number of vectors of level 3 around which the search at level 2 looks, for each block (motion_base) */
   MOTION_BASES = 6,
-  MOTION_GROUP = 4, /* side, in blocks, of a group; cuts are found from how many groups look alike in two frames */
+  /* side, in blocks, of a group of blocks; a cut is found where few groups look alike in this frame and the last one */
+  MOTION_GROUP = 4,
   /* least weight (motion_match.weight) with which a block's match is used to fit the motion of the whole picture */
   MOTION_WEIGHT = 4096,
   MOTION_LIGHT = 250 * 16, /* least brightness, in 1/16 grey level, of a pixel that counts as overexposed */
@@ -119,7 +120,8 @@ MOTION_CODE int motion_detail(int level, int around, bool marks) {
   return marks ? (detail & ~1) | (level >= MOTION_LIGHT) : detail;
 }
 
-/* Returns the number of the coarser level whose brightness is taken as that around a pixel of `level`. */
+/* The detail of a pixel of level `level` is its brightness minus that of its surroundings, which a coarser level of
+ * the pyramid gives. Returns the number of that coarser level. */
 MOTION_CODE int motion_around(int level) {
   return level == 1 ? 4 : 5;
 }
@@ -139,7 +141,7 @@ MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
   return ((a >> 2) * (512 - v) + (b >> 2) * v + 32768) >> 16;
 }
 
-/* --- the search for each block's match in the other frame --- */
+/* --- the search for each block's match in the last frame, and for blocks of the last frame in the present one --- */
 
 /* Returns the key by which candidate vectors of a block are compared in the search at level 3: the candidate with the
  * lowest key is the best. Longer vectors cost a little more. sum: the sum of absolute differences over 5x5 pixels;
@@ -159,9 +161,10 @@ MOTION_CODE int motion_seek_x(int key) {
   return (key & 255) % MOTION_SIDE - MOTION_REACH;
 }
 
-/* The search at level 2 looks around MOTION_BASES vectors for each block: those found at level 3 for the block itself
- * and its four neighbours (the block's own again at the picture's edge), and "no motion". Returns the number of the
- * block whose vector is number `base` of them for block (x, y), or -1 for "no motion". */
+/* For each block the search at level 2 looks around MOTION_BASES starting vectors: those found at level 3 for the
+ * block itself and its four neighbours (at the picture's edge the block itself stands for a missing neighbour), and
+ * "no motion". Returns the number of the block from which block (x, y) takes starting vector number `base`, or -1 for
+ * "no motion". */
 MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base) {
   if (base == MOTION_BASES - 1)
     return -1;
@@ -463,13 +466,14 @@ MOTION_CODE void motion_compare(struct motion_likeness *s, int now, int last) {
   s->last += last * last;
 }
 
-/* Returns true if a group of blocks has texture: its sum of squared details is above that of a camera's noise. */
+/* Returns true if a group of blocks has texture: the sum of its squared details (brightness minus the mean around each
+ * pixel) is greater than a camera's noise makes it. */
 MOTION_CODE bool motion_has_texture(int squares) {
   return squares > 12288;
 }
 
-/* Returns true if a group of blocks looks alike in both frames: the correlation of their details is at least one
- * half. */
+/* Returns true if a group of blocks looks alike in both frames: their details (brightness minus the mean around each
+ * pixel) have a correlation of at least one half. */
 MOTION_CODE bool motion_is_alike(const struct motion_likeness *s) {
   return s->both > 0 && 4 * (int64_t)s->both * s->both >= (int64_t)s->now * s->last;
 }
@@ -498,7 +502,8 @@ MOTION_CODE bool motion_is_cut(const struct motion_tally *t) {
   return t->both * 16 < t->groups || !t->both || t->alike * 5 < t->both * 2;
 }
 
-/* Returns the number of groups (MOTION_GROUP blocks) along an axis with this many blocks. */
+/* Returns how many groups there are along an axis with this many blocks; a group has MOTION_GROUP blocks along each
+ * axis. */
 MOTION_CODE int motion_groups(int blocks) {
   return (blocks + MOTION_GROUP - 1) / MOTION_GROUP;
 }

@@ -20,10 +20,11 @@ struct op_canvas_place {
   struct canvas_size size;
 };
 
-/* y = a window of the canvas with the frame x drawn into it; with `back`, y is the frame that is cut out of the window
- * x. If the frame is only shifted on the canvas (PLACE_WARPED 0), pixels are copied. Else the value of y at pixel p
- * is that of x at canvas_to_frame(p), or with `back` at canvas_to_window(p): by bicubic interpolation (canvas_weights,
- * in FP32), or with `nearest` that of the nearest pixel. Beyond its border x is continued by its mirror image.
+/* y = a window of the canvas (the plane on which the scene stands still) with the frame x drawn into it; with `back`,
+ * y is the frame that is cut out of the window x. If the frame is only shifted on the canvas (PLACE_WARPED 0), pixels
+ * are copied. Else the value of y at pixel p is that of x at canvas_to_frame(p), or with `back` at
+ * canvas_to_window(p): by bicubic interpolation (canvas_weights, in FP32), or with `nearest` that of the nearest
+ * pixel. Beyond its border x is continued by its mirror image.
  *   x      [1, h, w, c]: the frame, or with `back` the window; c is at most 3
  *   place  int32 [1, 1, 1, PLACE_VALUES]: where the frame lies, from OP_CANVAS_PLACE
  *   y      [1, H, W, c]: the window, or with `back` the frame; may be a state */

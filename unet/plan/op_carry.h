@@ -1,6 +1,7 @@
 /* The ops of noise that moves with the picture, so that its grain does not stand still while things move. Each cell of
- * the latent has a place in an endless texture of noise; the texture's cells are entries (cells) of two tables of
- * noise. texture.h explains this and has the arithmetic, in whole numbers; op.h says how ops are declared. */
+ * the latent has a place in an endless texture of noise; each cell of the texture stands for one cell of two tables
+ * that hold the noise itself. texture.h explains this and has the arithmetic, in whole numbers; op.h says how ops are
+ * declared. */
 #ifndef UNET_PLAN_OP_CARRY_H
 #define UNET_PLAN_OP_CARRY_H
 
@@ -31,9 +32,10 @@ struct op_advect {
   int cell; /* width of a cell in pixels */
 };
 
-/* If run.carried is true, y = the noise that moves with the picture, else y = `noise`. In `advected` each cell p of the
- * latent has a number, entry[p]. Cell p of sample i of y is a copy of cell entry[p] of sample i of `noise` if entry[p]
- * is less than h * w, else of cell texture_second(entry[p] - h * w, first + i) of `second`.
+/* If run.carried is true, y = the noise that moves with the picture, else y = `noise`. `advected` has a number for
+ * each cell p of the latent, entry[p]. If it is less than h * w, cell p of sample i of y is a copy of cell entry[p] of
+ * sample i of `noise`; else it is a copy of cell texture_second(entry[p] - h * w, first + i) of `second` (`first` is a
+ * field below).
  *   advected  int32 [1, h, w, ADVECTED_VALUES], from OP_ADVECT
  *   noise     FP32 [samples, h, w, c]
  *   second    FP32 [1, h, w, c]: shared by all samples

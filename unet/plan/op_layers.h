@@ -76,8 +76,8 @@ struct op_inject {
   int control, step;
   /* the control network adds `count` tensors in one call of the U-Net; this op adds number `index` of them, from 0 */
   int index, count;
-  /* The first `first` pictures of y belong to the first latent, and `rows` pictures to each later one (guidance rows,
-   * operands.h). rows 0: all pictures of y belong to one latent; first 0: the same as rows. */
+  /* y has one picture for each guidance row (operands.h). The first `first` of them belong to the first latent, and
+   * `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
 /* Returns 10^(-1 + index / (count - 1)), the factor of guess mode in the formula above. */
@@ -145,9 +145,9 @@ struct op_attention {
 
 /* Adds the attention to style pictures (IP-Adapter) to y, in place: y += sum over s of run.style[s].weight *
  * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head. Here k and v are the keys and values of style
- * picture s, so that each picture has its own softmax. They are read from slot run.style[s].slot for the first picture
- * of a latent in y. The latent's other pictures are for the negative prompt and use the last slot, which stands for no
- * style picture. Style pictures with weight 0 are not read.
+ * picture s, so that each picture has its own softmax. y has one or more rows (indices n) for each latent. For a
+ * latent's first row, k and v are read from slot run.style[s].slot. The latent's other rows are for the negative prompt
+ * and use the last slot, which stands for no style picture. Style pictures with weight 0 are not read.
  *   q     [n, h, w, c]: tokens as in OP_ATTENTION
  *   k, v  [slots, 1, tokens, c]: views of one state
  *   y     [n, h, w, q.c] */
@@ -161,8 +161,8 @@ struct op_style {
   int heads;
   float scale;
   enum style_part part;
-  /* The first `first` pictures of y belong to the first latent, and `rows` pictures to each later one (guidance rows,
-   * operands.h). rows 0: all pictures of y belong to one latent; first 0: the same as rows. */
+  /* y has one picture for each guidance row (operands.h). The first `first` of them belong to the first latent, and
+   * `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
 

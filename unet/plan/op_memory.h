@@ -17,8 +17,8 @@ enum bank_value {
    * buffer */
   BANK_COUNT,
   BANK_STORES, /* 1: this run stores its keys and values in the bank; 0: it does not */
-  /* number of the slot that this run writes; if this run stores nothing, of the slot that the next storing run
-   * writes */
+  /* index, in each layer's ring buffer, at which this run stores its keys and values or, if it does not, at which the
+   * next run that stores will */
   BANK_SLOT,
   /* number of runs, modulo run.bank.every, since a frame was last stored, with the next run counted; if it is 0, the
    * next run stores its frame */

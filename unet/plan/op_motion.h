@@ -21,7 +21,7 @@ enum global_value {
   GLOBAL_Y, /* row of the shift t, in 1/256 pixel; GLOBAL_X is its column */
   GLOBAL_X,
   /* 1: this frame has no texture, for example because it is black; 2: the frame before it had none; 0: both have
-   * texture. At 1 and 2 the flow does not lead to the last output picture, so noise and latents do not follow it. */
+   * texture. At 1 and 2 the motion since the last picture is not known, so noise and latents are not moved by it. */
   GLOBAL_BLANK,
   GLOBAL_VALUES
 };

@@ -78,7 +78,7 @@ struct op_store_slot {
   T(rows, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE)
 struct op_shift {
   OPERANDS(SHIFT)
-  int by; /* number of rows by which the queue moves; 0 means 1 */
+  int by; /* number of rows by which the rows of `rows` move; 0 means 1 */
 };
 
 /* y = the prompts that each guidance row reads, blended: row r of y = sum over i of run.prompt[p].weight[i] *

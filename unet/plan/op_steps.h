@@ -102,8 +102,8 @@ struct op_unet_input {
 struct op_guide {
   OPERANDS(GUIDE)
   int step, together;
-  /* The first `first` pictures of model belong to the first latent, and `rows` pictures to each later one (guidance
-   * rows, operands.h). rows 0: all pictures of model belong to one latent; first 0: the same as rows. */
+  /* The operand `model` has one picture for each guidance row (operands.h). The first `first` of them belong to the
+   * first latent, and `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
 

@@ -60,7 +60,8 @@ enum operand_role {
    * unless OPERAND_STATE is set */
   OPERAND_MATRIX = 16,
   OPERAND_VECTOR = 32, /* the operand has one value for each channel; it is a weight, unless OPERAND_VIEW is set */
-  /* the operand is a resource or a state of the plan, which keeps its values from one run to later ones */
+  /* the operand is a tensor that keeps its values from one run to later ones: a state of the plan, or a resource
+   * (resources.h: a weight or another tensor that plans share) */
   OPERAND_STATE = 64,
   /* the operand is added to y elementwise; y may be stored in its memory if no later op reads it */
   OPERAND_ADDEND = 128,

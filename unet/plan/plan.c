@@ -147,8 +147,8 @@ int plan_op_runs(const struct plan *plan, int op) {
 
 /* --- regions: ops that a run may skip --- */
 
-/* Returns what is wrong with a region's condition, or NULL. runs: number of the successive U-Net calls for which a run
- * evaluates it, above 1 in a loop. */
+/* Returns in words what is wrong with the condition of a region (ops that a run may skip), or NULL. runs: number of
+ * successive U-Net calls for which a run evaluates the condition; above 1 in a loop. */
 static const char *misfit_when(const struct region_when *when, int runs) {
   int latents = when->latents ? when->latents : 1;
   static const int indices[REGION_KINDS] = {CONTROLS_MAX, CONTROLS_MAX, STYLES_MAX, 1, 1};

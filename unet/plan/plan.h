@@ -41,7 +41,7 @@ enum region_kind {
   REGION_MAP,    /* run.control[index].map: the run computes this control's map */
   REGION_STYLE,  /* run.style[index].weight: the region serves this style picture */
   REGION_MOTION, /* run.motion: the run measures motion; index is 0 */
-  REGION_BANK,   /* run.bank.frames: the run uses earlier frames' keys and values; index is 0 */
+  REGION_BANK,   /* run.bank.frames: the run attends to earlier frames' keys and values; index is not used, and is 0 */
   REGION_KINDS
 };
 struct region_when {
@@ -57,7 +57,7 @@ struct region_when {
 struct plan_region {
   int first, end;
   struct region_when when;
-  /* Two groups of ops that a device may run at the same time: ops first to parallel_end - 1 of the region, and ops
+  /* A device may run ops first to parallel_end - 1, the beginning of this region, at the same time as ops
    * parallel_with to first - 1, which precede the region. parallel_end 0: no op of the region may run at the same time
    * as ops outside it. */
   int parallel_with, parallel_end;
@@ -69,7 +69,8 @@ struct plan {
   /* The following fields hold the ops in their order, the loop, and the regions (ops that a run may skip). */
   struct op *ops;
   int op_count, op_capacity;
-  /* numbers of the ops that must be looked at in every run (op_is_told), ascending; set by plan_finish */
+  /* numbers of the ops that a device must check anew in every run, for example because they read run parameters
+   * (op_is_told); ascending; set by plan_finish */
   int *told, told_count;
   struct plan_loop loop;
   struct plan_region *regions; /* the regions (ops that a run may skip), in the order of their ops */
@@ -120,9 +121,10 @@ void plan_loop_end(struct plan *plan);
  * other ops; after a run that skips the region these find the old values. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
-/* Declares that the ops appended so far to the open region share no data with the ops from number parallel_with up to
- * the region's first, so that a device may run both groups at the same time. Ops of the region that are appended later
- * wait for both groups. Op parallel_with must be in no region, and inside the loop if and only if the region is. */
+/* Called between plan_region_begin and plan_region_end. Declares that the ops appended since plan_region_begin share
+ * no data with the ops before it from op number parallel_with on, so that a device may run both groups at the same
+ * time. Ops of the region that are appended later wait for both groups. Op parallel_with must be in no region, and
+ * inside the plan's loop if and only if the region is. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
 /* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops before
  * the region. */
@@ -136,8 +138,8 @@ static inline bool plan_is_straight(const struct plan *plan) {
 /* Returns the highest version of the weights that the plan reads. If it has grown since a run, the values that this run
  * has stored in states are out of date. */
 uint64_t plan_weights_version(const struct plan *plan);
-/* Returns how often one run of the plan executes an op: the loop's number of iterations, or 1 outside the loop. Regions
- * are taken as not skipped. */
+/* Returns how often one run of the plan executes an op: the loop's number of iterations, or 1 outside the loop. An op
+ * in a region (ops that a run may skip) is counted as if it were never skipped. */
 int plan_op_runs(const struct plan *plan, int op);
 
 /* Makes an input: a temporary that no op of this plan writes, except in place. Loops keep values in it from one

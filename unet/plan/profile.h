@@ -80,7 +80,7 @@ struct run_stamps {
 int profile_init(struct profile *profile, int count); /* allocates `count` rows; returns -1 if memory runs out */
 void profile_free(struct profile *profile);           /* frees the rows; accepts a zeroed profile */
 
-/* Computes the fewest bytes that op number `op` must move. *weights: bytes of the resources that it reads;
+/* Computes the fewest bytes that op number `op` must move. *weights: bytes of the weights that it reads;
  * *activations: bytes of the temporaries, states and pictures that it reads and writes. elements: types of temporaries
  * and states, indexed by plan_place; element: bytes of a weight's element. */
 void profile_bytes(const struct plan *plan, const struct element *elements, int op, int element, double *weights,
@@ -89,7 +89,7 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
  * plan_place. profile->roof must be set: the shortest possible times are computed from it. */
 void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements);
 /* Corrects the row of op number `op`, an OP_PIXELS_IN, whose times and bytes depend on the frame that it reads. part:
- * the fraction of the frame inside the crop. */
+ * the fraction of the frame that is left after it was cropped to the picture's aspect ratio, 0 to 1. */
 void profile_describe_source(struct profile *profile, const struct plan *plan, int op, const struct frame *frame,
                              double part);
 

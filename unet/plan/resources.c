@@ -15,8 +15,8 @@ static struct tensor resource_tensor(const struct resource *r, int index) {
   return (struct tensor){TENSOR_RESOURCE, index, r->n, r->h, r->w, r->c, 0, r->c};
 }
 
-/* Returns an empty resource with this name, in the list's entry after the last one. Other threads do not see it until
- * count() adds it to resources->count. */
+/* Returns an empty resource (a weight or another tensor that plans share) with this name, in the list's entry after
+ * the last one. Other threads do not see it until count() adds it to resources->count. */
 static struct resource *append(struct resources *resources, const char *name, struct error *err) {
   if (!resources->list)
     /* The system gives memory only to entries that are written, so this large array costs little. */
@@ -33,13 +33,14 @@ static struct resource *append(struct resources *resources, const char *name, st
   return r->name ? r : NULL;
 }
 
-/* Adds 1 to resources->count for the appended resource, which must be complete: from then on other threads see it. */
+/* Adds 1 to resources->count for the appended resource (a weight or another tensor that plans share), which must be
+ * complete: from then on other threads see it. */
 static void count(struct resources *resources) {
   __atomic_store_n(&resources->count, resources->count + 1, __ATOMIC_RELEASE);
 }
 
-/* Returns the resource with this name, or a new one of this shape, for which the caller must call count() when it is
- * complete. *fresh: true if the resource is new. */
+/* Returns the resource (a weight or another tensor that plans share) with this name, or a new one of this shape, for
+ * which the caller must call count() when it is complete. *fresh: true if the resource is new. */
 static struct resource *find_or_append(struct resources *resources, const char *name, const int shape[4], bool *fresh,
                                        struct error *err) {
   int index = resources_find(resources, name);

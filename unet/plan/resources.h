@@ -40,8 +40,10 @@ enum { RESOURCES_MAX = 1 << 14 };
 
 struct resources {
   struct resource *list; /* array with room for RESOURCES_MAX entries, so that no entry ever moves */
-  int count;             /* number of resources; another thread may append while it is read, so use resources_count */
-  uint64_t version;      /* the highest of all resources' versions */
+  /* number of resources (weights and other tensors that plans share); another thread may append while it is read, so
+   * use resources_count */
+  int count;
+  uint64_t version; /* the highest of all resources' versions */
 };
 
 /* resources_weight and resources_state return the tensor of the weight or the state with this name, and add it if there
@@ -55,7 +57,8 @@ struct tensor resources_state(struct resources *resources, const char *name, int
 static inline int resources_count(const struct resources *resources) {
   return __atomic_load_n(&resources->count, __ATOMIC_ACQUIRE);
 }
-/* Returns the index of the resource with this name, or -1. */
+/* Returns the index in resources->list of the resource (weight or other tensor that plans share) with this name, or
+ * -1. */
 int resources_find(const struct resources *resources, const char *name);
 void resources_free(struct resources *resources);
 

@@ -1,7 +1,6 @@
 /* struct run_params, the parameters of one run of a plan, besides its frames. The comment on a field names the op that
  * reads it, and the op's header (op_*.h) has the formula. The functions tell what follows from the parameters: which
- * regions (ops that a run may skip) are executed, how often an op is, and how much each control and style picture
- * adds. */
+ * ops are skipped, how many times an op is executed in the run, and how much each control and style picture adds. */
 #ifndef UNET_PLAN_RUN_H
 #define UNET_PLAN_RUN_H
 
@@ -134,7 +133,8 @@ enum {
   IDLE_MOTION = 4 << CONTROLS_MAX,
   IDLE_SETS = 8 << CONTROLS_MAX
 };
-/* Returns the bit (IDLE_...) of the part of the plan to which a region with this condition belongs. */
+/* Returns the bit (IDLE_...) of the part of the plan to which a region (a group of ops that a run may skip) with this
+ * condition belongs. */
 unsigned region_idle(const struct region_when *when);
 /* Returns the bits (IDLE_...) of the parts that this plan has and its runs may leave out. */
 unsigned plan_may_idle(const struct plan *plan);

@@ -39,8 +39,9 @@ enum {
   TEXTURE_ZOOMED = 8,
   TEXTURE_STRAINED = 64,
   TEXTURE_PART = 16,
-  /* When the texture is renewed, a cell of the latent with at most this strain keeps the distance of its place from the
-   * nearest middle of a texture's cell. A cell with more strain gets the middle itself as its place. */
+  /* A limit for the strain of a cell of the latent when the texture is renewed. A cell with at most this strain keeps
+   * the fractional part of its place in the texture; the place of a cell with more strain is rounded to the middle of
+   * the nearest cell of the texture. */
   TEXTURE_CALM = 16
 };
 
@@ -53,7 +54,7 @@ struct texture_place {
  * unit of places. */
 struct texture_field {
   int32_t h, w, unit;
-  const int32_t *places; /* for each cell of the latent, its place in the texture: row and column */
+  const int32_t *places; /* for each cell of the latent, its position in the texture: row and column, in 1/256 pixel */
   int32_t pitch;         /* number of values in `places` from one cell's to the next cell's */
 };
 
@@ -114,8 +115,8 @@ TEXTURE_FUNCTION int64_t texture_root(int64_t square) {
   return r;
 }
 
-/* Returns true if d is between half a cell and two cells long. d is the difference between the places of two
- * neighbouring cells; a longer or shorter one means that the field jumps between them. */
+/* Returns true if d is between half a cell and two cells long. d: difference between the positions in the noise
+ * texture of two neighbouring cells of the latent; a longer or shorter one means that the field jumps between them. */
 TEXTURE_FUNCTION bool texture_is_usual(const struct texture_field *f, struct texture_place d) {
   int64_t square = texture_square(d), one = (int64_t)f->unit * f->unit;
   return 4 * square >= one && square <= 4 * one;
@@ -141,8 +142,8 @@ TEXTURE_FUNCTION int32_t texture_first(int32_t at, int32_t count) {
   return count > 1 && at > count - 2 ? count - 2 : at;
 }
 
-/* Returns the quad (2x2 neighbouring cells) whose first cell is (y, x). Where the field ends, the missing cells have
- * the places that they would have if the field went on like the identity. */
+/* Beyond the field's edge, cells are assumed to lie in the texture as in a latent that has not moved: each one cell's
+ * width from its neighbour. */
 TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field *f, int32_t y, int32_t x) {
   bool right = x + 1 < f->w, below = y + 1 < f->h;
   struct texture_quad q = {texture_at(f, y, x), {0, f->unit}, {f->unit, 0}, {f->unit, f->unit}};
@@ -157,14 +158,15 @@ TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field 
   return q;
 }
 
-/* Returns the signed area that a quad's cells span in the texture; it is negative if they are mirrored
- * there. */
+/* Returns the area of the parallelogram that a quad (2x2 neighbouring cells of the latent) covers in the texture. It
+ * is negative if the quad is mirrored there. */
 TEXTURE_FUNCTION int64_t texture_area(const struct texture_quad *q) {
   return (int64_t)q->right.x * q->below.y - (int64_t)q->right.y * q->below.x;
 }
 
-/* Returns true if the field does not jump within the quad (2x2 neighbouring cells), so that places in it may be
- * interpolated: the four places form nearly a parallelogram of usual size, which is not mirrored. */
+/* Returns true if the four cells of a quad (2x2 neighbouring cells) show neighbouring places of the noise texture, so
+ * that places between them may be interpolated: the four places form nearly a parallelogram of usual size, which is
+ * not mirrored. */
 TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const struct texture_quad *q) {
   int64_t y = (int64_t)q->both.y - q->right.y - q->below.y, x = (int64_t)q->both.x - q->right.x - q->below.x;
   return y <= f->unit / 4 && y >= -f->unit / 4 && x <= f->unit / 4 && x >= -f->unit / 4 &&
@@ -187,10 +189,10 @@ TEXTURE_FUNCTION int32_t texture_clamp(int32_t v, int32_t most) {
   return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns the texture's position that the field gives to the point (py, px) of the picture, counted in 1/256 pixel from
- * the middle of the first cell. Where the field jumps, this is the place of the nearest cell plus the distance from
- * that cell. Beyond the border it is the place of the nearest point of the border plus the distance from there, in the
- * field's directions at that point. */
+/* Returns the position in the texture to which the field maps the point (py, px) of the picture; py and px are in
+ * 1/256 pixel from the middle of the first cell. Where the field jumps, the result is the position of the nearest cell
+ * plus the distance from that cell. Beyond the picture's border it is the position of the nearest point of the border
+ * plus the distance from there, in the field's directions at that point. */
 TEXTURE_FUNCTION struct texture_place texture_look_up(const struct texture_field *f, int32_t py, int32_t px) {
   int32_t unit = f->unit, iy = texture_clamp(py, (f->h - 1) * unit), ix = texture_clamp(px, (f->w - 1) * unit);
   int32_t y = texture_first(iy / unit, f->h), x = texture_first(ix / unit, f->w), ty = iy - y * unit,
@@ -218,8 +220,8 @@ TEXTURE_FUNCTION bool texture_is_seen(const struct texture_field *f, const struc
   return y >= 0 && x >= 0 && y < f->h && x < f->w && m->visible[y * f->w + x];
 }
 
-/* Returns the new place of a cell that was seen in the last frame: the place which the last field f has at the position
- * where the cell was then. */
+/* Returns the new place in the texture of a cell that was seen in the last frame: the one that the last frame's field
+ * f gives at the position where the cell was in that frame. */
 TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field *f, const struct texture_motion *m,
                                                      int32_t y, int32_t x) {
   const int32_t *flow = m->flow + 2 * (y * f->w + x);
@@ -229,7 +231,7 @@ TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field 
 /* Returns the new place of a cell that was not seen in the last frame: cell (y, x) - count * (dy, dx). It is
  * extrapolated from cell (y, x), which was seen. With each cell the place changes by the length of one cell, in the
  * direction from the place of cell (y + dy, x + dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or
- * the field jumps there, the direction is that of the identity. */
+ * the field jumps there, the direction is -(dy, dx), as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_field *f, const struct texture_motion *m,
                                                        int32_t y, int32_t x, int32_t dy, int32_t dx, int32_t count) {
   struct texture_place at = texture_follow(f, m, y, x), step = {-dy * f->unit, -dx * f->unit};
@@ -243,8 +245,8 @@ TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_fiel
 }
 
 /* Returns the place of cell (y, x) in this frame. If the cell was not seen in the last frame, its place is extrapolated
- * from the nearest cell in its row or column that was seen. If there is no such cell, it gets its place in the
- * identity. */
+ * from the nearest cell in its row or column that was seen. If there is no such cell, its place is
+ * the cell's own position, as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f, const struct texture_motion *m,
                                                    int32_t y, int32_t x) {
   struct texture_place identity = {y * f->unit, x * f->unit};
@@ -281,9 +283,9 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
   return along > s ? along : s;
 }
 
-/* Returns the place of cell (y, x) after the texture was renewed, f being the field before: the middle of the texture's
- * cell (y, x). If the cell's strain in f is at most TEXTURE_CALM, the distance from the nearest middle of a texture's
- * cell to its place in f is added, so that it keeps its position between two cells of the texture. */
+/* Returns the position in the texture that cell (y, x) of the latent gets when the texture is renewed; f is the field
+ * before that. It is the middle of the texture's cell (y, x). If the cell's strain in f is at most TEXTURE_CALM, the
+ * offset that its position in f had from the nearest middle of a texture cell is added, so that the offset stays. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {
@@ -293,11 +295,12 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
   return texture_wrapped(f, new_place);
 }
 
-/* --- which entry of the noise tables a cell shows --- */
+/* --- which entry of the noise tables (the noise of one cell) a cell of the latent shows --- */
 
-/* The cell (y, x) of the texture that a cell of the latent reads. guest: 0 if this cell is in that block of the texture
- * to which the latent cell's place belongs. Otherwise it is the number of the latter block: latent cells of different
- * blocks that read the same cell of the texture have different numbers. */
+/* The cell (y, x) of the texture that a cell of the latent reads. Where the picture is zoomed out, this cell may lie
+ * outside the block of the texture that contains the latent cell's position. guest is then the number (from 1) of that
+ * block, so that latent cells of different blocks which read the same cell of the texture can be told apart; otherwise
+ * it is 0. */
 struct texture_reading {
   int32_t y, x, guest;
 };
@@ -312,8 +315,9 @@ TEXTURE_FUNCTION bool texture_is_near(const struct texture_field *f, struct text
   return y <= most && y >= -most && x <= most && x >= -most;
 }
 
-/* Returns the mean difference between neighbouring cells' places along the row (dx 1) or column (dy 1) of cell (y, x),
- * from TEXTURE_REACH cells before it to as many behind it. The field must have at least two cells in this direction. */
+/* Returns the mean distance, in the texture, between two neighbouring cells of the latent: over the cells from
+ * TEXTURE_REACH before cell (y, x) to as many after it, along its row (dx 1) or its column (dy 1). The field must have
+ * at least two cells in this direction. */
 TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f, int32_t y, int32_t x, int32_t dy,
                                                    int32_t dx) {
   int32_t first_y = texture_clamp(y - dy * TEXTURE_REACH, f->h - 1),
@@ -327,8 +331,8 @@ TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f
   return d;
 }
 
-/* Returns the length that a cell has in the texture around cell (y, x): more or less than the field's unit where the
- * picture is zoomed, and the unit where it is not zoomed, or not evenly. */
+/* Returns the width that a cell of the latent has in the texture around cell (y, x), in 1/256 pixel: more or less than
+ * f->unit (the width of a cell) where the picture is zoomed, and f->unit where it is not, or not evenly. */
 TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   if (f->h < 2 || f->w < 2 || !texture_is_smooth(f, &q))
@@ -364,8 +368,8 @@ TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field
 }
 
 /* Where the picture is zoomed in, neighbouring cells read the same cell of the texture, and every second of them shows
- * another entry. Counts the cells directly at the left of (y, x) (dx 1) or above it (dy 1) that read the same cell as
- * (y, x), and returns 1 if their number is odd, else 0. */
+ * another entry of the noise tables. Counts the cells directly at the left of (y, x) (dx 1) or above it (dy 1) that
+ * read the same cell as (y, x), and returns 1 if their number is odd, else 0. */
 TEXTURE_FUNCTION int32_t texture_run(const struct texture_field *f, const struct texture_reading *r, int32_t y,
                                      int32_t x, int32_t dy, int32_t dx) {
   int32_t run = 0;

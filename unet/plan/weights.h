@@ -31,8 +31,8 @@ struct weight_file {
  * STATUS_FAILED if memory runs out. */
 int weight_file_open(struct weight_file *file, const char *path, struct error *err);
 void weight_file_close(struct weight_file *file);
-/* Reads size bytes from offset on into out. Returns -1 with STATUS_MODEL if that fails, also because the file ends
- * before. */
+/* Reads `size` bytes of the file, from `offset` on, into out. Returns -1 with STATUS_MODEL if that fails or the file
+ * is too short. */
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
 
 /* A tensor of a checkpoint's file, or some rows of one. Its shape is [out][in][kh][kw] for a convolution, [out][in] for

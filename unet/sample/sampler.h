@@ -28,13 +28,15 @@ enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 /* The settings of scheduler_config.json, as config_scheduler.c has read them. */
 struct scheduler_config {
   /* The fields from lacks to says_prediction tell which sampler the file names, and what the network predicts. */
-  /* bits of enum scheduler_lack for what is not supported; in its place this struct has the default spacing, or DDIM */
+  /* bits of enum scheduler_lack: which of the file's settings are not supported. Instead of an unsupported spacing or
+   * sampler this struct has the default spacing, or DDIM */
   unsigned lacks;
   /* name of the scheduler's class in the file ("EulerDiscreteScheduler"), even if `sampler` is another one */
   char class_name[64];
   enum sampler sampler;
   bool stand_in; /* true: the file names a sampler that is not built in, and `sampler` is used in its place */
-  /* how the timesteps are spaced: as the file says, or as the class always does (SPACING_LCM for LCMScheduler) */
+  /* how the timesteps are spaced: as the scheduler's config file says or, for a class of schedulers with a fixed
+   * spacing, as that class does (SPACING_LCM for LCMScheduler) */
   enum spacing spacing;
   enum prediction prediction;
   bool says_prediction; /* true: the file says what the network predicts; false: it is the default of the class */
@@ -52,7 +54,8 @@ struct scheduler_config {
   int original_inference_steps;
   /* LCM: factor of the timestep in the formulas for c_skip and c_out (the boundary condition) */
   double timestep_scaling;
-  /* spacing of noise levels: SPACING_KARRAS or a later row; SPACING_AUTO: each step has its timestep's level */
+  /* formula for the noise levels of the steps: SPACING_KARRAS or one that follows it in enum spacing; SPACING_AUTO:
+   * none, each step has the noise level of its timestep */
   enum spacing sigmas;
   /* smallest and largest sigma (noise level) of the spacing `sigmas`; 0: the schedule's own smallest and largest */
   double sigma_min, sigma_max;

@@ -171,7 +171,7 @@ static double level_timestep(const struct schedule *s, double t) {
 }
 
 /* Replaces the timesteps of `count` steps, which lie in [0, length), and their noise levels: the new levels are spaced
- * by sampling->sigmas (SPACING_KARRAS or a following row), and the timesteps are computed from them. */
+ * by sampling->sigmas (SPACING_KARRAS or a later value of enum spacing), and the timesteps are computed from them. */
 static void space_levels(struct schedule *s, double length, int count) {
   const struct scheduler_config *c = s->config;
   bool all = s->impl->sigmas == SIGMAS_ALL;

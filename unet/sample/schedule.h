@@ -71,7 +71,7 @@ struct sampler_impl {
   int usual_steps; /* recommended number of steps; 0: it depends on the model */
   /* Returns the largest number of earlier predictions that any step uses. NULL: no step uses any. */
   int (*earlier)(const struct scheduler_config *config);
-  /* Fills table->step, with one entry for each call of the network. For samplers that read eta, it is
+  /* Fills table->step, with one entry for each call of the network. Samplers that have an eta read it from
    * schedule->sampling->eta. */
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };

@@ -47,8 +47,8 @@ static const char *find_same(const struct adding *adding, const char *text, int 
   return NULL;
 }
 
-/* Refuses an id that a different token has, or that differs from the id that another list gives this token. The
- * vocabulary may have a token with the same text as well, even under another id: that one is a part of words. */
+/* Refuses an id that a different token has, or that differs from the id that another list gives this added token. The
+ * vocabulary may contain the same text under another id, because there it stands for a part of a word. */
 static int check_id(const struct adding *adding, const char *text, int id, const char *path, struct error *err) {
   const struct added_token *added = find_added(adding, text);
   if (added && added->id != id)
@@ -130,9 +130,9 @@ static bool is_special(const cJSON *list, const char *text) {
   return false;
 }
 
-/* Reads added_tokens.json, which lists ids by text, and does not tell in which text a token is looked for. As in
- * transformers, it is normalised text, unless the token is a special one. If another file tells it, that file
- * counts. */
+/* Reads added_tokens.json, which lists ids by text, but does not tell whether a token is looked for in the normalised
+ * or in the original text. As in transformers, special tokens are looked for in the original text, all others in
+ * normalised text, unless another file says otherwise. */
 static int add_learned(struct adding *adding, struct error *err) {
   const struct listing *listing = &adding->listings[LISTING_LEARNED];
   const cJSON *item, *special = field(adding, LISTING_MAP, "additional_special_tokens");

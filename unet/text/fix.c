@@ -120,7 +120,8 @@ static utf8proc_int32_t numbered_char(unsigned long number) {
   return from_windows((utf8proc_int32_t)number);
 }
 
-/* Appends the character of "#65" or "#x41". Returns false if that is no entity. */
+/* Appends the character of a numbered HTML entity, whose name is such as "#65" or "#x41". Returns false if the name is
+ * not that of an entity. */
 static bool add_numbered(struct builder *b, const char *name) {
   bool hex = name[1] == 'x' || name[1] == 'X';
   const char *digits = name + 1 + hex;
@@ -135,8 +136,8 @@ static bool add_numbered(struct builder *b, const char *name) {
   return true;
 }
 
-/* Appends the character of the entity at text, which begins with &. Returns the entity's length in bytes; 0: it is
- * none. */
+/* Appends the character for which an HTML entity stands. text: begins with the entity's &. Returns the entity's length
+ * in bytes; 0: the text is no entity. */
 static size_t add_entity(struct builder *b, const char *text, size_t length) {
   char name[27];
   size_t size = 1 + (length > 1 && text[1] == '#');

@@ -16,7 +16,7 @@ enum named_kind {
 
 struct named {
   enum named_kind kind;
-  size_t start, length; /* position and length, in bytes, of the whole expression in the text */
+  size_t start, length; /* position and length in the text, in bytes, of the whole expression, such as <lora:NAME:1> */
   size_t name, name_length;
   /* position and length, in bytes, of the weight in the text; length 0: there is no weight */
   size_t weight, weight_length;

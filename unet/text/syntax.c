@@ -262,7 +262,7 @@ static void read_all(struct reader *r) {
     weigh(r, r->square[i], square_weight);
 }
 
-/* --- finishing the list of spans --- */
+/* --- finishing the list of spans (pieces of the prompt with one weight each) --- */
 
 static double within_range(double weight, unsigned *notes) {
   if (fabs(weight) <= SYNTAX_WEIGHT_MAX)

@@ -385,8 +385,9 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
-/* Returns true if the whole text is an added token, and one that is looked for in such a text. normalised: true: the
- * text was normalised; false: it is as written. */
+/* Returns true if the whole text is an added token. normalised: true: the text was normalised, and only tokens that
+ * are looked for in normalised text count; false: it is as written, and only tokens that are looked for there
+ * count. */
 static bool is_added(const struct encoding *e, bool normalised, struct text text) {
   for (int i = 0; i < e->t->files.added_count; i++) {
     const struct added_token *added = &e->t->files.added[i];

@@ -41,8 +41,8 @@ static cJSON *clip_vocabulary(const char *merges) {
     for (int byte = 0; byte < 256; byte++) {
       char text[8];
       tokenizer_byte_char(byte, text);
-      /* UTF-8 from 0xC4 on is U+0100 and above, where the characters that stand for bytes without a printable one
-       * begin */
+      /* Bytes that are not printable are represented by characters from U+0100 on, whose UTF-8 begins with 0xC4 or a
+       * higher byte. */
       bool printable = (unsigned char)text[0] < 0xC4;
       if (printable == (i % 2 == 0))
         good = good && add_clip_token(vocabulary, i < 2 ? text : strcat(text, "</w>"), id++);

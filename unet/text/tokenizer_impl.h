@@ -69,7 +69,7 @@ int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary
 int tokenizer_check_merges(const struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *path,
                            struct error *err);
 
-/* --- added_tokens.c: tokens that are found in the text itself --- */
+/* --- added_tokens.c: tokens that are looked for in the prompt's text before it is split into words --- */
 
 /* A parsed file of the tokenizer's folder; json is NULL if the file is missing. */
 struct listing {
