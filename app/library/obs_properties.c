@@ -121,24 +121,30 @@ void set_defaults(obs_data_t *settings) {
 
 /* --- the properties view --- */
 
+/* Writes the unit of a number as OBS puts it behind the number: " steps"; "" for a number without a unit. */
+static const char *suffix_of(const struct reverie_parameter *about, char *suffix, size_t size) {
+  snprintf(suffix, size, "%s%s", about->unit ? " " : "", about->unit ? about->unit : "");
+  return suffix;
+}
+
 static obs_property_t *add_whole(obs_properties_t *view, const struct obs_row *row) {
+  char suffix[32];
   int least = (int)fmax(row->about.least, INT_MIN), most = (int)fmin(row->about.most, INT_MAX);
   obs_property_t *property = obs_properties_add_int(view, row->name, row->name, least, most, 1);
-  if (row->about.unit)
-    obs_property_int_set_suffix(property, row->about.unit);
+  obs_property_int_set_suffix(property, suffix_of(&row->about, suffix, sizeof suffix));
   return property;
 }
 
 /* A number is set with a slider if all of its range is of use; otherwise it is typed. */
 static obs_property_t *add_real(obs_properties_t *view, const struct obs_row *row) {
   const struct reverie_parameter *about = &row->about;
+  char suffix[32];
   bool slides = about->low == about->least && about->high == about->most;
   double step = pow(10, -about->decimals);
   obs_property_t *property =
       slides ? obs_properties_add_float_slider(view, row->name, row->name, about->least, about->most, step)
              : obs_properties_add_float(view, row->name, row->name, about->least, about->most, step);
-  if (about->unit)
-    obs_property_float_set_suffix(property, about->unit);
+  obs_property_float_set_suffix(property, suffix_of(about, suffix, sizeof suffix));
   return property;
 }
 

@@ -377,6 +377,7 @@ static void test_properties(void **state) {
   assert_non_null(obs_properties_get(view, "lora[8].weight"));
   assert_non_null(obs_properties_get(view, "prompt[9]"));
   assert_null(obs_properties_get(view, "fit"));
+  assert_string_equal(obs_property_int_suffix(obs_properties_get(view, "steps")), " steps");
   obs_properties_apply_settings(view, settings);
   assert_true(is_visible(view, "prompt[1]") && is_visible(view, "strength") && !is_visible(view, "prompt[2]"));
   obs_data_set_bool(settings, "all", true);
