@@ -25,7 +25,7 @@ struct feedback_told {
 /* What the controller shows. Initialise with midi_feedback_forget. */
 struct midi_feedback {
   struct feedback_told told[KNOBS_MAX]; /* what each knob shows, at the index of its binding */
-  int next;                             /* number of the binding that comes first when messages are made again */
+  int next;                             /* binding with which the next call goes on where the last one stopped */
 };
 
 /* Records that it is unknown what each knob of the controller shows. Called at the start, and when the controller was

@@ -361,8 +361,8 @@ static int hold_back(struct decoder *decoder, const AVPacket *packet) {
   return decoder->behind ? avcodec_send_packet(decoder->context, NULL) : AVERROR(ENOMEM);
 }
 
-/* Opens a decoder context for the packet in decoder->behind, and sends that packet to it. Returns 0 or an FFmpeg
- * code. */
+/* Opens a decoder context for the new codec, and sends it that codec's first packet, which hold_back has stored in
+ * decoder->behind. Returns 0 or an FFmpeg code. */
 static int change_codec(struct decoder *decoder) {
   const AVCodec *codec = avcodec_find_decoder(decoder->expected);
   avcodec_free_context(&decoder->context);

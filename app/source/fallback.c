@@ -58,7 +58,7 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
   bool wanted = status->lost && (double)(now_ns - fallback->lost_ns) >= after_s * 1e9;
   if (wanted && !fallback->failed && side_reader_is_free(&fallback->side))
     begin(fallback);
-  if (wanted && fallback->side.reader) /* in each call: the source may have given a frame since the last call */
+  if (wanted && fallback->side.reader) /* in each call, since a frame of the source ends it */
     mixer_stand_in(fallback->mixer);
   else if (!status->lost)
     side_reader_end(&fallback->side);

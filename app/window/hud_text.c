@@ -343,7 +343,8 @@ void hud_text_fold_figures(char *text, int columns) {
   }
 }
 
-/* Returns true if the user has bound all keys that the command has otherwise. */
+/* Returns true if the user has bound each of the command's usual keys to something else, so that none of them gives
+ * this command. */
 static bool is_rebound(const struct command_entry *entry, const struct key_bindings *bindings) {
   int held = entry->special == KEY_CONTROL ? KEY_CONTROL : 0;
   for (const char *key = entry->keys; *key; key++)

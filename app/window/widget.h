@@ -17,7 +17,7 @@ enum { WIDGET_LABEL_MAX = 64, WIDGET_VALUE_MAX = 96, WIDGET_ROWS_MAX = 64, WIDGE
 enum button_look { BUTTON_OFF, BUTTON_ON, BUTTON_WARNS, BUTTON_RECORDS, BUTTON_RESCUES, BUTTON_NEXT };
 struct button_state {
   enum button_look look;
-  bool state;   /* true: a large label in the middle, and the key in a corner; false: the key, then the label */
+  bool state;   /* true: it shows a state, its label large in the middle, the key in a corner; false: key, then label */
   float share;  /* how much of the button is filled, from 0 to 1 */
   char key[12]; /* the key on the keyboard, or its digit, that does the same as the button; "": none */
   char label[WIDGET_LABEL_MAX];

@@ -30,7 +30,7 @@ struct window {
   bool takes_text; /* true: the user types a line of text, and keys are no commands */
   /* number of times that takes_text has changed, so that keys pressed before the last change can be recognised */
   int text_turns;
-  bool text_comes;          /* true: SDL sends text events for the keys that are read now */
+  bool text_comes;          /* true: SDL sends a text event after each key event that types something */
   struct layout_key layout; /* what X11 reports about the layout of the key whose SDL event comes next */
   bool layout_told;         /* true: `layout` is valid for the next key event */
   char typed;               /* ASCII character that the key types, as X11 reports it; 0: none */

@@ -31,10 +31,12 @@ struct piece {
   size_t length;
 };
 
-/* The parts of an address as the user typed it, secrets included. */
+/* The parts of an address as the user typed it; they may contain passwords. */
 struct address {
   struct piece scheme, host, path;
-  bool guessed; /* true: a part was removed that may be a password, although FFmpeg would have read it as the host */
+  /* true: text before the host was taken for a password and left out of `host`, although FFmpeg would have read it as
+   * the host */
+  bool guessed;
 };
 
 struct writer {

@@ -11,8 +11,8 @@ struct advection {
    * which is stored in y */
   struct texture_field last, now;
   struct texture_motion motion;
-  /* states (tensors that outlive a run) of the op: each cell's place in the texture, and, for each cell of the texture,
-   * the entry of the noise table that it shows */
+  /* states (tensors that outlive a run) of the op. places: for each cell of the latent, its place in the texture of
+   * noise; entries: for each cell of that texture, the index of its value in the noise table */
   int32_t *places, *entries;
   int32_t *y;
   int cells;

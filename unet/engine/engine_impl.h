@@ -220,7 +220,8 @@ struct style_pictures {
   /* state of `plan` (a tensor that outlives runs) to which a picture's patches are written before the plan runs */
   struct tensor input;
   struct style_slot list[STYLES_MAX];
-  uint64_t pictures; /* number of style pictures that were set so far, in all slots */
+  /* number of style pictures that were set so far, in all slots; it gives each new one a number of its own */
+  uint64_t pictures;
 };
 
 /* Keys and values of prompts with a certain number of chunks, for the network of one control, if its layers attend to
@@ -423,8 +424,8 @@ int text_keys_place(struct engine *engine, const struct frame_shape *shape, stru
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
 /* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame
- * needs are still to be computed there. slots, places: the frame's run parameters before and after text_keys_place;
- * shape: the shape of the frame's handle. */
+ * needs are still to be computed there. slots: the frame's run parameters with numbers of prompt slots; places: the
+ * same after text_keys_place has put numbers of places on the device there; shape: that of the frame's handle. */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -526,8 +527,8 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
 /* Returns true if this run can use the previous frame's prompts while its own are not ready: the device has these
  * prompts' time projections for the run's steps, or the time projections do not depend on prompts. */
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
-/* Computes the time projections of a run that still uses the prompts of the frame before, because its own are not
- * ready. It may be called only if sampling_keeps_texts has returned true. */
+/* Computes the time projections (with SDXL they contain the prompts' pooled texts) of a run that still uses the prompts
+ * of the frame before, because its own are not ready. To be called only if sampling_keeps_texts has returned true. */
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
                                    struct error *err);
 

@@ -45,7 +45,7 @@ enum { CANVAS_ONE = 1 << 24, CANVAS_PIXEL = 256 };
 struct canvas_motion {
   bool cut;     /* true: this frame shows another scene than the last one, so its place on the canvas is the origin */
   int32_t a, b; /* the matrix [a -b; b a], in units of 1 / 2^24 */
-  int32_t y, x; /* shift in 1/256 pixel */
+  int32_t y, x; /* the vector (x, y) of that formula, in 1/256 pixel */
 };
 
 /* Sizes, in pixels, of a frame and of the window into which it is drawn (the part of the canvas that the networks

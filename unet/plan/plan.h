@@ -39,7 +39,7 @@ enum region_kind {
    * than 0 */
   REGION_CONTROL,
   REGION_MAP,    /* run.control[index].map: the run computes this control's map */
-  REGION_STYLE,  /* run.style[index].weight: the region serves this style picture */
+  REGION_STYLE,  /* run.style[index].weight: these ops read this style picture */
   REGION_MOTION, /* run.motion: the run measures motion; index is 0 */
   REGION_BANK,   /* run.bank.frames: the run attends to earlier frames' keys and values; index is not used, and is 0 */
   REGION_KINDS

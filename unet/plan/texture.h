@@ -315,9 +315,9 @@ TEXTURE_FUNCTION bool texture_is_near(const struct texture_field *f, struct text
   return y <= most && y >= -most && x <= most && x >= -most;
 }
 
-/* Returns the mean distance, in the texture, between two neighbouring cells of the latent: over the cells from
- * TEXTURE_REACH before cell (y, x) to as many after it, along its row (dx 1) or its column (dy 1). The field must have
- * at least two cells in this direction. */
+/* Returns how far apart, in y and x, two neighbouring cells of the latent lie in the texture of noise: the mean over
+ * the cells from TEXTURE_REACH before cell (y, x) to as many after it, along its row (dx 1) or its column (dy 1). The
+ * field must have at least two cells in this direction. */
 TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f, int32_t y, int32_t x, int32_t dy,
                                                    int32_t dx) {
   int32_t first_y = texture_clamp(y - dy * TEXTURE_REACH, f->h - 1),
