@@ -52,7 +52,7 @@ static void limit_openmp_spinning(char **argv) {
   if (told && !getenv("GOMP_SPINCOUNT"))
     told = !platform_set_variable("GOMP_SPINCOUNT", "1000");
   if (told)
-    platform_become(path, argv); /* platform_become does not return; if it fails, the program goes on, only slower */
+    platform_become(path, argv); /* starts the program again, and returns only on failure: then it runs, but slower */
 }
 
 static int run(const struct options *options, struct error *err) {
@@ -148,8 +148,8 @@ static char *read_config(const struct options *options, const struct options_req
   return text;
 }
 
-/* Reads the show file that the options name. *show lives as long as the program, because options point into it; NULL:
- * there is none yet. Returns 0, or -1 with err. */
+/* Reads the show file (saved options, values, keys and presets of a live show) that the options name. *show lives as
+ * long as the program, because options point into it; NULL: the file does not exist yet. Returns 0, or -1 with err. */
 static int read_show(struct show_file **show, const struct options *options, struct error *err) {
   char path[PATHS_MAX], *text = NULL;
   snprintf(path, sizeof path, "%s", options->show_file);

@@ -10,9 +10,9 @@
  *   units        | 0  1  2  3  | 4  5  6  7  | 8  9 10 11  |      5 clusters: 12 = 3 + 3 + 2 + 2 + 2
  *   clusters     | 0      | 1        | 2    | 3   | 4      |
  *
- * The number of keys in the second segment (k2 in attention.h) is known on the device alone. The kernel therefore
- * decides whether tiles are cut, and into how many ranges. With an empty second segment all numbers are those of a
- * launch without one. */
+ * Further keys may follow those of k (k2 in attention.h); only the device knows their number. The kernel therefore
+ * decides whether tiles are cut, and into how many ranges. If there are no keys of k2, all numbers are those of a
+ * launch without k2. */
 #ifndef ATTENTION_CUTS_H
 #define ATTENTION_CUTS_H
 
@@ -34,7 +34,7 @@ enum { ATTN_CUT_COST = 1024 };
 enum attn_cutting {
   ATTN_CUT_NEVER,
   ATTN_CUT_ALWAYS,
-  ATTN_CUT_BY_COUNT, /* only if the keys in k and k2 together are enough (attn_cut_from) */
+  ATTN_CUT_BY_COUNT, /* only if k and k2 together have so many keys that cutting saves time (attn_cut_from) */
 };
 
 /* Returns how many of the appended keys (k2 in attention.h) the queries attend to. count: number of groups of keys
@@ -48,10 +48,13 @@ struct attn_cuts {
   int tiles;         /* number of row tiles of all heads and batch rows together */
   int clusters;      /* number of clusters of the launch */
   int share, larger; /* share: number of whole tiles of each cluster; the first `larger` clusters have one more */
-  int from;          /* least number of keys, those of k and of k2 together, for which tiles are cut */
-  /* number of clusters that the GPU runs at a time; cut tiles are divided between this many at most */
+  int from;          /* with fewer keys, those of k and k2 together, row tiles are not cut into ranges of keys */
+  /* number of clusters that the GPU runs at a time; all tiles that are cut into ranges of keys are divided between this
+   * many clusters at most */
   int most;
-  int first_active; /* number of clusters between which cut tiles are divided if no key of k2 is used */
+  /* number of clusters between which the cut tiles are divided if the launch uses no key of k2 (keys of earlier
+   * frames) */
+  int first_active;
 };
 
 /* A piece of the work on row tile number `tile`: its blocks of keys first to last - 1. */
@@ -59,7 +62,7 @@ struct attn_piece {
   int tile, first, last;
 };
 
-/* The work that one cluster has still to do. */
+/* The row tiles, or ranges of keys of row tiles, that one cluster (one or two thread blocks) has still to compute. */
 struct attn_work {
   int blocks; /* number of blocks of keys of each row tile */
   /* share: number of whole tiles of each cluster, or of units (key blocks of a tile) if tiles are cut; the first
@@ -118,8 +121,8 @@ ATTN_FUNCTION int attn_start(const struct attn_work *work, int cluster) {
   return cluster * work->share + (cluster < work->larger ? cluster : work->larger);
 }
 
-/* If tiles are cut, work is counted in units, and each cluster does `share` or share + 1 consecutive ones. Returns the
- * number of the cluster that does unit u. */
+/* For work whose tiles are cut: it is counted in units (blocks of keys of one row tile), and each cluster does `share`
+ * or share + 1 consecutive units. Returns the number of the cluster that does unit u. */
 ATTN_FUNCTION int attn_cluster_of(const struct attn_work *work, int u) {
   int in_larger = work->larger * (work->share + 1);
   return u < in_larger ? u / (work->share + 1) : work->larger + (u - in_larger) / work->share;

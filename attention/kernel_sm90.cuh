@@ -407,7 +407,7 @@ template <class T> struct Consumer {
       if (arrived[consumer] != others)
         return false;
     }
-    /* The last cluster to finish adds up the results. */
+    /* This cluster was the last to finish its piece of the tile: it adds up the results of all pieces. */
     if (thread == 0)
       *arrivals = 0;
     if (others > 1)
@@ -481,7 +481,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   c.k_ring = c.v_ring = {c.key_group, 0};
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
-    c.turn_end(0); /* the last consumer gives the first turn to consumer 0 */
+    c.turn_end(0); /* consumer 0 is the first whose turn it is; the last consumer's signal starts it */
   if constexpr (T::CLUSTER > 1)
     cluster_wait(); /* the cluster's other thread block must run before anything is sent to it */
   int q_parity = 0;

@@ -10,7 +10,8 @@
 
 namespace attention {
 
-/* Stores a thread's O and softmax state to [DP / 8 + 1][128] float4. */
+/* Stores a thread's unfinished output O and its rows' softmax state (maximum and sum) in `to`, [DP / 8 + 1][128]
+ * float4, to be combined with those of other ranges of keys. The last row of `to` has the state. thread: 0 to 127. */
 template <class T>
 __device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_GROUPS][4],
                                               const OnlineSoftmax &softmax, int thread) {
@@ -20,8 +21,8 @@ __device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_
   to[T::DP / 8 * 128 + thread] = make_float4(softmax.max[0], softmax.max[1], softmax.sum[0], softmax.sum[1]);
 }
 
-/* Sends a thread's O and softmax state to [DP / 8 + 1][THREADS] float4 in the other thread block of the cluster. A
- * barrier there counts the bytes. */
+/* Sends a thread's O and softmax state to shared memory of the other thread block of the cluster, an array of [DP / 8
+ * + 1][THREADS] float4. A barrier in that thread block counts the bytes. */
 template <class T, int THREADS>
 __device__ __forceinline__ void send_partial(uint32_t to, uint32_t barrier, const float (&o)[T::O_GROUPS][4],
                                              const OnlineSoftmax &softmax, int thread) {

@@ -179,8 +179,8 @@ __device__ __forceinline__ void pin(Place &at) {
 
 /* ---- producer: one thread ----
  *
- * It does all it can before it waits for the kernels before this one in the stream (wait_for_predecessors); after the
- * first time that wait is over at once. */
+ * Before it loads data that earlier kernels in the stream write, the thread waits for these kernels
+ * (wait_for_predecessors); all other work is done before that. Only the first of these waits takes time. */
 
 template <class T>
 __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUtensorMap *map, Place at) {

@@ -66,7 +66,8 @@ __device__ __forceinline__ float quad_sum(float x) {
  * is off by up to 2^3, and a float near 2^35, which FP16's largest values reach, by up to 2^10. For rows whose scale *
  * m is beyond FAR, m is therefore subtracted from the scores first, which is exact for scores near m, and the
  * difference is scaled. */
-/* up to this value of scale * m the common factor stays below 2^(2^-4), which FP16 holds easily */
+/* up to this value of scale * m, the factor by which rounding changes all probabilities of a row stays below 2^(2^-4),
+ * so that FP16 can still hold them */
 constexpr float FAR = 1 << 20;
 
 __device__ __forceinline__ bool is_far(float m, float scale) {
@@ -77,8 +78,8 @@ __device__ __forceinline__ bool is_far(float m, float scale) {
  * multiplied when the reference becomes `larger`, which is at least m. It is rounded as these probabilities' exponents
  * were. m may be -inf; `larger` must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
-  /* Scale times reference must be rounded here as in the exponents of the probabilities, so these products are not
-   * fused with the subtraction. */
+  /* The products m * scale and larger * scale are rounded before the subtraction (no fused multiply-add), because the
+   * exponents of the probabilities were computed with the rounded product. */
   float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale);
   float power = near_m - near_larger;
   bool far_m = is_far(m, scale), far_larger = is_far(larger, scale);

@@ -1,5 +1,6 @@
-/* Tile shapes of both kernels, and which one serves which attention best. A shape is a type with all its sizes as
- * constants. The functions that choose depend on their arguments alone; their comments give the reasons. */
+/* The tile shapes of the two attention kernels (the generic one and that for Hopper), and the choice of the fastest
+ * shape for given sizes. A shape is a type with all its sizes as constants. The functions that choose depend on their
+ * arguments alone; their comments give the reasons. */
 #ifndef ATTENTION_TILES_H
 #define ATTENTION_TILES_H
 
@@ -175,14 +176,14 @@ enum shape_sm90 {
    * these rows */
   SHAPE_LONG,
   SHAPE_PAIR, /* two warpgroups with 64 query rows each in a thread block */
-  /* for tiles that fill less than half of the chip: the rows of SHAPE_LONG or SHAPE_PAIR, for which two thread blocks
-   * split the keys */
+  /* for attentions with so few tiles that less than half of the multiprocessors would work: a tile has as many query
+   * rows as in SHAPE_LONG or SHAPE_PAIR, but two thread blocks work on it, each with one half of the keys */
   SHAPE_HALVES,
   SHAPE_SPLIT, /* 64 query rows, for which two warpgroups of a thread block split the keys */
   /* for few keys: one warpgroup with 64 query rows and blocks of 80 keys; several thread blocks run on a
    * multiprocessor */
   SHAPE_FEW,
-  SHAPE_SHORT, /* like SHAPE_FEW, but with blocks of 64 keys */
+  SHAPE_SHORT, /* for few keys, too: one warpgroup with 64 query rows, but blocks of 64 keys */
   SHAPES_SM90
 };
 
@@ -219,7 +220,8 @@ constexpr int pad_sm90(int d) {
   return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : d <= 160 ? 160 : 512;
 }
 
-/* The sizes of a shape for one head dim. rows 0: this head dim does not have the shape. */
+/* The sizes of a tile of one shape (enum shape_sm90) for one head dim. rows 0: the kernel was not compiled with
+ * this shape for this head dim. */
 struct shape_info {
   int rows, keys, row_groups, key_groups;
   /* slices: number of thread blocks that split a tile's channels; parts: number of thread blocks that split its keys */
@@ -275,7 +277,8 @@ shape_info describe_sm90(int dp, shape_sm90 shape);
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a);
 size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice);
 
-/* Launches one variant of the Hopper kernel. Returns cudaErrorNotSupported if the head dim does not have the shape. */
+/* Launches the variant of the Hopper kernel that `choice` names. Returns cudaErrorNotSupported if the kernel was
+ * not compiled for this head dim with the tile shape in `choice`. */
 cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice, void *workspace,
                      cudaStream_t stream);
 

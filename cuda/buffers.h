@@ -25,8 +25,9 @@ int buffers_grow(struct cuda_device *device, struct cuda_program *program, const
                  struct error *err);
 /* Frees what buffers_create and buffers_grow have allocated, also after a failure. */
 void buffers_free(struct cuda_device *device, struct cuda_program *program);
-/* Writes to device memory where the two orders of the program's runs are, and which of the two the next run reads, that
- * is, run number program->base.submitted. Waits until that is written. doing: what the caller is doing, for the error
+/* Tells the GPU where each run finds its order (parameters, addresses and copies, struct run_order): writes to device
+ * memory the host addresses of the two orders that runs use in turn, and which of them the next run (number
+ * program->base.submitted) reads. Waits until that is written. doing: what the caller is doing, for the error
  * message. */
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);
 

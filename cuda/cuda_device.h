@@ -112,7 +112,7 @@ struct staging {
   struct launch_queue queue;
   void *buffer[2];     /* page-locked memory of STAGING_BYTES each, allocated on first use */
   cudaEvent_t free[2]; /* for each buffer: event after its last copy to the device */
-  int turn;            /* index of the buffer that was filled last */
+  int turn;            /* index in buffer[] of the one that was filled with host data last */
   /* device memory, STAGING_BYTES for each buffer: the buffer's data are copied here if a kernel then has to convert
    * them */
   char *arrived;
@@ -143,8 +143,9 @@ struct preparing {
   cudaStream_t loop_body, region_body;
   /* event that is recorded after the last copy of weights to the device; timing trials wait for it */
   cudaEvent_t loaded;
-  /* Device memory in which candidate kernels of convolutions and linear layers are timed: a workspace, then counters as
-   * in struct lane, then operands. NULL: nothing had to be timed yet. */
+  /* Device memory in which candidate kernels of convolutions and linear layers are timed: a workspace for partial
+   * sums, then counters for tiles whose sum is split (ARRIVALS of them), then operands. NULL: nothing had to be timed
+   * yet. */
   void *memory;
   size_t bytes;
   bool cramped; /* true: memory for timing trials could not be allocated, so nothing is timed for this program */
@@ -268,8 +269,9 @@ struct element resource_element(const struct resource *r, enum role role);
  * first call for a resource loads it, on the stream of `loads`, for which the caller must then wait. The caller holds
  * the mutex base.weights, here and in the following four functions. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
-/* Returns the memory of a resource like resource_load, and also loads the field `base`, the checkpoint's own values.
- * They are FP16 if both the file and the device have FP16, else FP32. */
+/* Loads a resource (a weight or another tensor that plans share) and, in the field `base` of the result, also the
+ * checkpoint's own values, without adapters' changes. These are FP16 if both the file and the device have FP16, else
+ * FP32. Returns NULL with err set on failure. */
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
 /* Returns a copy of a weight of one set in which the channels of each tap (place of the convolution window) are padded
  * with 0 to a multiple of 8. */
@@ -281,7 +283,8 @@ half_t *resource_quartered(struct cuda_device *device, int index, int set, struc
  * in resources.list. set: the set of weights, 0 or 1. Returns NULL with err set on failure. */
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
-/* Makes a copy of a weight of one set in another layout, such as with padded channels. Defined in weights.c. */
+/* Makes `copy`: a copy of a weight in another layout, such as with padded channels. set: 0 or 1, the one of the two
+ * sets of weights from which it is made. Defined in weights.c. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err);
 /* Does the work of device_update (unet/plan/device.h): changes rows of weights between two runs. */
@@ -296,7 +299,8 @@ int memory_copy(cudaStream_t stream, void *target, const void *source, size_t by
  * the type `element`. The caller may change `data` after the call, although the copy may still be under way. */
 int staging_send(struct staging *staging, void *target, struct element element, const float *data, size_t count,
                  struct error *err);
-/* Starts to copy bytes to device memory like staging_send, without conversion. */
+/* Starts to copy `bytes` bytes from the host to device memory, unchanged, by way of page-locked memory. The caller may
+ * change `data` after the call, although the copy may still be under way. */
 int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes, struct error *err);
 /* memory_write writes FP32 values to device memory in the type `element`, on the compute stream; memory_read reads
  * values as FP32, and waits for them. */

@@ -308,7 +308,8 @@ static const struct pattern {
    * replaces; 0: it does not fit. left: number of ops that it may replace at most. The result depends on shapes and
    * operands alone. */
   int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
-  /* Makes the launches for the ops that `match` has counted, and returns the number of launches. */
+  /* Fills in the launches that do a sequence of ops which `match` has found, `op` being its first. Returns the
+   * number of launches. */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
 } patterns[] = {
     {match_norm_conv, prepare_norm_conv}, {match_block, prepare_block}, {match_enter, prepare_enter},

@@ -9,11 +9,11 @@
 
 /* Searches the plan's ops for sequences that one launch can do, and stores them in program->fused. */
 int fusions_find(const struct cuda_device *device, struct cuda_program *program, struct error *err);
-/* Prolongs the lifetimes of temporaries that a fused sequence uses: a temporary that it reads stays valid until its
- * last op, and one that it writes exists from its first op on. lifetimes: a copy of plan->temporaries, which this
- * function changes. */
+/* Prolongs the lifetimes of temporaries that a fused sequence of ops uses: a temporary that the sequence reads stays
+ * valid until the sequence's last op, and one that it writes exists from the sequence's first op on. lifetimes: a copy
+ * of plan->temporaries, which this function changes. */
 void fusions_lifetimes(const struct cuda_program *program, struct temporary *lifetimes);
-/* Appends the launches of the sequence that begins with op number `index` to program->launches. */
+/* Appends to program->launches what computes the fused sequence of ops that begins with op number `index`. */
 int fused_prepare(struct cuda_device *device, struct cuda_program *program, int index, struct error *err);
 
 #endif

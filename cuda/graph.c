@@ -28,7 +28,7 @@ static bool is_parallel(const struct plan *plan, int temporary) {
 
 /* Returns the number of the last op until which a temporary must keep its memory if it is written by a parallel region
  * (ops that a run may skip, and that run at the same time as others). If the temporary is read after its region, no
- * other region that may run at the same time may overwrite it before. */
+ * other region that may run at the same time may get its memory, so it keeps the memory until these regions end. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;

@@ -439,7 +439,7 @@ static int append_depth(struct preparation *p,
   return append(p, &launch);
 }
 
-/* Returns the arguments that all ops around the depth networks have in common. */
+/* Returns the arguments that the ops which prepare a depth network's input or process its output have in common. */
 static struct depth_args depth_args(struct preparation *p, struct tensor x, struct tensor y) {
   return (struct depth_args){.x = operand(p, x, ROLE_ANY),
                              .y = operand(p, y, ROLE_ANY),

@@ -77,14 +77,15 @@ struct profiler {
   int places;
   double *bytes; /* number of bytes that each launch reads and writes */
   bool *skipped; /* for each launch: true if it is in a region that the run skips */
-  /* for each block of launches: the graph that runs untimed before the block's samples; owned */
+  /* launches are divided into blocks; for each block a graph of launches before it, which runs untimed before the
+   * block is timed, so that caches are as in a real run; owned */
   cudaGraphExec_t *primes;
   int prime_count;
   /* samples[0] is the whole frame; the others are graphs that begin at a block and end with one of its launches */
   struct sample *samples;
   int sample_count;
-  /* For each launch: index of the sample whose timed graph ends with it. The launch's time is that of this sample minus
-   * that of the sample before. */
+  /* For each launch: index of the sample whose timed graph ends with this launch. The launch takes the time of this
+   * sample minus the time of the sample before, whose graph ends one launch earlier. */
   int *sample_of;
   double *times; /* measured times in microseconds: for each sample an array of REPEATS_MAX times, one for each sweep */
   double *differences;
@@ -110,8 +111,9 @@ static cudaGraphExec_t capture(const struct profiler *p, struct range first, str
   return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
-/* Captures launches that end before number `end` as a graph: as many as replace the content of the cache. If there are
- * not enough in the frame, the graph begins with the last launches of a frame. */
+/* Captures a graph that is run before a timed one, so that the cache has the same content as in a frame: the
+ * launches just before number `end`, as many as fill the cache. If the frame has too few before `end`, the last
+ * launches of the frame come first. */
 static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
   double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
   int first = end, before = p->places;
@@ -216,7 +218,7 @@ static void profiler_close(struct profiler *p) {
   free(p->differences);
 }
 
-/* --- times within the frame --- */
+/* --- measuring the ops' times while whole frames run --- */
 
 /* Runs all samples once, and stores their times for sweep number `turn`. All of them are enqueued before the first time
  * is read, so that the GPU never waits for the host. */
@@ -292,7 +294,7 @@ static void fill_row(const struct profiler *p, struct profile_row *row, int firs
   row->us = difference(p, p->sample_of[end - 1], p->sample_of[first] - 1, &row->spread_us);
 }
 
-/* --- times of each op alone --- */
+/* --- the time of each op alone, with a cache that was emptied before (flushed) --- */
 
 struct flushed {
   const struct launches *launches;

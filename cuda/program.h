@@ -20,8 +20,9 @@ struct graphs {
 
 /* The buffers and events of a run. A program has two, because two of its runs may be in flight. */
 struct run_buffer {
-  struct run_order *order; /* page-locked memory with the run's order: parameters, addresses, and copies to make */
-  struct run_end *end;     /* page-locked memory to which the GPU writes that the run has ended */
+  /* page-locked memory with all that tells the GPU what to do in the run: parameters, addresses, and copies to make */
+  struct run_order *order;
+  struct run_end *end; /* page-locked memory to which the GPU writes that the run has ended */
   /* host: page-locked memory for input planes that come from ordinary memory. device: device memory for copies of all
    * input planes that are not in the GPU's memory yet, those of `host` first. */
   uint8_t *host, *device;
@@ -72,7 +73,8 @@ struct cuda_program {
   struct run_order *order;
   struct run_block *block; /* parameters and addresses of the present run, which the launches read; part of *order */
   struct run_ring *ring;
-  /* page-locked memory with the orders of all runs, and with what the GPU writes when a run has ended */
+  /* page-locked memory: for each run, what the GPU must do (struct run_order), and what it writes when the run has
+   * ended */
   struct run_pins *pins;
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   struct buffer_room room; /* sizes of the buffers for input planes; the same for each run */
@@ -95,8 +97,8 @@ struct cuda_program {
   struct graphs other_graphs;
   /* used while launches are created: the set of weights that they read, and the lane (working memory) that they use */
   int set, lane;
-  /* for each op: the implementation that was chosen when `launches` was made, so that `other_launches` uses the same
-   * ones; NULL: no op has one yet */
+  /* for each op: the implementation that was chosen when `launches` was made, so that the same is used in
+   * `other_launches`, the copy for the second set of weights; NULL: no op has one yet */
   struct choice *chosen;
 };
 
@@ -108,7 +110,8 @@ static inline struct cuda_program *cuda_program(struct program *program) {
  * NULL: launches are enqueued one by one. other: true if the graph must read the second set of weights. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other);
 
-/* Returns the address of a scratch area (working memory of one op) in the lane for which launches are being created. */
+/* Returns the address of a scratch area (working memory of one op) for the launch that is being created. Launches that
+ * may run in parallel are in different lanes, each of which has scratch areas of its own. */
 static inline void *program_scratch(const struct cuda_program *program, int area) {
   return (char *)program->scratch + (size_t)program->lane * program->scratch_bytes + program->scratch_at[area];
 }

@@ -92,8 +92,8 @@ static bool is_left_out(const struct recording *r, int launch) {
   return false;
 }
 
-/* Enqueues a launch. If the run leaves out the bank (keys and values of earlier frames), an attention's second segment
- * of keys is left out. */
+/* Enqueues a launch. If the run does not use the bank (keys and values of earlier frames), an attention gets only its
+ * own frame's keys. */
 static cudaError_t enqueue_one(const struct cuda_device *device, const struct launch_queue *queue,
                                const struct recording *r, const struct launch *launch) {
   bool off = r->without & IDLE_BANK || (r->params && !r->params->bank.frames);
@@ -132,8 +132,8 @@ struct stretch {
   const struct plan_region *regions;
   int count;
   struct region_nodes *nodes;
-  /* The graph node that was captured last for launches which run in parallel to those outside their region. These
-   * nodes run one after the other, so the next one depends on this one. NULL: none was captured yet. */
+  /* The newest graph node of a region that runs in parallel to the launches outside of it. Such nodes run one after
+   * the other, so the next one will depend on this one. NULL: none was captured yet. */
   cudaGraphNode_t last;
 };
 

@@ -4,7 +4,8 @@
 
 #include "cuda/program.h"
 
-/* The launches that record_part enqueues: one part of a run, with the addresses of one set of weights. */
+/* Argument of record_part: which launches it enqueues. These are one of the parts into which a run of a program is
+ * divided, and they read one of the two sets of weights. */
 struct recording {
   const struct cuda_program *program;
   const struct launches *launches;

@@ -35,8 +35,8 @@ struct waiter {
   int64_t under_way_ns;
   /* true: the thread was awake, and polling, when the run ended; false: the run had ended before the thread woke */
   bool saw;
-  /* true: when the run ended, the thread had been awake for at most 0.12 ms. In that time it sleeps only briefly
-   * between two calls, so seen_ns is nearly the end. */
+  /* true: the run ended within 0.12 ms after the thread woke. In that time the thread asks at short intervals if the
+   * run has ended, so seen_ns is nearly the time of the end. */
   bool at_once;
 };
 

@@ -59,7 +59,8 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
 }
 
 /* Returns how many bytes of a run's buffer `count` frames need. All are counted with the size of the largest one,
- * because any of them may be as large in the next run. least: frames with a lower enum way need no memory. */
+ * because any of them may be as large in the next run. least: frames whose way (enum way) is lower are read elsewhere
+ * and need no memory. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {
@@ -97,8 +98,8 @@ static void point_to_planes(const struct frame *frame, struct planes *input) {
   }
 }
 
-/* Stores the addresses of all frames' planes in the run's order, and copies planes that are in ordinary memory to the
- * page-locked buffer. Returns how many bytes these take there. */
+/* Stores the addresses of all frames' planes in *buffer->order, which the GPU reads, and copies planes that are in
+ * ordinary memory to the page-locked memory buffer->host. Returns how many bytes these copies take. */
 static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *frames) {
   struct planes *inputs = buffer->order->block.input;
@@ -126,8 +127,9 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
   return staged;
 }
 
-/* Fills the run's order (parameters, addresses, copies to make). Copies planes that are in ordinary memory to the
- * page-locked buffer; *staged becomes the number of bytes that they take there. */
+/* Fills buffer->order, the struct that tells the GPU what to do in this run: parameters, addresses, copies to make.
+ * Copies the planes of frames in ordinary memory to the page-locked buffer; *staged becomes the number of bytes that
+ * they take there. */
 static int fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                        const struct run_params *params, const struct frame *frames, size_t *staged, struct error *err) {
   struct run_order *order = buffer->order;
@@ -208,7 +210,8 @@ static bool carry_down(const struct cuda_program *program, const struct run_buff
 /* --- starting a run on the device --- */
 
 /* Returns how many of the launches first to end - 1 are enqueued in a run without a graph. Launches in regions (groups
- * of ops that a run may skip) that this run skips are not counted. */
+ * of ops that a run may skip) that this run skips are not counted. iteration: number of the loop's iteration, from 0,
+ * which some conditions for skipping depend on. */
 static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
                          int iteration) {
   int count = end - first;
@@ -322,7 +325,8 @@ static int upload_pinned(const struct cuda_device *device, const struct frame *f
   return 0;
 }
 
-/* Makes the compute stream wait for the fences of frames whose planes the run reads in place. */
+/* Some frames are read at their own addresses in the GPU's memory. Makes the compute stream wait until their pixels are
+ * complete, which an event (picture.fence) signals. */
 static int wait_for_fences(const struct cuda_device *device, const struct cuda_program *program,
                            const struct frame *frames, struct error *err) {
   for (int i = 0; frames && i < program->base.frames; i++)

@@ -10,8 +10,8 @@ enum {
   FIRST_TILES = 2048,
   FORM_ELEMENTS = 1 << 24 /* largest number of values that a slice of background work copies to other layouts */
 };
-/* Milliseconds that a slice of background work should take. A frame may lose 0.3 ms to it; less is planned, because
- * some tiles take longer than those that were timed. */
+/* Planned time in ms of a slice of background work, which changes some tiles of weights after a frame. A frame may
+ * become 0.3 ms slower by it; less is planned, because some tiles take longer than those that were timed. */
 static const float slice_ms = 0.18f;
 
 static const char doing[] = "changing weights";
@@ -22,12 +22,12 @@ struct merge {
   struct blends blends;
   struct blend_args args; /* arguments of launch_blend for all tiles of all changes */
   unsigned tiles;         /* number of the tiles in `args` that were already given to the GPU */
-  /* number of entries of derived[!device->set] (copies of weights in other layouts) that were already looked at. Those
-   * of changed weights are made again. */
+  /* number of elements of derived[!device->set] that this merge has looked at so far. They are copies in other layouts
+   * of the weights in the set that runs do not read; copies of changed weights are made again. */
   int forms;
   bool sent; /* true: the copy of *args.overflow to *finding was enqueued */
-  /* for each element of resources.list (a weight or another tensor that plans share): true if one of the changes is to
-   * it */
+  /* for each element of resources.list (a weight or another tensor that plans share): true if `changes` has a change
+   * of this weight */
   bool *changed;
   /* device memory of list_bytes bytes with the lists of changed weights and of the adapters' terms that are added to
    * them; NULL: none was needed yet */
@@ -148,7 +148,8 @@ int merges_begin(struct device *base, const struct weight_change *changes, int c
   return -1;
 }
 
-/* Reads the time of a finished slice of background work, and computes from it how many tiles the next slices have. */
+/* If a slice of background work that was timed has ended, reads how long it took on the GPU, and sets from that how
+ * many tiles (of weights) the next slices have. */
 static void look_at_clock(struct merge *m) {
   float ms;
   if (!m->timing || cudaEventElapsedTime(&ms, m->begun, m->ended) != cudaSuccess) {

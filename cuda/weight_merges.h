@@ -12,8 +12,8 @@ int merge_open(struct cuda_device *device, struct error *err);
 /* frees the memory of merges; does nothing if the device has only one set of weights */
 void merge_close(struct cuda_device *device);
 
-/* Do the work of device_merge_begin, device_merge_go_on and device_merge_show (unet/plan/device.h) for the CUDA
- * device. */
+/* The CUDA device's functions that add adapters' changes in the set of weights that runs do not read: begin, go on
+ * by a slice of work, and exchange the two sets (device_merge_... in unet/plan/device.h). */
 int merges_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
 int merges_go_on(struct device *device, bool all, struct error *err);
 void merges_show(struct device *device);

@@ -69,8 +69,9 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Returns which table of device->derived has a weight's copies in other layouts for this set of weights: 0 or 1. The
- * copies of weights that are in one set only are in table 0. */
+/* Returns the index in device->derived, 0 or 1, of the table that has the copies in other layouts of a weight. index:
+ * the weight; set: which of the two sets of weights is meant. A weight of which both sets share one version has its
+ * copies in table 0. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
@@ -173,9 +174,9 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   return 0;
 }
 
-/* Adds to *update the copies (struct segment) that bring a change's rows to the second set of weights. They read from
- * the same offsets of the shadow buffer as the copies to the first set. first: the first copy of this change to the
- * first set. */
+/* Plans the copies (struct segment) that write the rows of a change to the second set of weights, and adds them to
+ * *update. Each reads the same part of the shadow buffer as the copy of these rows to the first set, which was planned
+ * before. first: the first of those copies to the first set. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -251,9 +252,10 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* Converts the rows of one change to all other layouts in which the device has copies of the weight, and stores them
- * in the shadow buffer. A segment is one range of bytes to copy from there; segment: the change's first one, with the
- * rows themselves. Returns the first segment of the next change; NULL with err set on failure. */
+/* Converts a weight's changed rows to all other layouts in which the device has copies of the weight, and stores the
+ * results in the shadow buffer. A struct segment is one range of bytes that is copied from there to a weight later.
+ * segment: the one with the changed rows themselves; those for the other layouts follow it in the array. Returns the
+ * segment after these, which belongs to the next change; NULL with err set on failure. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];

@@ -119,9 +119,8 @@ struct engine_params {
   /* true: texts, style pictures and adapters are processed in the background, in slices of 0.3 ms after each frame
    * (engine_go_on); false: a frame that needs them waits for them */
   bool smooth;
-  /* True: frames come at the pace of the clock. If a run then begins half a second or more after the end of the run
-   * before, it uses nothing of earlier frames (as with engine_request.restart). False: pauses between runs change no
-   * picture. */
+  /* True: frames come in real time. If a run then begins half a second or more after the end of the run before, it
+   * uses nothing of earlier frames (as with engine_request.restart). False: pauses between runs change no picture. */
   bool paced;
   /* true: parts of adapters that do not fit the model are left out, with a warning; false: such adapters are refused */
   bool adapters_lenient;
@@ -207,8 +206,8 @@ struct style_format {
 };
 
 struct engine_info {
-  /* The fields from model to gpu name the model and the device for people and for later runs. */
-  char model[128]; /* name of the model for people */
+  /* The fields from model to gpu say which model and which device the engine uses. */
+  char model[128]; /* name of the model, to be shown to users */
   char device[128], device_detail[256];
   char device_name[16]; /* name by which device_options.name opens this device again */
   /* depth: useful number of runs in flight; longest_side: longest side, in pixels, of pictures that this device makes
@@ -355,10 +354,10 @@ void engine_limit_memory(struct engine *engine, size_t bytes);
 /* Which pixels of a mask mark the region that is repainted: the white ones, or the transparent ones. */
 enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
 
-/* Sets the region that an inpainting model repaints in frames submitted from now on; the rest of the picture stays. The
- * mask is copied. It may have any size: it is fitted to the picture as frames are, but without interpolation. With
- * NULL, and before the first call, everything is repainted, and the network sees the frame only as the starting point
- * of a strength below 1. */
+/* Sets the region that an inpainting model repaints in frames submitted from now on; the rest of the picture stays.
+ * The mask is copied. It may have any size: it is fitted to the picture as frames are, but without interpolation. With
+ * NULL, and before the first call, everything is repainted; the frame then has an effect only if the strength is below
+ * 1, when sampling starts from it. */
 int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
 
 /* Returns true if control `number` (from 0) would change the frame with these controls if its weight were 1. It would

@@ -17,7 +17,7 @@
  * because all frames are kept in memory. */
 enum { CLIP_FRAMES = 24, CLIP_FRAMES_MAX = 1000 };
 
-/* --- frames --- */
+/* --- the inputs and outputs of a clip: making, copying and freeing frames --- */
 
 /* The frames of one clip, which this struct owns: inputs, outputs of the engine, and what the engine makes of each
  * input alone, without earlier frames. Each array has `count` elements. */

@@ -25,7 +25,8 @@ struct origins {
  * origins_free. Returns 0, or -1 with err. */
 int origins_make(struct origins *origins, int width, int height, struct error *err);
 void origins_free(struct origins *origins); /* frees the arrays and zeroes the struct; accepts a zeroed struct */
-/* Returns the fraction of pixels whose `seen` is true, 0 to 1. */
+/* Returns the fraction, 0 to 1, of the pixels that are judged, because the earlier picture shows them (`seen` is
+ * true). */
 double origins_share(const struct origins *origins);
 /* Sets `seen` to false for all pixels within `border` pixels of an edge of the picture. */
 void origins_leave_border(struct origins *origins, int border);
@@ -37,8 +38,9 @@ struct judged {
 /* Returns the mean; NAN: there are no values. */
 double judged_mean(const struct judged *judged);
 
-/* Adds to *judged the change of each pixel whose part of the scene the earlier picture shows (origins->seen), in grey
- * levels: the absolute difference to the pixel that it came from, averaged over red, green and blue. */
+/* Compares picture `now` with the earlier picture `before`. For each pixel whose part of the scene is visible in
+ * `before` too (origins->seen), adds to *judged the absolute difference in grey levels, averaged over red, green and
+ * blue, between it and the pixel of `before` from which it has moved. */
 void judge_change(struct judged *judged, const struct raster *now, const struct raster *before,
                   const struct origins *origins);
 
@@ -51,7 +53,7 @@ int judge_still(struct origins *origins, const struct raster *now, const struct 
  * y * size + dy) in the other picture. */
 struct blocks {
   int size, columns, rows;
-  float *dxdy; /* [rows][columns][2] */
+  float *dxdy; /* [rows][columns][2]: dx and dy of each block, in pixels */
 };
 
 /* Turns an estimated motion into origins (where each pixel came from). back: motion from `now` to `before`; forth: from
@@ -82,9 +84,9 @@ void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, con
 /* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and s if it
  * is a mixture with a share s of `old`. NAN: `old` and `unaffected` are equal, so that nothing can be said. */
 double ghost_share(const struct ghost *ghost);
-/* Returns for how many frames an old picture stays visible, with a share of at least 0.05. after: for each of `count`
- * frames in order, the sums of judge_ghost; element 0 is for the first frame in which the old picture should not be
- * visible. */
+/* Returns for how many frames an old picture stays visible: makes up at least 0.05 of the output (ghost_share). after:
+ * for each of `count` frames in order, the sums of judge_ghost; element 0 is for the first frame in which the old
+ * picture should not be visible. */
 int judge_lag(const struct ghost *after, int count);
 
 #endif

@@ -73,7 +73,7 @@ int profile_totals(const struct profile *profile, enum profile_grouping grouping
   return totals->list ? 0 : -1;
 }
 
-/* --- printing as a table --- */
+/* --- printing the profile as a table --- */
 
 static void print_number(FILE *out, int width, int digits, double value) {
   if (value != 0)

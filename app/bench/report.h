@@ -41,7 +41,8 @@ struct report_live {
   /* numbers of missed pictures, by where the longest delay was: before the engine, in the engine, after it */
   long missed_by[3];
   double spare_ms; /* time in ms left before the deadline for the median picture */
-  /* a thread does nothing but wake at the frame rate: how often it woke more than spare_ms too late */
+  /* how often a thread that does nothing but wake at the frame rate has woken more than spare_ms too late; a
+   * measure of the system's own delays */
   long woken_late;
   /* true: the presented image was read back from the screen; false: the drawn image was read before it was presented */
   bool is_front;
@@ -53,10 +54,10 @@ struct report_live {
   double engine_bytes, window_bytes;
   /* shared: number of pictures that the window read from GPU memory; uploaded: number that were uploaded to it */
   long shared, uploaded;
-  /* engine_ms: median time of a frame in ms with the engine running for the window; compute_ms: with the engine running
-   * alone */
+  /* median time in ms that the engine takes for a frame: engine_ms: while the window shows its pictures; compute_ms:
+   * without a window */
   double engine_ms, compute_ms;
-  /* median time of a frame in ms with the engine running alone, at the window's frame rate */
+  /* median time in ms that the engine takes for a frame without a window, if frames come at the window's frame rate */
   double paced_ms;
   struct report_change change[REPORT_CHANGES_MAX];
   /* engine_urgency, window_urgency: priority of the engine's thread and of the window's thread at the start; demoted:
@@ -88,8 +89,8 @@ struct report {
   /* how steady pictures are (--steadiness); if it has no clips, this was not measured. The owner of the report frees
    * `clips` */
   struct steadiness steadiness;
-  /* the times of the network's ops (--profile); if it has no rows, these were not measured. The owner of the report
-   * frees it */
+  /* times of the network's ops (--profile); without rows if they were not measured. The owner of the report frees the
+   * profile */
   struct profile profile;
 };
 

@@ -25,8 +25,8 @@ struct steadiness_motion {
   /* change from each frame to the next one, where each pixel is compared with the place that it came from */
   struct steadiness_change step;
   struct steadiness_change ends; /* change from the first to the last frame, in which small changes have added up */
-  /* detail of the outputs, which blur reduces: the energy of their gradients, divided by that of the frames computed
-   * alone */
+  /* detail of the outputs, which blur reduces: the energy of their gradients, divided by that of outputs for the same
+   * frames that were each computed without earlier frames */
   double detail;
 };
 
@@ -42,7 +42,7 @@ struct steadiness_clip {
   char name[200];
   int frames;
   struct steadiness_motion motion[MOTIONS_MOVING];
-  /* change of all pixels, for a clip that is a still picture with the noise of a camera's sensor */
+  /* changes from frame to frame, over all pixels, in a clip of a still picture to which a camera's noise is added */
   struct steadiness_change noise;
   struct steadiness_lag cut;  /* for how long the picture before a cut (change of scene) remains visible */
   struct steadiness_lag edge; /* for how long a moving part of the picture remains visible at places that it has left */
@@ -70,9 +70,9 @@ int steadiness_of_motion(struct steadiness_motion *figures, enum motion motion, 
 /* Computes for how many frames the picture before the cut of the clip MOTION_CUT stays visible. output: all outputs for
  * that clip. fresh: the outputs from frame MOTION_CUT_AT on, computed without the frames before. */
 void steadiness_after_cut(struct steadiness_lag *lag, const struct raster *output, const struct raster *fresh);
-/* Computes how long the outputs show the moving ellipse of MOTION_CUT_OUT at places that it has left. ground: the same
- * frames without the ellipse (MOTION_GROUND). The ellipse also changes the output around itself in the same frame; the
- * frames computed alone show this change, which is left out. Returns 0, or -1 with err. */
+/* Computes for how many frames the outputs still show the moving ellipse of clip MOTION_CUT_OUT where it was before.
+ * ground: the same clip without the ellipse (MOTION_GROUND). The ellipse changes the output around itself even if a
+ * frame is computed without earlier frames; this change is no lag, and is left out. Returns 0, or -1 with err. */
 int steadiness_behind_edge(struct steadiness_lag *lag, const struct steadiness_frames *cut_out,
                            const struct steadiness_frames *ground, struct error *err);
 

@@ -25,8 +25,8 @@ struct join {
   const struct options *options;
   struct log log;
   struct shards shards;
-  /* the command's options, in which those about reading the input and its sound are as they were in the shards'
-   * render */
+  /* copy of the command's options; only those about reading the input and its sound have the values that the render of
+   * the shards had */
   struct options of_job;
   struct source_options source;
   const char *input; /* the input whose sound is copied; NULL: none */
@@ -60,7 +60,7 @@ static int gather(struct join *join, struct error *err) {
   return shards_check(&join->shards, &join->log, err);
 }
 
-/* --- where the joined pictures go --- */
+/* --- the output: choosing its container, and checking that it can be written --- */
 
 static bool names_format(const struct job *job) {
   for (size_t i = 0; i < job->option_count; i++)

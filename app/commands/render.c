@@ -229,8 +229,8 @@ static int check_batch(const struct render *render, struct error *err) {
   return 0;
 }
 
-/* Opens the script, and takes its values at time 0 like those of options. If neither gives a prompt, the default prompt
- * is used. Returns 0, or -1 with err. */
+/* Opens the script if there is one, and stores the values that it sets at time 0 in options->values. If neither the
+ * script nor the options give a prompt, the default prompt is used. Returns 0, or -1 with err. */
 static int open_script(struct render *render, struct options *options, struct error *err) {
   if (!options->script)
     return 0;

@@ -135,8 +135,8 @@ int command_render(const struct options *options, struct error *err) {
   inputs_free(&batch.inputs);
   if (status)
     progress_fail(options->progress, programs, err);
-  /* If the last input had nothing to render, because its output existed already, the line which says that all inputs
-   * are complete was not written yet. */
+  /* The render of the last input writes the line that says that all inputs are complete. If that input was skipped,
+   * because its output existed already, the line is written here. */
   else if (!batch.shared.place.complete)
     progress_complete(options->progress, programs);
   return status;

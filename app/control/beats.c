@@ -109,7 +109,7 @@ bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns) {
   return true;
 }
 
-/* --- setting the clock by onsets of sound --- */
+/* --- setting the clock of beats by onsets (beginnings of sounds) --- */
 
 /* age in seconds beyond which an onset (the beginning of a sound) is forgotten; shortest and longest time in seconds
  * between two beats that is looked for */

@@ -34,14 +34,15 @@ bool beats_run(const struct beats *beats);
 /* Returns the fraction of the present bar that has passed at the time now_ns, from 0 up to but not including 1. a_bar:
  * beats in a bar, at least 1. */
 double beats_bar_phase(const struct beats *beats, int a_bar, int64_t now_ns);
-/* Returns when the next beat begins, after now_ns, whose number is a multiple of `step` (at least 1); INT64_MAX if the
- * beat does not advance. */
+/* Returns the first time after now_ns (platform_now_ns) at which a beat begins whose number is a multiple of `step`
+ * (at least 1: every beat counts); INT64_MAX if the beat does not advance. */
 int64_t beats_next_ns(const struct beats *beats, int step, int64_t now_ns);
 
 /* Sets the tempo from now_ns on (0: none). A tempo above 0 and outside the range becomes TEMPO_LEAST or TEMPO_MOST. The
  * beat continues without a jump. */
 void beats_set_tempo(struct beats *beats, double tempo, int64_t now_ns);
-/* Sets the beat, with its fraction, at the time now_ns. */
+/* Sets the position of the clock at now_ns: `beat` is the number of the beat and the fraction of it that has
+ * passed. */
 void beats_set_beat(struct beats *beats, double beat, int64_t now_ns);
 /* Moves the beat, by as little as possible, so that at now_ns the fraction `phase` (0 to 1) of the bar has passed.
  * a_bar: beats in a bar. */

@@ -33,8 +33,9 @@ struct cover_pixels {
   struct SwsContext *scaler;
 };
 
-/* Sets *out to the picture with the cover drawn over it. The caller releases *out with frame_release. If nothing covers
- * the picture, *out is the picture itself and nothing is copied. Returns 0, or -1 with err set. */
+/* Sets *out to covered->picture with what the window shows over it: black, the source's frame or a frozen picture. The
+ * caller releases *out with frame_release. If the opacities of all three are 0, *out is covered->picture itself and
+ * nothing is copied. Returns 0, or -1 with err set. */
 int cover_pixels_apply(struct cover_pixels *cover_pixels, const struct covered *covered, struct frame *out,
                        struct error *err);
 /* Frees the buffers and zeroes the struct. */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Largest distance between two seeds (seed + seed-position) at which seed-position leads the noise from one to the
- * other, through the seeds in between. */
+/* Largest change of seed + seed-position, from the glide's beginning to its end, for which the glide moves
+ * seed-position steadily, so that the noise passes through all positions in between. */
 static const double seeds_most = 1;
 
 /* Returns the values that contain the text of this prompt (number from 1) at the glide's end: the new values if they
@@ -31,7 +31,7 @@ void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns
   glide->halfway = false;
 }
 
-/* --- prompts --- */
+/* --- prompts during a glide (gradual change of values): their texts, slots and weights --- */
 
 static bool is_of_prompts(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_BLEND || id == PARAMETER_SHOWN_PROMPT;
@@ -56,8 +56,9 @@ static int find_free(const struct glide *glide, const float now[SLOT_PRESETS]) {
   return 0;
 }
 
-/* Chooses the slots for the new texts of the prompts that are shown at the end of the glide (glide->place), and sets
- * these texts there. */
+/* For each prompt that is shown at the glide's end with another text than now: chooses a slot whose text is not shown
+ * now (glide->place), so that old and new text can fade, and sets the new text there. If no slot is free, nothing is
+ * set yet. */
 static void place_prompts(struct glide *glide, struct settings *settings, int64_t now_ns) {
   float now[SLOT_PRESETS];
   fade_apply(&settings->fade, now_ns, now);
@@ -77,8 +78,8 @@ static void place_prompts(struct glide *glide, struct settings *settings, int64_
   }
 }
 
-/* Starts a fade of length_ns to these weights, and stores them in the parameter blend. shares[i]: weight of the text in
- * the slot of prompt i + 1. */
+/* Starts a fade, of length_ns, to a blend of prompts with these weights, and stores the weights in the parameter
+ * blend. shares[i]: weight of the text in the slot of prompt i + 1. */
 static void show(struct settings *settings, const float shares[SLOT_PRESETS], int64_t now_ns, int64_t length_ns) {
   struct error ignored;
   for (int i = 0; i < SLOT_PRESETS; i++)
@@ -102,8 +103,9 @@ static bool has_prompts(const struct glide *glide, const struct parameters *valu
   return parameters_same(values, &glide->last.values, PARAMETER_SHOWN_PROMPT, 0);
 }
 
-/* Sets the new texts of prompts, except in slots that contain another prompt's text meanwhile. at_end false: also
- * leaves out prompts that fade away, and those whose text is in another slot. */
+/* Sets the texts of prompts that the glide (gradual change of values) brings. Leaves out slots that hold the text of
+ * another prompt during the glide. at_end: true: the glide is over; false: it begins, so prompts that fade away keep
+ * their old text, and prompts whose new text is in another slot meanwhile are left out, too. */
 static void set_texts(struct glide *glide, struct settings *settings, bool at_end) {
   for (int i = 0; i < SLOT_PRESETS; i++) {
     bool lent = false;

@@ -20,7 +20,7 @@ struct glide {
   /* the new values, which are marked; the mark of a value is removed when somebody else sets it */
   struct parameters to;
   struct parameters from; /* the values when the glide began */
-  /* the values as glide_follow set them last; a difference from them shows that somebody else has set a value */
+  /* the values as glide_follow has set them last; where the present values differ, somebody else has set them since */
   struct settings last;
   float shares[SLOT_PRESETS]; /* weight of each prompt in the picture at the glide's end; they add up to 1 */
   /* place[i]: number (from 1) of the prompt whose slot contains the new text of prompt i + 1 while the glide goes on:
@@ -33,7 +33,7 @@ struct glide {
   double way_share;
   int way_end;
   bool was_shown[SLOT_PRESETS]; /* was_shown[i]: true: prompt i + 1 had a weight above 0 at the beginning */
-  bool halfway;                 /* true: the values that change at half of the time have changed */
+  bool halfway;                 /* true: values that cannot change gradually, and do so at half time, have changed */
 };
 
 /* Starts a glide to those values of `changes` that are marked as set: glide_follow sets them at time begin_ns

@@ -43,7 +43,7 @@ const char *key_name(int key, char name[KEY_NAME_MAX]) {
   return name;
 }
 
-/* --- reading --- */
+/* --- reading key bindings from the text of keys.conf --- */
 
 /* Cuts the next word off the line, which begins with it or with spaces. Returns the word, "" at the line's end. */
 static char *take_word(char **line) {
@@ -178,7 +178,7 @@ const struct key_binding *key_bindings_find(const struct key_bindings *bindings,
   return NULL;
 }
 
-/* --- running --- */
+/* --- doing what the binding of a pressed key says --- */
 
 /* Switches a switch on or off, or sets a choice to its next word; after the last word comes the first. */
 static void turn_over(const struct key_binding *binding, struct live_state *state, int64_t now_ns) {

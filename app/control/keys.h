@@ -50,8 +50,9 @@ struct command_entry {
   bool needs_engine; /* true: the command does nothing until the engine is open */
   void (*run)(struct live_state *state, const struct command_call *call);
   enum parameter parameter; /* the parameter that the command changes; PARAMETER_NONE: it changes none */
-  double value;             /* the value that a key passes to run, in call->value; NaN: the digit that was pressed */
-  bool here;                /* true: only keys at the window run the command; remote clients cannot */
+  /* value that the command gets (in call->value) when its key is pressed; NaN: it gets the number of the digit key */
+  double value;
+  bool here; /* true: only keys at the window run the command; remote clients cannot */
   /* true: call->now_ns is the time at which a remote client asked for the command; false: the time at which it is
    * run */
   bool timed;

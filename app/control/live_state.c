@@ -72,8 +72,8 @@ static bool same_size(const struct parameter_size *a, const struct parameter_siz
   return a->width == b->width && a->height == b->height;
 }
 
-/* Stores the present size as the one that the user asked for (sizes.asked), unless it was set by keys (sizes.now),
- * which only go up and down from the size asked for. */
+/* Stores the present size in sizes.asked, the size from which keys go up and down, if the user has set it in another
+ * way than by keys, that is, if it differs from sizes.now, the last size that keys have set. */
 static void follow_asked(struct live_state *state) {
   struct size_steps *sizes = &state->sizes;
   const struct parameter_size *now = &state->settings.values.size;

@@ -20,8 +20,8 @@ struct last_choice {
 /* The part of the panel (control/panel.h) that a command asks to open. */
 enum panel_wish { PANEL_NOTHING, PANEL_PROMPT, PANEL_NEGATIVE, PANEL_LIST };
 
-/* Picture sizes that are needed when keys change the size. Keys keep the aspect ratio of the size that the user asked
- * for in another way (by an option or a remote client), and can return to exactly that size. */
+/* Picture sizes that are remembered for the keys that change the size. These keep the aspect ratio of the size that
+ * was set last by an option or a remote client, and can return to exactly that size. */
 struct size_steps {
   struct parameter_size asked; /* the size that the user last set in another way than by keys */
   struct parameter_size now;   /* the size that was last set by keys, or by live_put_back_size */
@@ -36,7 +36,7 @@ struct live_state {
   /* the values of all parameters; values that commands change are marked as set, and the engine thread clears these
    * marks when it has copied the values */
   struct settings settings;
-  int slot_before; /* number of the prompt that was shown before the present one, from 1 */
+  int slot_before; /* number, from 1, of the prompt to which the key for the previous prompt goes back */
   int share;       /* number of the prompt whose weight in the blend the keys change, from 1; 0: none was chosen */
   /* the last speed other than 0 at which the seed was changing (parameter seed-walk), in seeds per second; 0: there was
    * none */
@@ -76,35 +76,37 @@ struct live_state {
   enum panel_wish panel_asked;
   /* time (platform_now_ns) until which another press of the quit key ends the program; 0: the key was not pressed */
   int64_t quit_until_ns;
-  /* true: a command wants what covers the picture (control/cover.h) to come and go without a fade */
+  /* true: a command wants the layers over the picture (source, frozen picture, black; control/cover.h) to appear and
+   * disappear at once, without a fade */
   bool cover_at_once;
   /* seek_by_s: seconds by which commands have asked to go on (negative: back) in the clip, together, since the window
    * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
   double seek_by_s;
   int seeks_asked;
-  int undos_asked;      /* number of times that a command has asked to undo the last preset */
-  int presets;          /* number of presets in the file of --presets; -1: the user named no file */
-  bool has_show;        /* true: the user named a show file */
-  int shows_asked;      /* number of times that a command has asked to save the show */
-  int recoveries_asked; /* number of times that a command has asked for what was set before the program had crashed */
-  int presets_asked;    /* number of times that a command has asked to save a preset */
-  int pages_asked;      /* number of times that a command has asked to open the web page in a browser */
-  int snapshots_asked;  /* number of times that a command has asked to save the picture */
-  int styles_asked;     /* number of times that a command has asked to use the present frame as style picture */
+  int undos_asked; /* number of times that a command has asked to undo the last preset */
+  int presets;     /* number of presets in the file of --presets; -1: the user named no file */
+  bool has_show;   /* true: the user named a show file */
+  int shows_asked; /* number of times that a command has asked to save the show */
+  /* number of times that a command has asked to restore the values that were set before the program crashed */
+  int recoveries_asked;
+  int presets_asked;   /* number of times that a command has asked to save a preset */
+  int pages_asked;     /* number of times that a command has asked to open the web page in a browser */
+  int snapshots_asked; /* number of times that a command has asked to save the picture */
+  int styles_asked;    /* number of times that a command has asked to use the present frame as style picture */
 
   /* --- The help and the notice, which the window shows. --- */
 
   int help_page;           /* the page of the help that is shown, from 0 */
   int help_pages;          /* number of pages into which the help is divided in the present window */
   char notice[NOTICE_MAX]; /* the text of the notice, one line */
-  bool notice_is_followed; /* true: another notice will report the result; on a terminal only that one is printed */
+  bool notice_is_followed; /* true: a later notice will tell the result; a terminal gets only the later one */
   int64_t notice_until_ns; /* time at which the notice disappears, on the clock of platform_now_ns */
 };
 
-/* Sets a parameter to a number. For shown-prompt, a fade to the prompt of that number begins; for the size, the number
- * means the picture's longest side in pixels. index: instance of the parameter from 1, or 0 for a parameter without
- * instances. Returns 0, or -1 after a notice; for a size also -1 without a notice, if none is set or no allowed one is
- * near. */
+/* Sets a parameter to a number. For shown-prompt, a fade to the prompt of that number begins; for the size, the
+ * number means the picture's longest side in pixels. index: instance of the parameter from 1, or 0 for a parameter
+ * without instances. Returns 0, or -1 after a notice to the user. If the size cannot be set, because none was set
+ * before or no allowed size is near, the result is -1 without a notice. */
 int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
 /* Sets a parameter's value from typed text, in the form that parameters_parse reads. Returns 0, or -1 after a
  * notice. */
@@ -113,8 +115,9 @@ int live_set_words(struct live_state *state, enum parameter id, int index, const
 /* Shows a notice: a line over the picture that disappears after some seconds. Passwords in URLs are not shown. */
 PRINTF_LIKE(3, 4) void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...);
 
-/* live_set_at sets a parameter to a number without the special cases of live_set_number, and returns 0, or -1 after a
- * notice. live_set does the same for a parameter without instances. */
+/* live_set_at sets instance `index` of a parameter to a number and does nothing else, while live_set_number may also
+ * search an allowed size or start a fade of prompts. Returns 0, or -1 after a notice. live_set does the same for a
+ * parameter without instances. */
 int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
 void live_set(struct live_state *state, enum parameter id, double number, int64_t now_ns);
 
@@ -131,8 +134,8 @@ void live_end_blend(struct live_state *state, int64_t now_ns);
 /* Sets the picture size whose longest side is nearest to `longest` pixels, with the aspect ratio of the size that the
  * user last asked for in another way than by keys. Returns 0, or -1 if there is no such size or it is refused. */
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns);
-/* Changes the picture's longest side by about `step` pixels (negative: makes the picture smaller). A step back leads to
- * the same size again. Nothing changes if there is no further size. */
+/* Changes the picture's longest side by about `step` pixels (negative: makes the picture smaller). A step up and then
+ * a step down give the first size again. Nothing changes if there is no larger or smaller size. */
 void live_step_size(struct live_state *state, double step, int64_t now_ns);
 /* Called after the engine refused a new size: sets the size parameter to the size that the engine still uses. Keys that
  * change the size go on keeping the aspect ratio of the size that the user asked for. */

@@ -7,8 +7,8 @@
 #include "app/control/history.h"
 #include "app/control/parameter_list.h"
 
-/* The state of the panel. Initialise with zeros. The caller may open the field `history` with history_open, and then
- * closes it with history_close. */
+/* The state of the panel, in which users type: the list of parameters and the line of text. Initialise with zeros. The
+ * caller may open the field `history` with history_open, and then closes it with history_close. */
 struct panel {
   bool lists;            /* true: the list of parameters is open and gets keys */
   bool types;            /* true: the line of text is open and gets all keys */

@@ -221,7 +221,7 @@ const char *parameter_list_value(const struct parameters *values, struct list_ro
   return out;
 }
 
-/* Returns by how much the left and right keys change the row's number. */
+/* Returns by how much one press of the left or right key changes the value of the row's parameter. */
 static double get_step(const struct parameters *values, struct list_row row) {
   const struct parameter_row *of = parameter_row(row.id);
   double step;

@@ -70,7 +70,7 @@ enum list_wish parameter_list_key(struct parameter_list *list, struct live_state
 /* Where the window draws the list, in pixels of the window; needed to find what the mouse points at. */
 struct list_box {
   float left, top, right;    /* left and right edge of the rows, and top edge of the first row */
-  float line;                /* height of a row */
+  float line;                /* height of each row */
   float bar_left, bar_right; /* left and right end of the rows' bars */
 };
 /* parameter_list_press handles a press of the left mouse button. It selects the row. On the bar, it sets the value to

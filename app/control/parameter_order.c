@@ -14,14 +14,14 @@ const char *parameter_group_label(enum parameter_group group) {
   return labels[group];
 }
 
-/* Returns the number by which parameters_in_order sorts. */
+/* Returns the key by which parameters_in_order sorts a parameter, lowest first: its group, then its order. */
 static long place_of(enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   long order = row->order ? row->order : PARAMETERS;
   return ((long)row->group * (PARAMETERS + 1) + order) * PARAMETERS + (long)id;
 }
 
-/* Returns the number by which parameters_by_rank sorts. */
+/* Returns the key by which parameters_by_rank sorts a parameter, lowest first: its column `rank` in the table. */
 static long rank_of(enum parameter id) {
   return (long)parameter_row(id)->rank * PARAMETERS + (long)id;
 }

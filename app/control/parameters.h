@@ -47,7 +47,8 @@ struct parameter_text {
   char words[PARAMETER_TEXT_MAX];
 };
 
-/* A list of texts, such as names of files, among which a key selects. The strings are borrowed. */
+/* The texts, such as names of LoRA files, through which a key press steps to set a parameter. The strings are
+ * borrowed. */
 enum { CHOICES_MAX = 16 };
 struct parameter_choices {
   const char *text[CHOICES_MAX];

@@ -13,7 +13,8 @@ struct picture_size_wish {
   /* The network computes sides that are multiples of this number, and the surplus is cut off. No side of the size found
    * is shorter than this number. 0: any size is possible. */
   int multiple;
-  /* the size that is looked for is `scale` times as large as `asked` on each side; `asked` itself is never found */
+  /* picture_size_find looks for a size whose sides are `scale` times those of `asked`; it never returns `asked`
+   * itself */
   double scale;
   /* how much the longer side of the size found may differ from `scale` times the longer side of `asked`, as a fraction
    * of that product */

@@ -40,8 +40,8 @@ bool placement_corners_good(double at[PLACEMENT_CORNERS][2]);
  * corners, as little as makes the shape good. */
 void placement_bound_corners(double at[PLACEMENT_CORNERS][2]);
 
-/* Computes the homography that maps 0, 0 to at[0], 1, 0 to at[1], 1, 1 to at[2] and 0, 1 to at[3]. The corners must
- * make a good shape (placement_corners_good). */
+/* Computes the homography that maps the picture's corners (0, 0), (1, 0), (1, 1) and (0, 1) to the points at[0] to
+ * at[3], in this order. These must make a good shape (placement_corners_good). */
 void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]);
 
 /* Stores in matrix the map from the picture to the canvas (the window without corner pin). shape: width / height of
@@ -49,8 +49,9 @@ void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]);
  * of the window's; *width gets its width, as a fraction of the window's. */
 double placement_canvas(const struct placement *placement, double shape, double window, double matrix[9],
                         double *width);
-/* Stores in matrix the map from the canvas (the window without corner pin) to OpenGL's clip space, where 1, 1 is the
- * top right corner of the view. The corners are bounded first (placement_bound_corners). */
+/* Stores in matrix the homography of the corner pin: from positions in the window before the pin, in widths and
+ * heights of the window from its top left corner, to OpenGL's clip space, where 1, 1 is the window's top right corner.
+ * Corners that make no good shape are moved first (placement_bound_corners). */
 void placement_pin(const struct placement *placement, double matrix[9]);
 
 /* Finds the point of the picture that the maps `canvas` (placement_canvas) and then `pin` (placement_pin) bring to x,

@@ -84,9 +84,8 @@ static bool has_good_source(const cJSON *preset) {
   return !source || (cJSON_IsString(source) && *source->valuestring && strlen(source->valuestring) < PRESET_SOURCE_MAX);
 }
 
-/* Checks names, types and ranges of all presets by applying each preset to temporary values, which are allocated
- * because they are large. Instances beyond the end of a list are set to their defaults in this check, which does not
- * change its result. Returns 0, or -1 with err about the first wrong preset. */
+/* Checks names, types and ranges of all presets by applying each preset to temporary values. These are allocated,
+ * because they are large. Returns 0, or -1 with err about the first wrong preset. */
 static int check_presets(const cJSON *list, struct error *err) {
   struct parameters *values = malloc(2 * sizeof *values);
   const cJSON *preset;

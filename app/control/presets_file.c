@@ -29,8 +29,8 @@ struct presets_file {
   /* The following fields are protected by `lock`. */
   struct presets *presets;
   struct parameters *wish; /* values that wait to be saved as a new preset; owned; NULL: none */
-  struct frame picture;    /* the picture for `wish`; picture NULL: there is none */
-  char *members;           /* further members for that preset's JSON object, as JSON text; owned; NULL: none */
+  struct frame picture;    /* the small picture to be saved with these values; picture NULL: none */
+  char *members;           /* further JSON members to be saved in that preset; owned; NULL: none */
   bool ending;
   char line[LINE_BYTES]; /* the last message of the thread, which presets_file_refresh returns; "": none */
   enum log_level level;

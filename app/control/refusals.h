@@ -11,7 +11,7 @@ struct refusals {
   const char *why[PARAMETERS];
 };
 
-/* Finds what the model with these properties, prepared in this way, refuses. */
+/* Fills *refusals for the model that `info` describes and its handle that `prepared` describes. */
 void refusals_find(struct refusals *refusals, const struct engine_info *info, const struct prepared_info *prepared);
 
 #endif

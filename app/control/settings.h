@@ -52,7 +52,8 @@ void settings_walk(struct settings *settings, int64_t now_ns);
  * seed. */
 bool settings_moves(const struct settings *settings, int64_t now_ns);
 
-/* Fills in `controls`, what the engine needs to know for one frame, from the values and the fade at time now_ns. */
+/* Fills in `controls`, what the engine needs to know for one frame, from the parameters' values and from the state
+ * that the fade between prompts has at time now_ns (platform_now_ns). */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
 /* Two functions that return a bit for each control (a map or picture that steers the frame; bit 0: control[1]):
  * values_controls_there for controls that are given, values_controls_on for those that are given and switched on. */

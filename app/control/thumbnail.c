@@ -28,8 +28,8 @@ static int scaled(int side, int longest) {
   return longest <= THUMBNAIL_SIDE ? side : small > 0 ? small : 1;
 }
 
-/* Makes the small picture and stores it in *small. Its pixels are allocated in *pixels, which the caller frees. Returns
- * 0, or -1 with err. */
+/* Scales the picture down to a thumbnail, which is stored in *small. Its pixels are allocated in *pixels, which the
+ * caller frees. Returns 0, or -1 with err. */
 static int shrink(const struct frame *picture, struct frame *small, uint8_t **pixels, struct error *err) {
   int longest = picture->width > picture->height ? picture->width : picture->height;
   *small = (struct frame){

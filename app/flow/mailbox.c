@@ -61,8 +61,8 @@ static bool is_through(const struct mailbox *mailbox, bool or_mail) {
   return mailbox->woken || (or_mail && (mailbox->full || mailbox->closed));
 }
 
-/* Waits until is_through returns true, at most wait_ms. The caller holds the lock; this function releases the lock
- * while it waits. */
+/* Waits until mailbox_wake is called or, if or_mail is true, until a frame is there or the mailbox is closed; at most
+ * wait_ms milliseconds. The caller holds the lock; this function releases it while it waits. */
 static void wait_for(struct mailbox *mailbox, bool or_mail, int wait_ms) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
   while (!is_through(mailbox, or_mail))

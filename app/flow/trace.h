@@ -13,7 +13,7 @@ enum trace_track { TRACK_CAPTURE, TRACK_ENGINE, TRACK_UPLOAD, TRACK_GRAPH, TRACK
 
 struct trace_span {
   enum trace_track track;
-  const char *name; /* a string constant */
+  const char *name; /* what the viewer writes on the span, such as "encode"; a string constant */
   long frame;       /* number of the frame that was worked on, from 0 */
   int64_t begin_ns, end_ns;
 };

@@ -21,7 +21,7 @@ enum { MANIFEST_VERSION = 1 };
 
 /* A picture that was sent to the encoder. */
 struct job_picture {
-  int64_t time;   /* time in the output, in ticks of the job; rises from picture to picture */
+  int64_t time;   /* time of the picture in the output, in units of job.tick; rises from picture to picture */
   int64_t source; /* frame.pts of the source's frame from which the picture was made; rises from picture to picture */
   struct job_hash hash;
 };

@@ -85,7 +85,7 @@ int restyle_apply(ReverieRestyle *restyle, struct reverie *engine, int row, stru
 /* Returns the value of the property "size" that the application has given, which the caller frees; NULL: it has given
  * none. */
 char *restyle_given_size(ReverieRestyle *restyle);
-/* Frees the list of values that the application has given. */
+/* Frees restyle->given, the list of values that the application has set for the element's properties. */
 void restyle_free_given(ReverieRestyle *restyle);
 
 #define RESTYLE_CLASS(object) ((ReverieRestyleClass *)G_OBJECT_GET_CLASS(object))

@@ -11,9 +11,9 @@ OBS_DECLARE_MODULE()
 
 /* A copy of the source's pixels that the GPU makes. */
 struct staging {
-  gs_stagesurf_t *surface; /* NULL: there is none yet */
-  bool filled;             /* true: the GPU was told to copy a frame to it, which was not handed over yet */
-  int64_t time_ns;         /* time of that frame */
+  gs_stagesurf_t *surface; /* surface to which the GPU copies a frame; NULL: not created yet */
+  bool filled;             /* true: the GPU was told to copy a frame here, which the worker has not got yet */
+  int64_t time_ns;         /* time of the frame that was copied last, in ns from the first frame */
 };
 
 struct filter {
@@ -25,16 +25,17 @@ struct filter {
   /* The following fields are used only by the graphics thread. */
   bool captured;          /* true: this frame of OBS was captured; a source can be drawn several times in one */
   uint64_t start;         /* time of the first frame, in ns of OBS's clock; 0: none came yet */
-  gs_texrender_t *render; /* where the source is rendered; NULL: it was not yet */
+  gs_texrender_t *render; /* render target in which OBS draws the source; NULL: it was not created yet */
   struct staging staging[2];
-  int turn;               /* index of the staging to which the next frame is copied */
-  uint32_t width, height; /* size of the surfaces */
+  int turn;               /* index in `staging` of the surface to which the next frame is copied */
+  uint32_t width, height; /* size of the surfaces in `staging`, in pixels */
   gs_texture_t *texture;  /* the picture that is drawn; NULL: none came yet */
 };
 
 /* --- capturing the source --- */
 
-/* Makes surfaces of the source's size, unless those of the last frame have it. Returns false after a failure. */
+/* Makes the two staging surfaces, through which pixels are copied from the GPU, in the source's size, unless they
+ * have it already. Returns false after a failure. */
 static bool fit_surfaces(struct filter *filter, uint32_t width, uint32_t height) {
   if (!filter->render)
     filter->render = gs_texrender_create(GS_RGBA, GS_ZS_NONE);
@@ -71,7 +72,8 @@ static bool render_source(struct filter *filter, obs_source_t *target, obs_sourc
   return true;
 }
 
-/* Hands the frame of the staging to the worker. It was copied a frame ago, so that reading it does not wait. */
+/* Hands the frame that `staging` (a surface for copies from the GPU to host memory) holds to the worker's thread. The
+ * copy was begun one frame of OBS earlier, so that reading it does not wait for the GPU. */
 static void hand_over(struct filter *filter, struct staging *staging) {
   uint8_t *pixels;
   uint32_t pitch;
@@ -169,8 +171,8 @@ static void update_filter(void *data, obs_data_t *settings) {
   worker_set(filter->worker, wish_read(filter->rows, settings));
 }
 
-/* Called once in each frame of OBS, before anything is drawn. If the filter was not drawn in the last frame, the one
- * that was copied last is old. */
+/* Called once in each frame of OBS, before anything is drawn. If the filter was not drawn in the previous frame of OBS,
+ * drops the copies in `staging`: they show the source as it was some time ago, and must not go to the worker. */
 static void tick_filter(void *data, float seconds) {
   struct filter *filter = data;
   (void)seconds;

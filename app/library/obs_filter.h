@@ -45,7 +45,7 @@ struct obs_value {
 /* The settings of a filter at one time. */
 struct wish {
   int count;
-  struct obs_value *value; /* one for each row */
+  struct obs_value *value; /* `count` values, one for each entry of the filter's obs_rows */
   char *device;            /* as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N" */
   int threads;             /* number of threads with which a CPU makes pictures; 0: one for each core */
   uint64_t time;           /* when the settings were read, in ns of os_gettime_ns */
@@ -57,7 +57,7 @@ struct wish *wish_read(const struct obs_rows *rows, obs_data_t *settings);
 void wish_free(struct wish *wish);
 /* Returns true if the two values are the same. */
 bool value_equal(const struct obs_value *first, const struct obs_value *second);
-/* Returns true if the two wishes differ in what is read when an engine is opened. */
+/* Returns true if two versions of a filter's settings differ in one that is read only when an engine is opened. */
 bool wish_opens_anew(const struct obs_rows *rows, const struct wish *first, const struct wish *second);
 /* Sets the row's parameter of an engine to a value. Returns 0, or a status of the library with error. */
 int value_apply(const struct obs_row *row, const struct obs_value *value, struct reverie *engine,
@@ -72,16 +72,17 @@ struct worker;
 struct worker *worker_start(const struct obs_rows *rows, struct wish *wish);
 /* Ends the thread and frees the worker; waits for the picture that is being made. Does nothing if it is NULL. */
 void worker_stop(struct worker *worker);
-/* Gives the worker new settings, which the next frame shows, and takes them over. Never waits for a picture. */
+/* Gives the worker new settings, which the next frame uses. *wish belongs to the worker afterwards. Never waits. */
 void worker_set(struct worker *worker, struct wish *wish);
 /* Hands over a frame of RGBA: rows of `pitch` bytes, which are copied. A frame that the thread has not begun with is
  * replaced. time_ns: time of the frame, which counts from 0. Called by one thread; never waits for a picture. */
 void worker_offer(struct worker *worker, const uint8_t *pixels, uint32_t pitch, uint32_t width, uint32_t height,
                   int64_t time_ns);
-/* Takes the newest finished picture, which the caller releases with reverie_release, and one at a time. Returns false
- * if there is none that was not taken yet. Never waits for a picture. */
+/* Takes the newest finished picture. The caller releases it with reverie_release, and does so before it takes
+ * another one. Returns false if there is none that was not taken yet. Never waits for a picture. */
 bool worker_take(struct worker *worker, struct reverie_picture *picture);
-/* Returns true if the engine has failed; it is tried again when the settings change. */
+/* Returns true if the engine has failed. The worker tries to open an engine again when the filter's settings
+ * change. */
 bool worker_failed(struct worker *worker);
 
 #endif

@@ -14,7 +14,7 @@
 /* Settings that are no parameters of the library. */
 static const char device_name[] = "device", threads_name[] = "threads", all_name[] = "all";
 
-/* --- listing the library's parameters --- */
+/* --- listing those of the library's parameters that OBS shows --- */
 
 static bool is_one_of(const char *name, const char *const *names) {
   while (*names && strcmp(name, *names))

@@ -46,14 +46,14 @@ struct worker {
 
   /* The following fields are used only by the thread. */
   struct frame *reading;
-  struct reverie *engine; /* NULL: it is not open */
+  struct reverie *engine; /* the engine; NULL: not open */
   struct wish *wish;      /* the settings that the engine has, or with which it has failed; NULL: none yet */
   bool has_size;          /* true: the user has set the size of pictures */
   uint32_t sized_width, sized_height; /* the frame's size for which that of pictures was chosen; 0: none */
   struct reverie_error told;          /* the error that was logged last; it is not logged again */
 };
 
-/* --- log lines --- */
+/* --- passing the library's log lines to OBS --- */
 
 static void log_line(void *opaque, int level, const char *line) {
   static const int levels[] = {LOG_WARNING, LOG_INFO, LOG_DEBUG};
@@ -70,10 +70,10 @@ static void log_error(struct worker *worker, const struct reverie_error *error) 
 
 /* --- the engine and its settings --- */
 
-/* Sets the engine's parameters to the present settings, if opening those that are read when the model is opened,
- * otherwise all others. Leaves out those that are equal in `before`, which is NULL for an engine with defaults. A value
- * that the engine refuses fails the opening; later it is only logged, and frames keep the value before. Returns 0;
- * after a failure, -1 with error. */
+/* Sets the engine's parameters to the present settings. opening: true: sets those that are read when the model is
+ * opened; false: sets all others. Settings that are the same in `before` are left out; before NULL: the engine has its
+ * defaults. If the engine refuses a value, opening fails; after opening this is only logged, and the former value
+ * stays. Returns 0; after a failure, -1 with error. */
 static int apply(struct worker *worker, bool opening, const struct wish *before, struct reverie_error *error) {
   const struct obs_value none = {0};
   for (int i = 0; i < worker->rows->count; i++) {
@@ -154,7 +154,8 @@ static int restyle(struct worker *worker, struct reverie_picture *picture, struc
          reverie_collect(worker->engine, picture, error);
 }
 
-/* Lets the filter have a picture, instead of one that it has not taken; or, if it is NULL, none after a failure. */
+/* Makes this picture the one that the filter takes next, and releases the one before if the filter has not taken
+ * it. picture NULL: the engine has failed, and there is none. */
 static void publish(struct worker *worker, const struct reverie_picture *picture) {
   pthread_mutex_lock(&worker->lock);
   struct reverie_picture before = worker->picture;
@@ -182,14 +183,15 @@ static void work(struct worker *worker, struct wish *taken) {
   publish(worker, NULL);
 }
 
-/* Returns true if there are settings that the thread may take now. Called with the lock held. */
+/* Returns true if the thread may take new settings now: there are some, and they need no new engine or have not
+ * changed for SETTLED ns. Called with the lock held. */
 static bool may_take(const struct worker *worker) {
   return worker->next && (!worker->wish || !wish_opens_anew(worker->rows, worker->wish, worker->next) ||
                           os_gettime_ns() - worker->next->time >= SETTLED);
 }
 
-/* Waits for a frame and exchanges it with the one that the thread has read. *taken: new settings, or NULL. Returns
- * false if the thread has to end. */
+/* Waits until the filter has stored a new frame in worker->newest, and exchanges it with worker->reading, the frame
+ * of which the thread has made a picture. *taken: new settings, or NULL. Returns false if the thread has to end. */
 static bool next_frame(struct worker *worker, struct wish **taken) {
   pthread_mutex_lock(&worker->lock);
   while (!worker->stop && !(worker->fresh && (!worker->failed || may_take(worker))))
@@ -216,7 +218,7 @@ static void *run(void *opaque) {
   return NULL;
 }
 
-/* --- what the filter calls --- */
+/* --- functions that the filter (obs_filter.c) calls, on OBS's threads --- */
 
 static void free_worker(struct worker *worker) {
   if (worker->picture.plane[0])

@@ -17,7 +17,7 @@ static char *copy(const char *text, bool *failed) {
   return own;
 }
 
-/* Copies the program's configuration. Returns 0, or -1 with err. */
+/* Checks the configuration that the calling program gives, and copies it into *reverie. Returns 0, or -1 with err. */
 static int configure(struct reverie *reverie, const struct reverie_config *config, struct error *err) {
   bool failed = false;
   reverie->say = config->log;

@@ -197,7 +197,7 @@ static void read_times(struct handover_record *record, const cJSON *root) {
   }
 }
 
-/* --- the whole state as JSON --- */
+/* --- the whole state that a restarted program gets, as JSON --- */
 
 char *handover_print(const struct handover *handover) {
   cJSON *root = cJSON_CreateObject();

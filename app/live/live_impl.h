@@ -83,12 +83,13 @@ struct costs {
   long made, shown;
 };
 
-/* Writes displays.json on a thread of its own. While that runs, that thread alone uses the fields after `errand`. */
+/* Writes the picture's position in the output window, for the window's display, to displays.json, on a background
+ * thread (errand). While that thread runs, it alone uses the fields after `errand`. */
 struct display_keeper {
   struct errand errand;
-  char name[96]; /* name of the display */
+  char name[96]; /* name of the display whose values are written */
   struct parameters values;
-  int status; /* result of writing: 0, or -1 with err */
+  int status; /* result of writing displays.json last: 0, or -1 with the reason in err */
   struct error err;
 };
 
@@ -104,8 +105,8 @@ struct live {
   char told_line[NOTICE_MAX];
 
   /* The fields from here to first_source are about the source. The main thread sets them before other threads begin,
-   * and alone uses them afterwards, with two exceptions: threads that open a source read sources_stop and mirror, and
-   * a lock, at which this is described, protects first_source. */
+   * and alone uses them afterwards, with two exceptions: threads that open a source read sources_stop and mirror; and
+   * first_source is used by several threads, under source_lock. */
   const char *spec; /* name or address of the first source; NULL: text to image */
   /* true: the model makes images from text, and the only source is --control-source, read by ControlNets */
   bool source_is_control;
@@ -115,13 +116,13 @@ struct live {
   int first;            /* index in list, from 0, of the source that is shown first */
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
-  int source_told;          /* number of the source (from 1) that the parameter `source` had when it was last applied */
+  int source_told;          /* value of the parameter `source` (number of a source, from 1) that was last carried out */
   /* clip_wish: where somebody wants to go in the file that is shown, in seconds, counted from its end if
    * clip_wish_left is true; NaN: nowhere. clip_told, clip_left_told: the values of the parameters clip-position and
    * clip-time-left that clients were sent last */
   double clip_wish, clip_told, clip_left_told;
   bool clip_wish_left;
-  int mirror_told; /* value of the parameter mirror when it was last applied */
+  int mirror_told; /* value of the parameter mirror that was last carried out */
   /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
@@ -141,7 +142,7 @@ struct live {
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
-  int styles_told; /* number of requests in state.styles_asked that were passed to styling_ask */
+  int styles_told; /* how many of the requests for a style (state.styles_asked) are carried out */
   /* the source whose frames ControlNets read; NULL: they read the frames of the main source */
   struct control_source *control;
 
@@ -175,7 +176,9 @@ struct live {
   struct beats beats;
   struct meter meter_shown; /* protected by tempo_lock: a copy of `meter` for the main thread */
   long onsets_told;         /* value of `onsets` that the main thread has seen last */
-  uint64_t lfos_told; /* value of parameters.texts for which the main thread has checked the names in lfo[] last */
+  /* The texts of the parameters lfo[] name other parameters. The main thread checks these names after each change:
+   * version number of the texts (parameters.texts) that it has checked last. */
+  uint64_t lfos_told;
 
   /* The fields down to `web` are the engine's loop and the clients. The main thread opens and closes them, and each has
    * a lock of its own. `leaving` is read by the loop's thread and by the threads that open engines for it. */
@@ -246,7 +249,7 @@ struct live {
   struct parameters before_preset;
   bool preset_undoable;
   int undos_told;    /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */
-  int preset_former; /* number of the preset before the last one; 0: none */
+  int preset_former; /* number of the preset that was applied before preset_taken; 0: none */
   int preset_taken;  /* number of the preset that was applied last; 0: none */
   /* preset_set: somebody has set the preset's number since a preset was applied; preset_put_back: this program has set
    * the number itself, because the preset could not be applied or was undone */
@@ -309,7 +312,8 @@ struct live {
 
   /* From here down to keeper: where the output window shows the picture. */
   struct placement placement; /* position of the picture in the output window, as it was drawn last */
-  /* when this position was changed last (platform_now_ns); 0: it is stored in displays.json */
+  /* when `placement` was changed last (platform_now_ns); 0: displays.json has its present values, so nothing is to be
+   * written */
   int64_t placed_ns;
   char display_told[96];          /* display whose values of displays.json were applied last; "": none yet */
   struct corner_drag corner_drag; /* the corner that the mouse drags */
@@ -408,18 +412,20 @@ void live_follow_sound(struct live *live, int64_t now_ns);
  * frees the lock after they have ended. */
 void live_open_tempo(struct live *live);
 void live_close_tempo(struct live *live);
-/* Stores number and time of the sound's onsets (beginnings of sounds) up to the present frame, for the main thread.
- * Called on the loop's thread. */
+/* Stores, for the main thread, how many onsets (beginnings of sounds) the sound has had up to the present frame, and
+ * the time of the last one. Called on the loop's thread. */
 void live_note_onset(struct live *live);
-/* Copies live->meter for the main thread. Called on the loop's thread. */
+/* Copies live->meter (sound levels, and the values that sound and LFOs change) to live->meter_shown, which the main
+ * thread reads. Called on the loop's thread. */
 void live_note_meter(struct live *live);
 /* Copies the sound's levels and the values that sound and LFOs change (struct meter) for the overlay. Called on the
  * main thread. */
 void live_get_meter(struct live *live, struct meter *meter);
 /* Copies the clock of beats (tempo and present beat) to *beats. Called on the loop's thread. */
 void live_get_beats(struct live *live, struct beats *beats);
-/* Applies to the clock of beats the values that somebody has set, and an onset that came since the last call. Passes
- * sound limits to the threads that measure sound. Tells the user if an LFO names a parameter that it cannot change. */
+/* Brings the clock of beats up to date: applies the tempo parameters that somebody has set, and the beginning of a
+ * sound (an onset) that was heard since the last call. Passes the parameters that limit sound levels to the threads
+ * that measure sound. Tells the user if an LFO names a parameter that it cannot change. */
 void live_follow_tempo(struct live *live, int64_t now_ns);
 
 /* --- clients.c: IPC, web page, OSC, MIDI --- */
@@ -457,8 +463,9 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
 /* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from
  * --start); 0: the source is no file, or nothing was read. */
 double live_clip_position(struct live *live);
-/* Notes where users and clients want to go in the file by the parameters clip-position and clip-time-left, and clears
- * their marks, because the loop's thread has no use for them. Called before values are sent to that thread. */
+/* Notes to which position in the file users and clients want to go, as they have set the parameters clip-position and
+ * clip-time-left. Then clears the marks that say that these two were set, because the engine's thread has no use for
+ * them. Called before values are sent to that thread. */
 void live_take_clip_wishes(struct live *live);
 /* Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
  * the parameters clip-position and clip-time-left. Called after the values came from the engine's thread, because
@@ -531,8 +538,9 @@ void live_close_presets(struct live *live);
  * before it crashed, and offers the user to restore them. Does nothing if the user named no show file. Called after
  * live_open_presets and live_read_keys. Returns 0, or -1 with err if the file cannot be read. */
 int live_open_show(struct live *live, struct error *err);
-/* Saves the show, or restores the values that were set before a crash, if the user asked for it. Also writes changed
- * values to a file every few seconds, so that they can be restored after a crash. */
+/* Saves the values, keys, presets and so on in the show file if the user asked for it, or restores those that were
+ * set before a crash. Also writes changed values to a file every few seconds, so that they can be restored after a
+ * crash. */
 void live_follow_show(struct live *live, int64_t now_ns);
 /* Closes the show file, and removes the file from which values are restored after a crash, unless `failed` is true.
  * Called before live_close_presets. */
@@ -584,7 +592,8 @@ struct succession {
  * the user has started this program. The caller frees it with live_free_succession. Returns 0, or -1 with err. */
 int live_take_succession(struct succession **succession, const struct options *options, struct error *err);
 void live_free_succession(struct succession **succession);
-/* Copies into live the state that the program had before the restart, so that it continues where it stopped. */
+/* Copies into live the state that the program had before it restarted itself, so that it continues where it
+ * stopped. succession: what the program before has handed over. */
 void live_succeed(struct live *live, const struct succession *succession);
 /* Decides whether a failure to open something ends the program. status: 0, or -1 with err. After a restart, when the
  * show must go on, logs err and returns 0; otherwise returns status. */

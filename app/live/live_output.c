@@ -12,8 +12,8 @@
 #include "unet/base/text_file.h"
 
 enum { BYTES_MAX = 1 << 20 };
-/* Values are written to the file when they have not changed for this time in ns, because a user who drags a corner of
- * the picture changes them many times a second. */
+/* The picture's position in the output window is written to displays.json only when it has not changed for this time
+ * in ns, because it changes many times a second while a user drags a corner. */
 static const int64_t rest_ns = 1000000000;
 
 static const char file_name[] = "displays.json";

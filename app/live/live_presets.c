@@ -144,7 +144,8 @@ void live_take_scene(struct live *live, int64_t now_ns) {
   struct error ignored;
   const char *name = parameters_text(values, PARAMETER_SCENE, 0);
   bool marked = parameters_marked(values, PARAMETER_SCENE, 0) && live->presets;
-  /* a client may set another name in the pass in which this program's own change is still marked */
+  /* `marked` says that the parameter scene was set, also if this program did so itself to show the preset's name. Such
+   * a setting is ignored, unless a client has set another name since. */
   bool own = live->scene_put && name && !strcmp(name, live->scene_shown);
   live->scene_put = false;
   if (!marked || own || !name)

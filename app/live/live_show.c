@@ -21,7 +21,7 @@ static const char *unsaved_path(const struct live *live, char path[PATHS_MAX]) {
   return path;
 }
 
-/* --- reading --- */
+/* --- reading the show file, and values that an earlier run saved in it --- */
 
 static void complain_of_key(void *opaque, int line, const char *why) {
   struct live *live = opaque;
@@ -76,7 +76,7 @@ int live_open_show(struct live *live, struct error *err) {
   return 0;
 }
 
-/* --- writing --- */
+/* --- saving the present sources, values and keys in the show file --- */
 
 /* Lists the sources: files by their full paths, others as the user named them. A camera or the sample clip that is
  * shown because the user has named no source is left out. */

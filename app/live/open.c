@@ -119,7 +119,8 @@ static int open_with(struct live *live, const struct options *options, const str
     return -1;
   }
   values_follow_engine(&opened->beginning.values, &info, &own);
-  /* setup_engine has encoded the options' prompts or, if there are none, the default prompt, which is one */
+  /* setup_engine has encoded this many prompts: those of the options or, if there are none, the one default prompt
+   * */
   int encoded = options->prompt_count ? options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
     opened->beginning.encoded[SLOT_PRESET_1 + i] = true;

@@ -80,8 +80,8 @@ static void get_places(struct live *live, struct face_places *places) {
   hud_get_face_places(live->hud, width, height, places);
 }
 
-/* Returns the grip of the event's finger or of the mouse, which is number 0; NULL: so many fingers are not followed. A
- * finger without a grip gets a free one if it has just been put down. */
+/* Returns the grip (the press that is not released yet) of the event's finger, or of the mouse, which counts as finger
+ * 0. A finger that has just been put down gets a free grip. NULL: the finger has no grip, because all were in use. */
 static struct live_grip *find_grip(struct live *live, const struct window_event *event) {
   struct live_grip *unused = NULL;
   for (int i = 0; i < LIVE_GRIPS; i++) {

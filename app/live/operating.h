@@ -8,7 +8,8 @@
 
 struct live;
 
-/* A press of the mouse or of a finger. finger: number of the finger, from the window's event; 0: the mouse. */
+/* A press of the mouse or of a finger. finger: number of the finger, from the window's event; 0: the mouse.
+ * LIVE_GRIPS: largest number of presses at the same time. */
 enum { LIVE_GRIPS = 10 };
 struct live_grip {
   bool held;

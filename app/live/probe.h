@@ -72,7 +72,7 @@ struct live_probe {
     double begun_us;       /* timestamp in microseconds at which the current repetition of the clip began */
     uint32_t first;        /* number of frames in all repetitions of the clip before this one */
   } round;                 /* where the current repetition of the clip began, if it is repeated */
-  double bringing_ms;      /* time in ms for drawing the input frame beside the last picture */
+  double bringing_ms;      /* time in ms that drawing the input frame beside the last picture took */
   int64_t begun_ns;        /* when measuring began; 0: it has not begun */
   struct pulse *pulse;     /* measures how late a thread wakes up (pulse.h); NULL: not running */
   struct probe_use before; /* processor time and so on that had been used when measuring began */

@@ -38,7 +38,8 @@ struct late_picture {
  * engine_ms. */
 struct sightings {
   double deadline_ms; /* ms from capture within which a picture must be presented; 0: no limit */
-  /* usual time in ms of the engine for a frame; reason_of takes only what exceeds it as a delay */
+  /* usual time in ms of the engine for a frame; when the reason of a late picture is looked for, only the time beyond
+   * this one counts as a delay in the engine */
   double engine_ms;
   /* presented: number of pictures that were presented; unread: number of those whose marker could not be read */
   long presented;
@@ -59,7 +60,7 @@ struct sightings {
   struct stats frame;    /* the engine's time in ms for the frame of each picture */
 };
 
-/* Adds a presented picture to the statistics. */
+/* Adds a picture that was seen in the window to the counts and times. */
 void sightings_add(struct sightings *sightings, const struct sighting *sighting);
 /* Returns the mean rate in pictures per second from the first picture to the last; 0: fewer than two were presented. */
 double sightings_rate(const struct sightings *sightings);

@@ -1,5 +1,6 @@
-/* Opens the sound that changes parameters (--sound, --modulate) and the sound for recordings (--record-sound). Adds to
- * each frame's values the offsets that follow from the levels of the former, and from LFOs. */
+/* Opens the sound that changes parameters (--sound, --modulate) and the sound for recordings (--record-sound). To
+ * each frame's values this file adds the offsets that follow from the levels of the first of these sounds, and from
+ * LFOs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

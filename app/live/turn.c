@@ -16,8 +16,8 @@
 /* interval in ns at which clients get the measured values, which change with every frame */
 static const int64_t publish_ns = 100000000;
 
-/* Writes a description of the source into words; until the source is open, its name. live->info describes the source
- * before it until then. */
+/* Writes into words a description of the source that is shown now; while that source is not open yet, its name,
+ * because live->info still describes the previous source. */
 static void source_words(const struct live *live, char *words, size_t size) {
   struct reader_status status = {.reached = true};
   const char *name = live->changer ? changer_name(live->changer, changer_now(live->changer)) : live->spec;

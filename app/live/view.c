@@ -40,7 +40,8 @@ enum {
   OPERATOR_NS = 50000000,
 };
 
-/* If the operator's window is on the same display, the output window gets at most half of the display's width. */
+/* Computes the size of the output window for pictures of this aspect ratio (shape). If the operator's window is on the
+ * same display, the output window gets at most half of the display's width. */
 void live_fit_window(const struct live *live, double shape, int *width, int *height) {
   double most_width = WINDOW_WIDTH, most_height = WINDOW_HEIGHT;
   if (live->options->values.with_operator && window_count_displays(live->window) == 1) {

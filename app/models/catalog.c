@@ -10,9 +10,9 @@
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/vae_files.h"
 
-/* DEPTH_MAX, FOLDERS_MAX, ENTRIES_MAX: largest number of levels of folders, of folders, and of models in a search. They
- * end a search that would take too long, because an environment variable names a folder that is not for models.
- * REVISION_MAX: size of a buffer for a revision's name; REVISION_PARTS: levels of folders in such a name. */
+/* Limits of a search for models, which would take too long if an environment variable named a folder that is not for
+ * models. DEPTH_MAX: levels of folders; FOLDERS_MAX: number of folders; ENTRIES_MAX: number of models. REVISION_MAX:
+ * size of a buffer for a revision's name; REVISION_PARTS: levels of folders in such a name. */
 enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256, REVISION_PARTS = 4 };
 
 struct walk {

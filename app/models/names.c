@@ -60,7 +60,7 @@ static bool is_again(const struct catalog *catalog, int index) {
   return index > 0 && !strcmp(catalog->entry[index - 1].name, catalog->entry[index].name);
 }
 
-/* --- text for error messages --- */
+/* --- writing which models a name may mean, for error messages --- */
 
 /* A list of names for messages: "a, b, c", followed by how many more there are. */
 struct list {

@@ -15,9 +15,9 @@ static const char *in_home(char *path, const char *name) {
   return home && *home == '/' ? join(path, home, name) : NULL;
 }
 
-/* Writes name, a path that begins with a slash, below an XDG base directory: the one that the environment variable
- * names, or else `usual` in the home folder. A relative path in the variable is ignored, as the XDG specification
- * demands. Returns path, or NULL. */
+/* Stores in path the XDG base directory followed by name, which begins with a slash. The base directory is the one
+ * that the environment variable names, or else `usual` in the home folder. A relative path in the variable is ignored,
+ * as the XDG specification demands. Returns path, or NULL. */
 static const char *base_folder(char *path, const char *variable, const char *usual, const char *name) {
   const char *base = getenv(variable);
   char folder[PATHS_MAX];

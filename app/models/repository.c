@@ -158,7 +158,7 @@ void repository_list_free(struct repository_list *list) {
   *list = (struct repository_list){0};
 }
 
-/* --- asking the hub --- */
+/* --- getting the list of files from the hub --- */
 
 struct body {
   char *text;

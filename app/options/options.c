@@ -388,8 +388,8 @@ static bool sets_loudness(const struct option *option) {
   return option->kind == OPTION_VERBOSE || option->kind == OPTION_QUIET;
 }
 
-/* Stores for each option of the table whether the command line gives it. Of -v and -q one that is given stands for
- * both, because they set the same. */
+/* Stores for each option of the table whether the command line gives it. If it gives one of -v and -q, both count
+ * as given, because they set the same value. */
 static void list_by_hand(const struct parser *parser, bool by_hand[]) {
   bool loudness = false;
   for (int i = 0; i < option_count; i++)

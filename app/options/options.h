@@ -103,7 +103,7 @@ struct options {
   long frames;               /* number of frames to show, write or measure; 0: no limit */
   int repeat;                /* render: number of times that the input is read in a row; 0: once */
   struct option_range range; /* render: numbers of the pictures or frames of the input that are rendered */
-  struct option_shard shard; /* render: the part of the selected frames that is made */
+  struct option_shard shard; /* render: which part of these frames this process renders (--shard) */
 
   /* The fields of this block are options of render. */
   const char *output_format; /* FFmpeg muxer or file extension; NULL: OUT's name decides */
@@ -143,7 +143,8 @@ struct options {
   double budget_ms;
   /* smallest size, in pixels, to which the picture may be reduced to keep budget_ms; 0: chosen automatically */
   int budget_floor_width, budget_floor_height;
-  /* script (file of values by time) that is played; file to which a script is recorded; NULL: none */
+  /* script: file with values of parameters by time, which are played; record_script: file to which such a script is
+   * recorded; NULL: none */
   const char *script, *record_script;
   bool script_loop;
   int window_width, window_height; /* size of the window; 0: chosen automatically */
@@ -197,8 +198,8 @@ struct options_config {
   void *opaque;
   bool always; /* true: the text is used also if argv gives --no-config */
 };
-/* Does what options_parse does, and takes from config the options that argv does not give. config is not used if it is
- * NULL, if the command is not live, or if argv gives --no-config. */
+/* Sets every option to its default, parses argv as options_parse does, and takes from config the options that argv
+ * does not give. config is not used if it is NULL, if the command is not live, or if argv gives --no-config. */
 int options_parse_with(struct options *options, struct options_request *request, int argc, char **argv,
                        const struct options_config *config, struct error *err);
 

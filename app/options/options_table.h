@@ -11,7 +11,8 @@ enum option_kind {
   /* stores a parameter's value in options.values; the table of parameters gives its type, range, choices, default and
    * help */
   OPTION_PARAMETER,
-  /* may be repeated: stores the first text as OPTION_PARAMETER does, and all texts in a struct parameter_choices */
+  /* may be repeated: the first text becomes a parameter's value in options.values, and all texts are stored in a
+   * struct parameter_choices, from which keys select */
   OPTION_SEVERAL,
   OPTION_TEXTS,   /* may be repeated: stores all texts in a struct parameter_choices; there is no parameter */
   OPTION_PROMPT,  /* may be repeated: stores the next prompt (instance of the parameter) */
@@ -24,7 +25,7 @@ enum option_kind {
   OPTION_CONTROL_WITH, /* changes values of the last --control before it: "NAME=NUMBER", separated by commas */
   OPTION_BLEND,        /* sets the prompts' weights: "INDEX" (weight 1) or "INDEX:WEIGHT", separated by commas */
   OPTION_ON,           /* a switch: sets one in options.values to true, or to false if =no follows */
-  OPTION_OFF,          /* the opposite of OPTION_ON */
+  OPTION_OFF,          /* a switch: sets one in options.values to false, or to true if =no follows */
   OPTION_INT,
   OPTION_LONG,
   OPTION_REAL,        /* stores a double */
@@ -68,12 +69,12 @@ enum option_value {
 
 struct option {
   const char *name;
-  char letter; /* 0: none */
+  char letter; /* letter of the short form, such as 'o' of -o; 0: there is no short form */
   enum option_kind kind;
   enum option_group group;
   unsigned commands;   /* commands that have the option, as a set of bits 1 << enum command */
   const char *metavar; /* name of the value in the help, such as FILE; NULL: the option takes no value, or a choice */
-  const char *choices; /* words that the value can be: "a|b|c"; NULL: see option_choices */
+  const char *choices; /* words that the value can be: "a|b|c"; NULL: any, or those of its parameter */
   /* text for --help, man page and completions; NULL: the parameter's text is used, or the option is hidden if there is
    * no parameter */
   const char *help;

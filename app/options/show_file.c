@@ -44,7 +44,7 @@ static int append(char **text, const char *more) {
   return 0;
 }
 
-/* --- names of files --- */
+/* --- names of files in a show file, which are relative to its folder --- */
 
 static bool lies_in(const char *path, const char *folder) {
   size_t length = strlen(folder);
@@ -90,7 +90,7 @@ static bool is_line(const char *text) {
   return true;
 }
 
-/* --- options --- */
+/* --- the options of live in a show file --- */
 
 /* True if the option changes nothing but pictures and windows, so that even a show file from a stranger may set it.
  * Only values that are no file names may be set this way. */
@@ -187,7 +187,7 @@ static void read_option(const struct reading *reading, const cJSON *value) {
     cJSON_ArrayForEach(one, value) add_line(reading, option, one);
 }
 
-/* --- sources, values and keys --- */
+/* --- the sources, parameter values and key bindings in a show file --- */
 
 static void read_source(const struct reading *reading, const cJSON *value) {
   struct show_file *show = reading->show;

@@ -74,7 +74,8 @@ static cJSON *option_json(const struct option *option, const struct options *opt
   }
 }
 
-/* True if the option is not kept: it is of the command line alone, or another name of one that was written. */
+/* True if a show file does not keep the option with this number: because it makes sense on the command line alone, or
+ * because it is another name of an option that is written. */
 static bool is_left_out(int number) {
   static const char *const names[] = {"show-file", "trust-show", "no-config", "yes", "frames", "duration"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -25,7 +25,8 @@ int platform_make_alarm(int ends[2]);
 /* Wakes the thread that waits for an alarm; end: the second descriptor of platform_make_alarm. Any thread may call this
  * function; it does not wait. */
 void platform_ring(int end);
-/* Undoes all calls of platform_ring so far: `end`, the first one of the pair, is not readable any more. */
+/* Resets an alarm, so that it wakes a thread again only at the next platform_ring. end: the first descriptor of
+ * platform_make_alarm, which is not readable afterwards. */
 void platform_clear_alarm(int end);
 void platform_end_alarm(int ends[2]);
 

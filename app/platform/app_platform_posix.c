@@ -300,7 +300,8 @@ int64_t platform_write_pipe(int descriptor, const void *bytes, size_t size) {
   return written;
 }
 
-/* Changes only pipes, because a terminal is shared with other processes. */
+/* If the descriptor is a pipe, sets O_NONBLOCK. Other descriptors stay as they are, because a terminal, for example,
+ * is shared with other processes. */
 bool platform_stop_blocking(int descriptor) {
   struct stat file;
   int flags = fcntl(descriptor, F_GETFL);

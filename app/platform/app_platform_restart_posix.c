@@ -44,7 +44,7 @@ void platform_catch_signals(atomic_bool *stop) {
   /* SA_RESETHAND: the second Ctrl-C has its default effect. SA_RESTART: interrupted reads and writes continue. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaddset(&action.sa_mask, SIGURG); /* SIGURG, which hold_signals uses, is blocked while this handler runs */
+  sigaddset(&action.sa_mask, SIGURG); /* a restart sends SIGURG to each thread: not in this handler */
   caught.stop = stop;
   /* the signals that end the program. platform_begin_anew blocks them before it starts the program again; here, after
    * the handlers were installed, they are unblocked */

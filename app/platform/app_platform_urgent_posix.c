@@ -26,7 +26,7 @@ static struct {
   bool caught;             /* true: this file's handler of SIGXCPU is installed */
 } urgent;
 
-static _Thread_local bool given; /* true: this file has changed the calling thread's class */
+static _Thread_local bool given; /* true: the calling thread's scheduling class was changed here */
 
 static int this_thread(void) {
   return (int)syscall(SYS_gettid);

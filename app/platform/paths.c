@@ -73,7 +73,7 @@ static bool name_folder(char *path, const char *variable, const char *usual) {
   return chosen && *chosen == '/' ? join(path, chosen, "reverie") : home && *home == '/' && join(path, home, usual);
 }
 
-/* Makes the folder of name_folder. Returns path, or NULL if this fails. */
+/* Makes the folder whose name name_folder writes to path. Returns path, or NULL if this fails. */
 static const char *own_folder(char *path, const char *variable, const char *usual) {
   return name_folder(path, variable, usual) && paths_make(path) ? path : NULL;
 }

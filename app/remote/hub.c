@@ -52,7 +52,7 @@ struct hub {
   struct hub_watch *watches;
   struct covered shown;
   int lookers;
-  char *lists[HUB_LISTS]; /* the lists as JSON text, which the hub frees; NULL: there is no such list */
+  char *lists[HUB_LISTS]; /* the lists of enum hub_list (presets, MIDI bindings, ...) as JSON, owned; NULL: none */
   int osc_port;           /* UDP port at which OSC messages are received; 0: none */
 };
 
@@ -86,7 +86,7 @@ void hub_close(struct hub **pointer) {
   *pointer = NULL;
 }
 
-/* --- which values clients may set --- */
+/* --- which values of parameters remote clients may set --- */
 
 static bool is_among(const struct parameter_choices *choices, const char *text) {
   for (int i = 0; choices && i < choices->count; i++)

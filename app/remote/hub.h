@@ -78,7 +78,8 @@ void hub_get_figures(struct hub *hub, struct hub_figures *figures);
 /* Stores a list for clients to read, in the place of the one before, and calls the callbacks that hub_watch has
  * registered. The hub owns `json` from then on and frees it; NULL: there is no such list. Any thread may call this. */
 void hub_set_list(struct hub *hub, enum hub_list list, char *json);
-/* Returns a copy of a list, which the caller frees; NULL: there is none, or memory is short. */
+/* Returns a copy of one of the lists, as JSON text, which the caller frees; NULL: it is not set, or memory is
+ * short. */
 char *hub_get_list(struct hub *hub, enum hub_list list);
 /* hub_set_osc_port stores the UDP port at which OSC messages are received; hub_get_osc_port returns it; 0: none. */
 void hub_set_osc_port(struct hub *hub, int port);

@@ -26,7 +26,7 @@ struct midi {
   struct midi_input *input;   /* NULL: no messages are received */
   struct midi_output *output; /* NULL: no values are sent */
   struct midi_feedback feedback;
-  int64_t sent_ns; /* when values were sent last */
+  int64_t sent_ns; /* time (platform_now_ns) at which values of parameters were last sent to the knobs */
   struct midi_reader reader;
   struct knobs knobs;
   struct midi_clock clock;

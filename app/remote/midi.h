@@ -20,7 +20,8 @@ struct midi_params {
   const char *source;
   /* where the values of bound parameters are sent, in the form that midi_output_open accepts; NULL: they are not */
   const char *target;
-  /* text of the bindings, as of midi.json, which is then neither read nor written; NULL: midi.json is */
+  /* the bindings, as the text that midi.json would have; the file midi.json is then neither read nor written. NULL:
+   * they are read from midi.json and written to it */
   const char *bindings;
   struct hub *hub; /* borrowed, as is log; both must outlive *midi */
   const struct log *log;

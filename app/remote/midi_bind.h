@@ -43,8 +43,8 @@ struct knob_binding {
    * knob last set it (platform_now_ns) */
   double set;
   int64_t set_ns;
-  /* moved_ns: the time when this knob was moved last (platform_now_ns), 0: never; heard: the position, 0 to 1, that it
-   * has then sent */
+  /* moved_ns: the time when this knob was moved last (platform_now_ns), 0: never; heard: the position, 0 to 1, to
+   * which it was moved then */
   int64_t moved_ns;
   double heard;
 };
@@ -97,7 +97,8 @@ const char *knob_name(const struct knob *knob, char name[PARAMETER_NAME_MAX]);
 /* Returns the position, 0 to 1, at which the knob sets its parameter to this value. */
 double knob_place(const struct knob_binding *binding, double value);
 
-/* Makes knobs_take bind the next knob that is moved to target. target NULL: stops waiting for a knob. */
+/* Starts to wait for a knob: the next one that is moved is bound to `target` (by knobs_take). target NULL: stops
+ * waiting for a knob. */
 void knobs_learn(struct knobs *knobs, const struct knob_target *target);
 
 /* Handles a MIDI message. values: the present values of all parameters. now_ns: time of platform_now_ns. Returns what
@@ -108,8 +109,8 @@ struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *me
 /* Entries of a file of bindings that this version of the program cannot read, or that exceed KNOBS_MAX. */
 struct knobs_unknown {
   int count;
-  /* name of a parameter or command, for a message: the target in the first of these entries that names one; "": none
-   * names one */
+  /* name, for a message, of the parameter or command that the first such entry binds to a knob; "": no entry names
+   * one */
   char sets[PARAMETER_NAME_MAX];
 };
 

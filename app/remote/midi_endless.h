@@ -32,7 +32,7 @@ struct endless {
   int last, last_but_one; /* the last two values that the knob has sent, 0 to 127; -1: there was none */
   int signs;              /* number of values received so far that only an endless encoder would send */
   int run;    /* how many times in a row the value has changed by one in the same direction; negative: downwards */
-  bool asked; /* true: endless_take has returned ENDLESS_ASKS for this knob */
+  bool asked; /* true: endless_take has returned ENDLESS_ASKS, so that the user was asked to turn the knob back */
 };
 
 enum endless_news {

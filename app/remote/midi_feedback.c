@@ -46,8 +46,8 @@ static double place_of_command(const struct knob_target *target, const struct pa
              : -1;
 }
 
-/* Returns the number (0 to most_of its kind) that is to be sent to the knob so that it shows the value of its
- * parameter or command; -1: none. */
+/* Returns the number that is to be sent to the knob so that it shows the value of its parameter or command: 0 to the
+ * largest value (most_of) that messages of the knob's kind can have; -1: nothing is to be sent. */
 static int level_of(const struct knob_binding *binding, const struct parameters *values) {
   const struct knob_target *target = &binding->target;
   double place = target->command ? place_of_command(target, values)
@@ -55,7 +55,7 @@ static int level_of(const struct knob_binding *binding, const struct parameters 
   return place < 0 || !most_of(binding->knob.kind) ? -1 : (int)lround(place * most_of(binding->knob.kind));
 }
 
-/* Appends a controller message. Returns the number of bytes. */
+/* Writes the MIDI message that sets a controller to a value, and returns how many bytes it has. */
 static size_t put_controller(uint8_t *bytes, int channel, int number, int value) {
   const uint8_t message[] = {(uint8_t)(CONTROLLER | (channel - 1)), (uint8_t)number, (uint8_t)value};
   memcpy(bytes, message, sizeof message);

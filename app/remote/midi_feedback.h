@@ -22,10 +22,10 @@ struct feedback_told {
   int64_t sent_ns;  /* when a message was last sent to the knob */
 };
 
-/* What the controller shows. Initialise with midi_feedback_forget. */
+/* What the knobs of the MIDI controller show, as far as it is known. Initialise with midi_feedback_forget. */
 struct midi_feedback {
   struct feedback_told told[KNOBS_MAX]; /* what each knob shows, at the index of its binding */
-  int next;                             /* binding with which the next call goes on where the last one stopped */
+  int next;                             /* index of the binding with which the next call of midi_feedback_make begins */
 };
 
 /* Records that it is unknown what each knob of the controller shows. Called at the start, and when the controller was

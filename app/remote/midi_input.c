@@ -16,7 +16,8 @@ struct midi_input {
   char *path;
   /* the open file, pipe or device; -1: it is closed, because it ended, disappeared or is read by another program */
   int descriptor;
-  /* true: reading or opening it has failed; further attempts to open it are again_ns apart, and its return is logged */
+  /* true: reading or opening the file, pipe or device has failed. It is opened again at intervals of again_ns, and
+   * success is logged. */
   bool told;
   bool ended; /* true: the source is a regular file, and its end was reached */
   int64_t tried_ns;

@@ -15,7 +15,7 @@ enum {
   /* largest number of listeners (programs to which changes are sent); if another one subscribes, the one that
    * subscribed first is removed */
   LISTENERS_MAX = 32,
-  TICK_MS = 20,    /* milliseconds between two attempts to send values that were held back for MOVING_NS */
+  TICK_MS = 20,    /* milliseconds between two attempts to send values that MOVING_NS (below) delays */
   BURST_MAX = 256, /* largest number of packets that are read before changes are sent */
   /* For this many nanoseconds after a program has set a parameter, the parameter's value is not sent to listeners on
    * that program's machine: it would make a fader there move under the user's hand. */
@@ -27,8 +27,8 @@ enum {
    * flooded. */
   ANSWERS_MAX = 512 << 10,
   ANSWERS_PER_S = 256 << 10,
-  /* Limits of the work of comparing patterns with all addresses, as osc_pattern_each counts it: how much may be done at
-   * once, and how much per second in the long run. A usual pattern takes some thousands. */
+  /* Limits for comparing patterns with all addresses, as numbers of pattern elements that are looked at: at once, and
+   * per second in the long run. For a usual pattern some thousands are looked at. */
   MATCHING_MAX = 8 << 20,
   MATCHING_PER_S = 16 << 20,
 };
@@ -81,10 +81,10 @@ struct osc {
   int64_t allowance, allowed_ns;
   long matching; /* number of comparisons of patterns with addresses (osc_pattern_each) that are still allowed */
 
-  /* The following fields are also used by other threads, except figures_owed (true: changed figures, measured values,
-   * were not sent yet) and bytes (the received packet), which only the OSC thread uses. wake, which the hub calls on
-   * the window's thread, uses listened (true: there is a listener), rung (true: a byte is in the pipe `alarm`, so that
-   * the thread will wake) and alarm. osc_stop sets stop and wakes the thread. */
+  /* Only the OSC thread uses figures_owed (true: figures, that is measured values, have changed and were not sent yet)
+   * and bytes (the packet that was received). The other fields from here on are also used by other threads. listened:
+   * true: there is a listener. rung: true: a byte is in the pipe `alarm`, so that the OSC thread will wake. stop:
+   * true: osc_stop has asked the OSC thread to end. */
   int alarm[2]; /* a pipe that wakes the OSC thread, when it has to stop or there are changes to send */
   struct hub_watch watch;
   atomic_bool listened, rung;

@@ -10,14 +10,14 @@ enum pattern_kind {
   ANY,     /* matches any character but "/" */
   SPAN,    /* matches any number of characters but "/", also none */
   CLASS,   /* "[": matches a character that the brackets name; `next`: the element after "]" */
-  /* "{": matches no character; the first of several words, any of which may match, follows. `next`: the element after
-   * "}" */
+  /* "{": matches no character. The elements of the first word in the braces follow, one word of which must match.
+   * `next`: the element after "}" */
   OPEN,
   LEAVE, /* "," or "}" after one of the words: matches no character; `next`: the element after "}" */
 };
 
-/* The work of matching patterns is limited. To compare one address counts as ADDRESS_WORK, plus 1 for each element
- * that is tried at a character. */
+/* The work of matching patterns is limited, so it is counted: ADDRESS_WORK for each address that is compared with a
+ * pattern, and 1 for each comparison of one of the address's characters with one element of the pattern. */
 enum { ADDRESS_WORK = 8 };
 
 /* The elements of a pattern that may match the next character, as a list without repetitions. */
@@ -133,7 +133,8 @@ static void clear(struct places *places) {
   places->count = 0;
 }
 
-/* Adds to `after` what may follow the element at index `at` once it has matched the character. */
+/* Compares the pattern's element at index `at` with a character of the address. If it matches, adds to `after` the
+ * indices of the elements that may match the next character. */
 static void step(const struct osc_pattern *pattern, int at, char character, struct places *after) {
   int next = pattern->element[at].next;
   switch ((enum pattern_kind)pattern->element[at].kind) {

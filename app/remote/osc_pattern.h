@@ -21,10 +21,10 @@ struct osc_pattern {
   const char *text;
   int length;
   struct {
-    unsigned char kind; /* enum pattern_kind of osc_pattern.c */
-    int next;           /* the element that follows if this one matches */
+    unsigned char kind; /* what the element matches: a value of enum pattern_kind (osc_pattern.c) */
+    int next;           /* index of the element with which matching goes on if this one matches */
   } element[OSC_PATTERN_MAX + 1];
-  int literal; /* number of bytes before the first wildcard */
+  int literal; /* number of bytes of the pattern's text before its first wildcard */
 };
 
 /* True if the address has a wildcard, so that it is a pattern. */
@@ -37,8 +37,9 @@ int osc_pattern_read(struct osc_pattern *pattern, const char *text, struct error
 bool osc_pattern_matches(const struct osc_pattern *pattern, const char *address, long *work);
 
 /* Calls visit for each address of this program that the pattern matches: those of parameters and commands. A pattern
- * that ends in /get or /range stands for these messages to the parameters that the rest matches. *work is reduced as by
- * osc_pattern_matches. Returns the number of addresses. */
+ * that ends in /get or /range stands for these messages to the parameters that the rest matches. *work, a limit of the
+ * work, is reduced by the number of elements that were looked at and a few more for each address; once it is negative,
+ * no more addresses match. Returns the number of addresses. */
 int osc_pattern_each(const struct osc_pattern *pattern, long *work, void (*visit)(void *opaque, const char *address),
                      void *opaque);
 

@@ -310,10 +310,11 @@ struct expansion {
   void (*set)(void *opaque, const struct osc_name *name);
   void *opaque;
   int taken;        /* number of addresses that did not refuse the message */
-  struct error err; /* the reason that was given by the last address that refused the message */
+  struct error err; /* why the last address that refused the message did so */
 };
 
-/* Passes on answers of one address of a pattern, except errors: of several parameters only some may take the value. */
+/* Passes on an answer to one of the addresses that a message's pattern matches, unless it is an error: often only
+ * some of the matched parameters can accept the value. */
 static void put_but_errors(void *opaque, const struct osc_message *answer) {
   const struct osc_sink *answers = opaque;
   if (strcmp(answer->address, OSC_ROOT "error") != 0)

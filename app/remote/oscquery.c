@@ -155,7 +155,8 @@ static void add_parameters(cJSON *root, const struct message_view *view) {
     }
 }
 
-/* A command that needs a number is of type f, another one an impulse. */
+/* Adds to the tree of OSC addresses a node for each command. Its OSC type is f (a number) if the command needs a
+ * number, else I (an impulse, without a value). */
 static void add_commands(cJSON *root) {
   char address[OSC_ADDRESS_MAX];
   int count;
@@ -168,7 +169,8 @@ static void add_commands(cJSON *root) {
   }
 }
 
-/* Adds figures that are a number, a text, or true or false. */
+/* Adds to the tree of OSC addresses a node for each figure (measured value) that is a number, a text, or true or
+ * false, with its present value. */
 static void add_figures(cJSON *root, const struct message_view *view) {
   const struct property all = {.kind = PROPERTY_FIGURES};
   char address[OSC_ADDRESS_MAX];

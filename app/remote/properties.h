@@ -9,7 +9,7 @@
 
 /* Copies of the parameters' values and of the figures (measured values) in the hub at one moment. */
 struct message_view {
-  struct hub *hub; /* from which lists are read; borrowed */
+  struct hub *hub; /* the hub, from which lists (enum hub_list: presets, MIDI bindings, ...) are read; borrowed */
   struct parameters values;
   struct hub_figures figures;
 };

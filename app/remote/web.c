@@ -66,8 +66,8 @@ static void make_room(struct web *web) {
 
 static struct visitor *admit(struct web *web, struct MHD_Connection *connection) {
   struct visitor *visitor = web->visitors;
-  /* searches a free entry, of which there is always one: libmicrohttpd accepts at most WEB_CONNECTIONS_MAX
-   * connections */
+  /* finds an unused element of the array of visitors; there is one, because libmicrohttpd accepts at most
+   * WEB_CONNECTIONS_MAX connections */
   while (visitor->stage != WEB_FREE)
     visitor++;
   *visitor = (struct visitor){.descriptor =

@@ -17,7 +17,7 @@
 enum { WEB_CONNECTIONS_MAX = 64 };
 
 enum web_stage {
-  WEB_FREE,    /* the entry is unused */
+  WEB_FREE,    /* there is no connection: this element of the server's list is unused */
   WEB_AWAITS,  /* the server expects a request, or has received a part of one */
   WEB_ANSWERS, /* the server is sending an answer */
   WEB_SOCKET,  /* the connection is a web socket */

@@ -42,7 +42,7 @@ static void pass_line(void *opaque, enum log_level level, const char *text) {
   log_line(control->params.options->log, level, "--control-source: %s", text);
 }
 
-/* --- opening --- */
+/* --- opening the control source (--control-source) --- */
 
 /* Opens the control source. --start applies to a file; a live source cannot start later, so it is opened again without
  * --start. Returns what source_open returns. */
@@ -124,7 +124,7 @@ void control_source_close(struct control_source **pointer) {
   free(control);
 }
 
-/* --- notices --- */
+/* --- telling the user about problems of the control source --- */
 
 /* Logs a line when a problem of the control source begins, and another when it ends. why: the problem in words; "":
  * there is none. held: the last frame, which is still used; NULL: there was none, and ControlNets get black. */
@@ -143,7 +143,7 @@ static void tell(struct control_source *control, const char *why, const struct f
     log_line(&control->log, LOG_WARNING, "%s goes on", control->params.spec);
 }
 
-/* --- frames --- */
+/* --- finding the control source's frame for a frame of the main source --- */
 
 /* Returns the time of the main source's frame in seconds. If that source is live, the time since the capture of its
  * first frame is used, because a live source's time stamps begin again whenever it is opened again. */

@@ -20,8 +20,9 @@ struct control_source_params {
   double earlier; /* seconds from options->start to the main source's first frame */
 };
 
-/* Opens the control source. If params->spec is NULL, *control becomes NULL, which all functions accept. The caller
- * closes it with control_source_close; all that params points to must outlive it. Returns 0, or -1 with err. */
+/* Opens the control source (the input that ControlNets read). If params->spec is NULL, *control becomes NULL, which
+ * all functions accept. The caller closes it with control_source_close; all that params points to must outlive it.
+ * Returns 0, or -1 with err. */
 int control_source_open(struct control_source **control, const struct control_source_params *params, struct error *err);
 /* closes the control source; *control becomes NULL; does nothing if it is NULL */
 void control_source_close(struct control_source **control);

@@ -29,7 +29,7 @@ struct cutting {
   struct frame_places *places;
 };
 
-/* Returns the length of an interval, which must have an end, in seconds. */
+/* Returns the length in seconds of an interval of frame times, which must have an end. */
 static double length_of(const struct cutting *c, const struct interval *interval) {
   int64_t num, den, begin = interval->begins ? interval->begin : frame_places_origin(c->places, 0);
   frame_places_tick(c->places, &num, &den);
@@ -121,8 +121,9 @@ static void cut_short(struct interval *interval, int64_t end) {
   interval->open = false;
 }
 
-/* Stores in *job from when to when in the input the whole render goes, and in *first the time of its first frame.
- * Returns -1 with err after an error; 0 and 1 both mean success. */
+/* Finds which part of the input the whole render covers, also the shards of other processes: stores that interval in
+ * *job, and the time of the render's first frame in *first. Returns 1; 0, also without an error, if the input ends
+ * before a frame that was looked for; or -1 with err. */
 static int find_job(const struct cutting *c, struct interval *job, int64_t *first, struct error *err) {
   const struct options *options = c->options;
   if (options->range.given ? find_range(c, "range", &options->range, job, err) : find_times(c, job, err))
@@ -324,8 +325,9 @@ struct cut_walk {
   double tick;
 };
 
-/* Sets walk->next to the time of the job's next frame at or after the time `from`; sets walk->any to false if there is
- * none. Returns 0, or -1 with err. */
+/* Sets walk->next to the time of the first frame at or after `from` that the whole render, with all its shards, makes
+ * a picture of; both times are in the stream's time base. walk->any becomes false if there is none. Returns 0, or -1
+ * with err. */
 static int walk_on(struct cut_walk *walk, int64_t from, struct error *err) {
   int got = frame_places_at(walk->places, from, &walk->next, err);
   while (got > 0 && !frame_places_are_wanted(walk->places, &walk->source, walk->next))
@@ -369,8 +371,8 @@ void cut_walk_end(struct cut_walk **pointer) {
   free(walk);
 }
 
-/* Finds the input's first frame, and sets cut->first, begin and shift from it, if cut_choose did not have to because
- * the whole input is rendered. Returns 1, 0 if there is no frame, or -1 with err. */
+/* If the whole input is rendered, cut_choose has not looked for the input's first frame. This function then finds that
+ * frame, and sets cut->first, begin and shift from its time. Returns 1, 0 if there is no frame, or -1 with err. */
 static int know(struct cut *cut, const struct cutting *c, struct error *err) {
   if (cut->known)
     return 1;

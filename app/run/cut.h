@@ -12,10 +12,10 @@
 #include "app/source/source.h"
 
 struct cut {
-  /* first: time of the job's first frame (the job is the whole render, of which shards make parts). shift: what must be
-   * added to frame.pts to get the time since that frame. known: true if first and shift have values. It is false if the
-   * job is the whole input, or if the input can be read only once; the job's first frame is then the first frame that
-   * is read. */
+  /* first: time in the input of the first frame of the job (the whole render, of which shards make parts). shift:
+   * number that is added to frame.pts, as a source that begins at job_start gives it, to get the time since that frame.
+   * Both are in units of frame.pts. known: true if first and shift have values. It is false if the job is the whole
+   * input, or if the input can be read only once; the job's first frame is then the first frame that is read. */
   bool known;
   int64_t first, shift;
   bool is_shard;     /* true: this process renders only a part of the render (--shard); false: all of it */
@@ -25,8 +25,8 @@ struct cut {
   /* job_first: seconds from job_start to the first frame of the job (the whole render); later: seconds from job_start
    * to the first frame of the part that this process renders */
   double job_first, later;
-  /* This process renders the frames with begin <= time < end. open: true: `end` is unused, and it renders all frames
-   * from begin to the end of the input. */
+  /* This process renders the frames with begin <= time < end, all three in units of frame.pts. open: true: `end` is
+   * unused, and it renders all frames from begin to the end of the input. */
   int64_t begin, end;
   bool open;
   /* true: the whole render (the job) ends at job_end, before the input ends; false: it ends with the input, and

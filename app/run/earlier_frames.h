@@ -13,7 +13,9 @@ enum { EARLIER_ONE = 1, EARLIER_LOST = 2 };
 struct earlier_option {
   const char *name; /* the option as messages name it: "--noise carried" */
   const char *why;  /* a clause for messages that says how a picture depends on the frames before it */
-  unsigned follows; /* consequences of the option: bits EARLIER_ONE and EARLIER_LOST */
+  /* what follows from the option: EARLIER_ONE: pictures must be made one at a time; EARLIER_LOST: a part of the clip
+   * cannot be rendered with the same pictures as the whole clip */
+  unsigned follows;
   bool (*is_given)(const struct options *options);
 };
 

@@ -306,8 +306,8 @@ void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
-/* Gives the loop's thread a real-time priority if the engine's device is a GPU. Not if the processor computes frames,
- * because the thread would then keep all others from running. */
+/* Gives the loop's thread a real-time priority if the engine's device is a GPU. If the processor computes frames,
+ * the thread gets none, because it would then keep all others from running. */
 static void set_urgency(struct loop *loop) {
   struct engine_info info;
   engine_get_info(loop->engine, &info);

@@ -20,7 +20,7 @@ static int check(const struct options *options, struct error *err) {
                    options->device.name, option->name, option->why);
 }
 
-/* --- opening --- */
+/* --- opening an engine on each device, all at the same time --- */
 
 /* An engine that is being opened on a thread of its own, at the same time as engines on other devices. */
 struct opening {

@@ -18,10 +18,10 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Facts about an existing output file or picture. */
+/* What was found out about an output file, or a picture of a sequence, that exists already. */
 struct found {
   bool readable; /* true: the file's first picture can be read */
-  bool whole;    /* true: the file can also be read to its end; tested only if `still` was set (see look_into) */
+  bool whole;    /* true: the file is a complete picture, or no single picture, which is not tested */
   int width, height;
 };
 
@@ -44,7 +44,8 @@ int existing_check(const char *output, const char *container, struct error *err)
                    target_name(output));
 }
 
-/* Reads the first picture of a file and fills *found. still: the file is a single picture and is read to its end. */
+/* Reads the first picture of an existing output, and stores in *found whether it can be read and is complete, and its
+ * size. still: the file is a single picture and is read to its end. */
 static void look_into(struct found *found, const char *path, bool still, const atomic_bool *stop) {
   const struct source_options options = {.stop = stop, .secondary = true};
   struct source *source;
@@ -83,8 +84,8 @@ static struct parameter_size wanted_size(const struct options *options) {
   return options->values.size;
 }
 
-/* Fails unless a shard's file has the pictures that its manifest describes, since the command join would refuse to put
- * it together with the others. record: contents of the manifest; NULL: the shard has none. */
+/* Fails unless a shard's file has the pictures that its manifest describes, since the command join would refuse to
+ * put it together with the other shards. record: contents of the manifest; NULL: the shard has none. */
 static int check_shard(const char *path, const struct job_record *record, struct error *err) {
   struct job_file file;
   if (!record || record->file_size < 0)

@@ -31,7 +31,8 @@ struct existing {
 /* Checks that --skip-existing can be used with this output: it must be a file or a sequence of pictures. container:
  * name of an FFmpeg muxer or a file extension; NULL: it follows from the output's name. Returns 0, or -1 with err. */
 int existing_check(const char *output, const char *container, struct error *err);
-/* Returns true if the output is a sequence of pictures, one file each. container: as for existing_check. */
+/* Returns true if the output is a sequence of pictures, one file each. container: name of an FFmpeg muxer or a file
+ * extension; NULL: it follows from the output's name. */
 bool existing_is_sequence(const char *output, const char *container);
 /* Tests whether an output that is one file exists already. Opening the file and reading its first picture suffices as
  * proof, because a file gets its name only when it is complete. Its pictures must have the size that options name, and

@@ -45,8 +45,8 @@ struct governor {
    * recorded; skipped: the first few, whose time was ignored because they are slower. */
   long measured, skipped;
   int left; /* index of the setting of size and steps (rung) that was in use before */
-  /* median frame time, in ms, that was measured with the setting `left` while it was in use; 0: unknown, or already
-   * used to correct `relative` */
+  /* median frame time, in ms, measured with the former rung (index `left`) while it was in use; 0: unknown, or
+   * already used to correct relative[] (frame time with each rung, divided by that with rung 0) */
   double left_ms;
   /* last measured median frame time, in ms, divided by the work (pixels times steps) of the setting it was measured
    * with; 0: unknown */

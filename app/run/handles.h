@@ -14,8 +14,8 @@ enum { HANDLES_MAX = 4 };
 struct handle {
   struct prepared *prepared;
   struct engine_shape shape;
-  /* the handle may be released once the engine has collected this many runs; before that, frames made with the handle
-   * may be in flight */
+  /* number of runs that must have been collected from the engine before the handle may be released, because frames that
+   * were submitted with it may be in flight until then */
   long until;
   /* true: this handle (prepared size and step count) must not be used again, because its stream batch still has frames
    * of its earlier use, whose steps are not all done */
@@ -64,7 +64,7 @@ struct prepared *handles_used(const struct handles *handles);
  * none. */
 int handles_find(const struct handles *handles, const struct engine_shape *shape);
 /* Makes the handle (prepared size and step count) at index `place` the one in use. submitted: total number of runs
- * submitted to the engine so far. */
+ * submitted to the engine so far; the former handle is released only when all of these are collected. */
 void handles_use(struct handles *handles, int place, long submitted);
 /* Returns true if preparing a handle of this shape (size, step count and so on) has failed since the last call of
  * handles_forget_refusals. */

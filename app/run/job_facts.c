@@ -100,7 +100,8 @@ static bool print_value(const struct option *option, const struct options *optio
   return *text;
 }
 
-/* Writes the value of an option as print_value does, unless it is the default. */
+/* Writes the value of an option into text if it differs from `usual`, the options' defaults. Returns false if it does
+ * not, or if print_value does not write this kind of option. */
 static bool print_given(const struct option *option, const struct options *options, const struct options *usual,
                         char *text, size_t size) {
   char standard[VALUE_MAX];

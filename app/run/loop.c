@@ -330,8 +330,9 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* Gives the engine files that the background thread has read, and starts to read the files whose names have changed.
- * Adds to loop->changes if the engine got something new. Returns 0, or -1 with loop->err. */
+/* Reads the files that parameters name (such as style pictures) without delaying frames: gives the engine the files
+ * that a background thread has read, and starts to read those whose names have changed. Adds to loop->changes if the
+ * engine got something new. Returns 0, or -1 with loop->err. */
 static int read_files(struct loop *loop, const struct parameters *values) {
   const struct loop_params *params = &loop->params;
   if (!params->read_files)
@@ -377,8 +378,9 @@ static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   return again;
 }
 
-/* Copies the current values unless the copy is still valid, and reads files. Returns 0; 1 if the function must be
- * called again; or -1 on failure. */
+/* Copies the current values of parameters to *now unless the copy there is still valid, and lets a background thread
+ * read files that parameters name, such as style pictures. Returns 0; 1 if the function must be called again; or -1 on
+ * failure. */
 static int take_moment(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   long changes = loop->changes;
@@ -392,8 +394,9 @@ static int take_moment(struct loop *loop, struct moment *now) {
   return 0;
 }
 
-/* Fills in the fields of the situation that need no copy of the current values. `quiet` (no frames are coming) needs
- * the clock, which is read only if no frame is in flight or waiting. */
+/* Returns the situation (facts from which loop_decide chooses the next action) as far as it is known without copying
+ * the current values of parameters. `quiet` (no frames are coming) needs the clock, which is read only if no frame is
+ * in flight or waiting. */
 static struct loop_situation see_frames(const struct loop *loop, const struct parameters *values) {
   struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),

@@ -77,7 +77,7 @@ struct loop_status {
   bool governed; /* true: `prepared` has a cheaper shape than `wish`, to keep the time budget */
   /* the last shape (size, step count and so on) that could not be prepared; steps 0: none */
   struct engine_shape refused;
-  int engines; /* number of engines opened so far, so that a new engine is noticed */
+  int engines; /* number of engines opened so far; readers of the status notice a new engine by it */
 
   /* The fields of this block tell whether the engine has failed, and how long a call of it has been running. */
   bool away;          /* true: the engine has failed and is being opened again */
@@ -86,8 +86,8 @@ struct loop_status {
   bool lost;
   /* ms for which the present call of the engine has been running; 0: the loop's thread is in no such call */
   double busy_ms;
-  /* values of busy_ms, in ms: from tell_ms on users are told that the engine hangs, at leave_ms the engine is given
-   * up; see patience.h */
+  /* how long a call of the engine (busy_ms) may run, in ms: after tell_ms users are told that the engine hangs, after
+   * leave_ms the engine is given up; see patience.h */
   double tell_ms, leave_ms;
 
   /* The fields of this block tell the priority of the loop's thread, and which change of handle or engine is under
@@ -116,7 +116,8 @@ struct loop_status {
  * alone (`looked` is false). Only if that is not enough, it copies the current parameter values and what follows from
  * them (struct moment), which takes as long as launching a frame. */
 struct loop_situation {
-  /* true: the current parameter values were copied for this decision; `late` and `stale` are valid only then */
+  /* true: the loop's thread has copied the current parameter values before it decides what to do; only then `late` and
+   * `stale` are valid */
   bool looked;
   /* in_flight: number of frames in the engine; depth: the largest number that the engine may have */
   int in_flight, depth;
@@ -174,12 +175,14 @@ int loop_start(struct loop **loop, const struct loop_params *params, struct mail
  * engine is open are applied when it is open. Returns the number of calls so far, including this one: a picture shows
  * the changes if its mail.applied is at least this number. */
 long loop_send(struct loop *loop, const struct parameters *changes);
-/* Applies the marked values of `changes` to the first frame at or after begin_ns (platform_now_ns) or, with seconds
- * above 0, within so many seconds from then on (glide.h). There is one such change at a time: another takes its place.
- * Any thread may call this once the engine is open. Values that glide.h needs in addition are added to `changes`. */
+/* Changes the parameters that are marked in `changes` to the values there: at the first frame at or after begin_ns
+ * (platform_now_ns) or, with seconds above 0, gradually during so many seconds from begin_ns on (glide.h). A later call
+ * replaces a change that is not complete. Any thread may call this once the engine is open. The function may mark and
+ * set further values in `changes` that the gradual change needs. */
 void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds);
-/* Copies the values in use, without marks. settings must be initialised; zeros suffice. Any thread may call it. Returns
- * false, and leaves settings unchanged, until the engine is open. */
+/* Copies the parameters' values and the fade that the loop uses now, without the marks that say which values somebody
+ * has set. settings must be initialised; zeros suffice. Any thread may call it. Returns false, and leaves settings
+ * unchanged, until the engine is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);
 /* Copies the values in use, with marks on those that someone has set. Any thread may call it. Returns false until the
  * engine is open. */

@@ -69,7 +69,8 @@ struct loop {
   struct companion companions[COMPANIONS];
   int depth;
   long applied; /* number of calls of loop_send whose changes the copied values contain */
-  /* time when the values were last copied; 0: they must be copied again, for example because sound changes them */
+  /* time when the loop's thread last copied the current values of parameters; 0: it must copy them again, for example
+   * because sound changes them */
   int64_t looked_ns;
   bool glides;               /* true: values were still changing gradually (`glide`) when they were last copied */
   bool moves;                /* true: params.modulate (changes by sound, for example) may change values at any time */
@@ -84,10 +85,11 @@ struct loop {
   struct engine_shape shape;   /* shape (size, step count and so on) of the handle in use */
   struct engine_shape refused; /* the last shape (size, step count and so on) that could not be prepared */
   int engines;                 /* number of engines used so far */
-  /* bytes of pixels that engines which are closed by now have copied; a part of status.copied */
+  /* bytes of pixels that former engines, closed by now, have copied in host memory; a part of status.copied, which
+   * is the number for all engines */
   size_t copied_before;
-  /* number of times that handle, engine or files have changed: so far (changes), and until the last frame was submitted
-   * (last_changes) */
+  /* changes: number of times so far that the handle, the engine or a file in use was replaced; last_changes: its value
+   * when the last frame was submitted */
   long changes, last_changes;
   struct handles handles;
   struct frame_pace pace; /* frame times with the handle (prepared size and step count) in use */
@@ -104,8 +106,8 @@ struct loop {
   /* ladder[i]: shape of the governor's rung i (setting of size and steps); ladder[0] is what the user asked for */
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
-  /* ladders: how many times `ladder` has been filled so far; ladder_used: the value of `ladders` when the loop last
-   * changed to another handle */
+  /* ladders: how many times ladder[] has been filled so far; ladder_used: the value of `ladders` when another handle
+   * last came into use. They differ while no handle of the newest ladder[] is in use yet. */
   long ladders, ladder_used;
 
   /* The next fields, up to pause_ns, are used by the loop's thread alone: engines that are being opened or closed. The

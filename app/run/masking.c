@@ -13,7 +13,7 @@ struct masking {
   bool still; /* true: all frames have the same mask; false: the mask is a video */
   /* true: the mask can be read only once, because it is a pipe, for example; false: it can be read again */
   bool passes;
-  double begun; /* time in seconds of the frame with which reading the mask began, which gets the mask's first frame */
+  double begun; /* time in seconds of the input's frame to which the first frame of the mask belongs */
   bool running;
   /* The engines that have a mask, with the serial number of the mask frame that each has. The pointers are only
    * compared, never used to call an engine. */

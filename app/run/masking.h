@@ -33,8 +33,8 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
 bool masking_is_still(const struct masking *masking);
 /* Returns true if the mask can be read only once, because it is a pipe, for example. Any thread may call it. */
 bool masking_passes(const struct masking *masking);
-/* Forgets which engines have the mask. Must be called after an engine is closed and before the next one is opened,
- * which may get the same address. Accepts NULL. */
+/* Makes masking_apply give the mask to every engine again, as if none had it. Must be called after an engine is closed
+ * and before the next one is opened, because that may get the same address. Accepts NULL. */
 void masking_leave(struct masking *masking);
 
 #endif

@@ -230,8 +230,8 @@ static void record(struct output *output) {
     tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
 }
 
-/* Tells the user that a stream works again after a failure. lasted_ns: how long it has been open; nothing is told
- * before that reaches retry_ms. */
+/* Tells the user that a stream works again after a failure. lasted_ns: for how many ns the stream has been open
+ * again; nothing is told before retry_ms have passed, because it may fail again at once. */
 static void tell_when_back(struct output *output, int64_t lasted_ns) {
   if (lasted_ns < (int64_t)output->retry_ms * 1000000)
     return;

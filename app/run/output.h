@@ -54,7 +54,7 @@ struct output {
   int first, count;
   double interval_ns; /* smoothed time from one shown picture to the next, in ns; 0: unknown */
   int64_t begun_ns, shown_ns, ended_ns;
-  bool ending;  /* true: no more pictures are accepted */
+  bool ending;  /* true: the output has to end, and takes no more pictures into the queue */
   bool through; /* true: the output's thread has finished its work, and can be joined without waiting */
   bool failing;
   bool broken;              /* true: the recording's file is incomplete */

@@ -4,7 +4,7 @@
 
 #include "app/sink/sink.h"
 
-/* Returns the size in square pixels at which the input is meant to be seen. */
+/* Returns the input's size in pixels after its pixels, which need not be square, are stretched to squares. */
 static struct output_size size_of_source(const struct source_info *info) {
   struct output_size size = {info->width, info->height};
   if (info->shape > 0)

@@ -80,13 +80,13 @@ struct deal {
   struct frame frames[BATCH_MAX];
   /* references to the frames that ControlNets read, which keep their pixels in memory (engine_request.control_frame) */
   struct frame held[BATCH_MAX];
-  struct frame seen[BATCH_MAX]; /* copies of those control frames' structs, to which the requests point */
+  struct frame seen[BATCH_MAX]; /* copies of the structs of the frames for ControlNets; requests point here */
   struct controls controls[BATCH_MAX];
   struct engine_request requests[BATCH_MAX];
 };
 
-/* Puts a frame into the queue before the engines, and adds the time for which the reading thread waited for room in it.
- * Returns false if the queue is closed. */
+/* Puts a frame into the queue before the engines, and adds up, for the statistics, how long the reading thread has
+ * waited for room in it. Returns false if the queue is closed. */
 static bool put_decoded(struct run *run, const struct frame *frame) {
   int64_t begin = platform_now_ns();
   bool put = queue_put(&run->decoded, frame);

@@ -25,8 +25,8 @@ int setup_source_options(struct source_options *source, const struct options *op
 
 /* longest time in ms for which render and bench, which must not skip a frame, wait for a frame of the control source */
 enum { SETUP_PATIENCE_MS = 5000 };
-/* Returns true if the input is needed: by the frames, or by ControlNets that read it. With text to image only
- * ControlNets may need it. */
+/* Returns true if the main input must be opened: always with image to image; with text to image only if there is a
+ * control that makes its map from the input, not from --control-source. */
 bool setup_needs_input(const struct options *options);
 /* Returns -1 with err if two of the inputs that options name are the same pipe, because only one of them could read it;
  * else 0. */
@@ -47,8 +47,7 @@ struct setup {
   /* for engine_params.smooth; true: texts and adapters are prepared in slices between frames, so that no frame is
    * late */
   bool smooth;
-  /* for engine_params.paced; true: frames come at the pace of the clock, so nothing of earlier frames is used after a
-   * pause */
+  /* for engine_params.paced; true: frames come in real time, so nothing of earlier frames is used after a pause */
   bool paced;
   enum pixel_format output;
   int pictures; /* largest number of the engine's pictures that the caller refers to at a time, for device_options */

@@ -14,7 +14,8 @@
  * start. */
 struct shared_choices {
   char path[PATH_MAX]; /* path of the .shards.json file; "": nothing is shared */
-  /* true: another shard has written its choices already; record.job contains them, and its number of frames in a run */
+  /* true: another shard has written its choices already; record.job contains them, and the number of frames in each
+   * of that shard's runs */
   bool found;
   struct job_record record;
 };

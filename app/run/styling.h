@@ -14,14 +14,14 @@ struct styling {
   atomic_int asked;
   atomic_int refused; /* number of files that could not be read; any thread may read it */
   atomic_bool stop;   /* true: the background thread has to stop reading */
-  /* value of `asked` when a video frame was last used as style; while the two differ, a request of the user is still
-   * open */
+  /* value that `asked` (number of requests to use the present video frame as style) had when such a request was last
+   * carried out; if `asked` is higher now, a request is still open */
   int begun;
   struct errand errand;
   int slot;                   /* slot (from 1) whose file is being read; 0: a video frame is being read */
   struct parameter_text file; /* name of the file that is being read, or that could not be read */
   int back;                   /* slot (from 1) whose value must be reset because its file could not be read; 0: none */
-  struct frame frame;         /* the video frame that is being read; a reference is kept until then */
+  struct frame frame;         /* the video frame that is made a style; a reference to it is kept until it was read */
   /* size and patch size of the pictures that the engine's image encoder reads, for which `next` is made */
   struct style_format format;
   struct engine_style *next; /* the style that the background thread has read; NULL: none */

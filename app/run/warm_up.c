@@ -30,8 +30,9 @@ static int run_frame(const struct warm_up *w, const struct frame *frame, double 
   return 0;
 }
 
-/* Runs all frames of the source. lead: seconds from the source's beginning to that of the render. Returns the number of
- * frames, or -1 with err. */
+/* Runs the engine on all frames of the source, which come before the rendered ones. lead: seconds from the time at
+ * which the source begins to the first rendered frame. follow: true: the engine only computes the frames' motion.
+ * Returns the number of frames, or -1 with err. */
 static long run_frames(const struct warm_up *w, struct source *source, double lead, bool follow, struct error *err) {
   struct source_info info;
   struct frame frame;

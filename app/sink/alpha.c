@@ -13,8 +13,8 @@ struct alpha {
   struct held held;
   /* The following fields are used by the sink's thread alone. */
   struct SwsContext *scaler;
-  /* plain: alpha of that part of the frame which the picture shows; fitted: the same, scaled to the size that this
-   * part has in the picture */
+  /* The picture shows a part of the frame. plain: the alpha of this part, unscaled; fitted: the same alpha, scaled
+   * to the size that the part has in the picture. */
   AVFrame *plain, *fitted;
 };
 

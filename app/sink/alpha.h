@@ -9,9 +9,9 @@
 
 struct alpha;
 
-/* Allocates *alpha, with no frame in it. fit: how the engine fits frames into pictures. shape: width divided by height
- * at which pictures are shown; 0: their pixels are square. Returns 0, or -1 with err; the caller closes it with
- * alpha_close. */
+/* Allocates *alpha, a store for input frames whose alpha is needed later; it is empty at first. fit: how the engine
+ * fits frames into pictures. shape: width divided by height at which pictures are shown; 0: their pixels are square.
+ * Returns 0, or -1 with err; the caller closes it with alpha_close. */
 int alpha_open(struct alpha **alpha, enum fit fit, double shape, struct error *err);
 /* Takes a reference to the frame and keeps it until alpha_lay is called for a later frame. Ignores frames that are not
  * RGBA or BGRA, because they have no alpha. alpha and frame may be NULL. Any thread may call it. */
@@ -20,6 +20,7 @@ void alpha_put(struct alpha *alpha, const struct frame *frame);
  * that has the picture's time; to 0 in regions that the frame does not cover; everywhere to 255 if there is no such
  * frame. Called on the sink's thread. Returns 0 or an FFmpeg error code. */
 int alpha_lay(struct alpha *alpha, const struct frame *picture, uint8_t *rgba, int pitch);
-void alpha_close(struct alpha **alpha); /* releases the frames; *alpha becomes NULL; does nothing if it is NULL */
+/* releases the input frames whose alpha is kept; *alpha becomes NULL; does nothing if it is NULL */
+void alpha_close(struct alpha **alpha);
 
 #endif

@@ -14,7 +14,8 @@ int beside_open(struct beside **beside, enum fit fit, double shape, struct error
 /* Takes a reference to an input's frame and keeps it until the picture of a later frame has come to the sink. beside
  * and frame may be NULL. Any thread may call it. */
 void beside_put(struct beside *beside, const struct frame *frame);
-/* Releases the frames; *beside becomes NULL; does nothing if it is NULL. Called after the sink is closed. */
+/* Releases the input's frames that are still kept, and frees *beside, which becomes NULL; does nothing if it is NULL.
+ * Called after the sink is closed. */
 void beside_close(struct beside **beside);
 
 /* Puts a sink in front of *sink. The new sink takes the engine's pictures, draws each beside its input frame, both

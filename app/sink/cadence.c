@@ -15,7 +15,7 @@ struct cadence_sink {
   struct frame last; /* the picture that was written last */
   bool any;
   int64_t at;  /* number of the output frame (one every 1/rate seconds) that was written last */
-  int64_t end; /* number of the first output frame that `last` is no longer shown in; 0: unknown */
+  int64_t end; /* number of the output frame from which on the picture `last` is no longer shown; 0: unknown */
 };
 
 void cadence_choose(struct cadence *cadence, double fps, const struct source_info *info) {
@@ -63,7 +63,8 @@ static int write_last(struct cadence_sink *to, struct error *err) {
   return sink_write(to->sink.inner, &to->last, err);
 }
 
-/* Writes the last picture again as each output frame before number `moment`. Returns 0, or -1 with err. */
+/* Writes the last picture again for each output frame that was not written yet and has a lower number than `moment`.
+ * Returns 0, or -1 with err. */
 static int repeat_until(struct cadence_sink *to, int64_t moment, struct error *err) {
   while (to->any && to->at + 1 < moment && !(to->stop && atomic_load(to->stop))) {
     to->at++;

@@ -23,10 +23,10 @@ void cadence_choose(struct cadence *cadence, double fps, const struct source_inf
  * otherwise the frame need not be rendered. Called for each frame in order of time, because output frame 0 gets the
  * time of the first one. */
 bool cadence_shows(struct cadence *cadence, const struct frame *frame);
-/* Puts a sink in front of *sink. The new sink takes frames with the source's times, and writes one for each output
- * frame to the old *sink, which it then owns. The old sink must take times in units of den / (num * units) seconds. The
- * new sink holds a reference to one more picture. If *stop becomes true, frames are no longer repeated; stop may be
- * NULL. Returns 0, or -1 with err; *sink is then closed and NULL. */
+/* Puts a new sink in front of *sink. The new sink takes frames with the source's times, and writes one frame for each
+ * output frame to the old sink, which it then owns. It writes times in units of cadence's den / (num * units) seconds,
+ * for which the old sink must have been opened. The new sink holds a reference to one more picture. If *stop becomes
+ * true, frames are no longer repeated; stop may be NULL. Returns 0, or -1 with err; *sink is then closed and NULL. */
 int cadence_open(struct sink **sink, const struct cadence *cadence, const atomic_bool *stop, struct error *err);
 
 #endif

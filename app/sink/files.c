@@ -105,8 +105,9 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   return failed ? -1 : 0;
 }
 
-/* Adds the files that a text names. folder: the folder, with a slash at its end, from which relative names start; "":
- * the current one. text: is changed. separators: the characters between names. depth: how many playlists deep. */
+/* Adds to the list all files whose names are in `text`, which is changed. separators: characters that separate names.
+ * folder: the folder, with a slash at its end, from which relative names start; "": the current one. depth: number of
+ * playlists, each named in the one before, that have led to this text. */
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err) {
   char path[2 * PATH_MAX], *rest = NULL;
@@ -145,8 +146,9 @@ static int add_wrapped(struct files *files, const char *spec, struct error *err)
   return failed;
 }
 
-/* Adds all pictures that a sequence's name may stand for. If the user's options select some of the pictures, more are
- * added than will be read. */
+/* Adds to the list all existing picture files for which a sequence's name (a glob, or a name with %d) may stand.
+ * Options that select only some of them are not considered, so the list may have files that will not be read. kind:
+ * value of FFmpeg's option pattern_type; NULL: not given. */
 static int add_pictures(struct files *files, const char *path, const char *kind, struct error *err) {
   char globbed[PATH_MAX];
   if (kind && !strcmp(kind, "glob"))

@@ -11,7 +11,7 @@ void held_open(struct held *held, enum fit fit, double shape) {
   platform_lock_init(&held->lock);
 }
 
-/* Releases the frame at index `at` of the list and removes it. */
+/* Releases the frame at index `at` of the list of frames kept for later, and removes it from the list. */
 static void drop(struct held *held, int at) {
   frame_release(&held->frames[at]);
   held->frames[at] = held->frames[--held->count];

@@ -8,7 +8,8 @@
 #include "unet/base/frame.h"
 #include "unet/engine.h"
 
-/* Largest number of frames that are kept; there are never that many between the engine's input and the sink. */
+/* Room for frames whose pictures have not come to the sink yet. The engine and the queues after it never have that
+ * many frames at a time. */
 enum { HELD_MAX = 256 };
 
 /* Input frames whose pictures have not come to the sink yet. Zero-initialise to start, then call held_open. */
@@ -32,8 +33,8 @@ void held_put(struct held *held, const struct frame *frame);
 struct frame held_take(struct held *held, int64_t pts);
 void held_close(struct held *held);
 
-/* A rectangle of a frame (from_...) and the rectangle of its picture in which it is seen (to_...): left, top, width and
- * height in pixels. */
+/* A rectangle of a frame (from_...), and the rectangle of the picture made from this frame in which that part of the
+ * frame is seen (to_...): left, top, width and height in pixels. */
 struct held_place {
   int from_x, from_y, from_w, from_h, to_x, to_y, to_w, to_h;
 };

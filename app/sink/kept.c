@@ -20,8 +20,8 @@ struct kept {
   const struct job_record *record;
   AVFormatContext *file;
   int track;
-  /* for each packet that is kept (those in complete segments, which can be decoded by themselves), in decoding order:
-   * the number of its picture in the manifest */
+  /* For each packet of the file that goes into the output, in decoding order: the number that the manifest gives to its
+   * picture. Only packets of complete segments (pictures that can be decoded without the others) do so. */
   int64_t *numbers;
   int64_t count, read;
   /* index of the segment (pictures that can be decoded without the others) to which the next packet belongs */
@@ -79,10 +79,10 @@ static int earlier(const void *one, const void *other) {
   return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Finds out which picture of the manifest each packet of a segment (a part of the file that can be decoded by itself)
- * contains, and stores the picture's number in kept->numbers. Sorted by their times, the packets have the order of the
- * pictures. Returns false if a packet's time differs from that in the manifest. *offset: seconds that the container
- * has added to all times; NaN: unknown, and set here. */
+/* Finds the picture that each packet of a segment (a part of the file that can be decoded by itself) contains, and
+ * stores the picture's number in kept->numbers: sorted by their times, the packets have the order of the pictures in
+ * the manifest, the list of the unfinished file's pictures. Returns false if a packet's time differs from the
+ * picture's time there. *offset: seconds that the container has added to all times; NaN: unknown, and set here. */
 static bool number_segment(struct kept *kept, const struct job_segment *segment, struct shown *shown, double *offset) {
   const struct job *job = &kept->record->job;
   double tick = (double)job->tick.num / (double)job->tick.den;

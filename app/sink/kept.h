@@ -1,5 +1,6 @@
-/* Reads the packets in the complete segments (pictures that can be decoded without the others) of an unfinished file
- * (part.h) again. The pictures' times come from the file's manifest, because the container may have rounded them. */
+/* Reads packets of an unfinished output file (part.h), from which a render is continued: those in complete segments
+ * (groups of pictures that can be decoded without the others). The pictures' times come from the file's manifest,
+ * because the container may have rounded them. */
 #ifndef APP_SINK_KEPT_H
 #define APP_SINK_KEPT_H
 
@@ -19,7 +20,7 @@ int64_t kept_pictures(const struct kept *kept);
  * picture. It is the largest one that the file's packets have, or the one that the codec's header allows, if that is
  * larger. */
 int kept_delay(const struct kept *kept);
-/* Returns the stream of the file that contains the pictures. It belongs to `kept`. */
+/* Returns the file's video stream, which belongs to `kept`. */
 const AVStream *kept_stream(const struct kept *kept);
 /* Reads the next packet, in decoding order. The packet's presentation time is the exact one from the manifest, in the
  * unit of frame.pts; the decoding time is not set. Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0

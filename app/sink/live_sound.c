@@ -22,7 +22,8 @@ static const double patience = 0.5;
 /* For by_clock (sound of a microphone): time constants in seconds. drift_found: for measuring the drift between the
  * input's clock and the machine's; drift_mended: for correcting the drift. */
 static const double drift_found = 1, drift_mended = 4;
-/* Weight of a new delay in the running mean of delays, which smooths the jitter of the pictures' times. */
+/* The delay is a picture's time in the output minus its time in the source. Weight of each new delay in the running
+ * mean of delays, which smooths the jitter of the pictures' times. */
 static const double smoothing = 0.1;
 
 /* A change of the delay between sound and output. From `position` of the source's sound on, up to the position of the
@@ -39,7 +40,7 @@ struct live_sound {
   double drift; /* running mean of the number of samples by which the sound is late; used only if by_clock is true */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  /* decoder.sound_number (it changes with the source) of the sound for which the resampler is set up */
+  /* number (decoder.sound_number, another one for each source) of the sound for whose format the resampler is set up */
   unsigned sound_number;
   struct SwrContext *resampler;
   AVAudioFifo *samples;
@@ -49,7 +50,7 @@ struct live_sound {
   AVFrame *sent;
   /* In the following fields a position is a place in the source's sound, in seconds, and a delay is the time in the
    * output minus the position. */
-  struct moment moment[MOMENTS]; /* the newest MOMENTS changes of the delay, the earliest position first */
+  struct moment moment[MOMENTS]; /* newest MOMENTS changes of the delay of the output's sound, in order of position */
   int moments;
   double shown; /* position, in seconds, of the picture for which live_sound_at was called last */
   /* number of samples of the output so far: those that the encoder got and those that are queued for it */
@@ -150,7 +151,8 @@ void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   double position = sound->by_clock ? (double)pts * 1e-9 : sound_tap_position(sound->tap, pts);
   double delay = time - position;
   struct moment *last = sound->moments ? &sound->moment[sound->moments - 1] : NULL;
-  if (position < sound->shown) { /* another source has begun, so the delays of the former one no longer hold */
+  if (position < sound->shown) {
+    /* another source has begun; the stored delays are those of the sound of the source before it */
     sound->moments = 0;
     last = NULL;
   }

@@ -111,7 +111,9 @@ struct settling {
   const struct muxer *muxer;
   const struct late_tracks *late;
   unsigned tracks; /* number of tracks of the fragmented file */
-  int64_t *found;  /* an element for each track: the sum of muxer_units of its packets that were found in the file */
+  /* an element for each track: how much of it was found in the file, in packets or, for most sound, in bytes (the sum
+   * of muxer_units) */
+  int64_t *found;
 };
 
 /* Writes those packets of late tracks (subtitles and covers, settling->late) that begin before `time` (seconds),

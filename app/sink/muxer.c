@@ -9,14 +9,14 @@
 #include "app/sink/preroll.h"
 
 static const int64_t flush_time = AV_TIME_BASE / 2;
-/* Longest part of the output, in AV_TIME_BASE units, for which writing of MP4's index waits until each stream has had
- * a packet. */
+/* Data of a fragmented file (MP4) are first written when each stream has had a packet, but at the latest when this
+ * length of the output, in AV_TIME_BASE units, has come. */
 static const int64_t patience = 10 * AV_TIME_BASE;
 
 /* Most seconds of Opus that are written before time 0 in Matroska: the length of a usual packet. More would make the
  * file's duration longer. */
 static const double opus_preroll_seconds = 0.02;
-/* Tolerance for times that are rounded to milliseconds. */
+/* Tolerance in seconds when times are compared: some containers round times to milliseconds. */
 static const double slack_seconds = 0.001;
 
 bool muxer_is_mp4(const AVOutputFormat *container) {
@@ -76,8 +76,8 @@ static double room_before_start(const AVFormatContext *output, const AVStream *s
   return opus ? (double)codec->initial_padding / codec->sample_rate : 0;
 }
 
-/* True for MPEG's transport and program streams. Times in them may begin anywhere, so that the muxer may shift all of
- * them without harm. */
+/* True for MPEG's transport and program streams. Their first timestamp may have any value, so the muxer may add the
+ * same number to all timestamps without harm. */
 static bool begins_anywhere(const AVOutputFormat *container) {
   return av_match_name(container->name, "mpegts,rtp_mpegts,mpeg,vcd,svcd,vob,dvd");
 }

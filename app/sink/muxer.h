@@ -80,7 +80,8 @@ void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket
  * FFmpeg's muxer refuses the packet, the muxer counts that (refused, refused_others) and returns 0, unless the packet
  * must be one of the pictures. */
 int muxer_write(struct muxer *muxer, AVPacket *packet);
-/* Writes the packets that wait in muxer_track.held. Called after the last packet. Returns 0 or an FFmpeg error code. */
+/* Writes the packets (at most one for each stream) that muxer_write has kept in muxer_track.held until the next packet
+ * of their stream. Called after the last packet. Returns 0 or an FFmpeg error code. */
 int muxer_complete(struct muxer *muxer);
 
 /* True if muxer_flush is to be called before this packet of video is written: half a second of clip time has passed or,

@@ -11,8 +11,8 @@
 
 enum { NAMES = 99 }; /* number of names that are tried: OUT.part, OUT.part2 and so on */
 
-/* Stores name number n (from 1) of the unfinished file of the output `path`, and that of its manifest. Returns false if
- * a name is too long. */
+/* Several unfinished files of one output may exist, under numbered names. Stores the n-th such name (from 1) for the
+ * output `path`, and the name of the manifest beside it. Returns false if a name is too long. */
 static bool name_part(char name[PATH_MAX], char manifest[PATH_MAX], const char *path, int n) {
   char number[12] = "";
   if (n > 1)
@@ -30,7 +30,8 @@ bool part_is_for(const struct target *target) {
   return platform_look(&entry, file_path(target->url)) || entry.kind == ENTRY_FILE;
 }
 
-/* True if a render of this user left these two files, and no process writes them. */
+/* True if an earlier render of this user has left an unfinished output file `name` with its manifest, and no process
+ * writes them now. */
 static bool is_left(const char *name, const char *manifest) {
   return platform_is_abandoned(name) && platform_is_abandoned(manifest) && manifest_is(manifest);
 }

@@ -71,9 +71,9 @@ static bool is_key(const AVCodecParameters *codec, const AVPacket *packet) {
   return packet->flags & AV_PKT_FLAG_KEY && (codec->codec_id != AV_CODEC_ID_H264 || has_idr(packet));
 }
 
-/* Returns the time of the picture of this number, in ticks. Negative numbers, down to -delay, continue the times before
- * the first picture as encoders (x264, x265, FFmpeg's MPEG) do for decoding times: as far before picture 0 as picture
- * `delay` is after it. */
+/* Returns the time of the picture of this number, in ticks. Negative numbers, down to -delay, stand for decoding
+ * times before the first picture, which encoders (x264, x265, FFmpeg's MPEG) compute in this way: number -n gets the
+ * time of picture `delay` - n, minus the time from picture 0 to picture `delay`. */
 static int64_t time_of(const struct recorder *recorder, int64_t number) {
   int64_t delay = recorder->delay, known = recorder->sent - recorder->first;
   if (number >= 0)

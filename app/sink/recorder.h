@@ -23,11 +23,11 @@ struct recorder {
   int64_t latest; /* latest time of the packets that the encoder gave out, in ticks of the encoder */
   int64_t closed; /* number of pictures whose packets are complete: those before the last key frame, at the end all */
   int64_t told;   /* number of pictures in the segments (parts that can be decoded alone) that the manifest lists */
-  /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time, the
-   * time of the picture that is `delay` places earlier. It replaces the encoder's own decoding times, which do not rise
-   * where a second encoder continues. -1: packets keep the encoder's own times. */
+  /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time,
+   * the time of the picture that is `delay` places earlier. It replaces the encoder's own decoding times, which do not
+   * rise where a second encoder continues. -1: packets keep the encoder's own times. */
   int delay;
-  int64_t step; /* usual time between two pictures, in ticks */
+  int64_t step; /* usual time between two pictures, in ticks of the encoder */
 };
 
 /* Records that a picture was sent to the encoder. time: its time in ticks of the encoder. Returns 0, or -1 with err. */

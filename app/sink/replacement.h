@@ -23,7 +23,8 @@ int replacement_take_over(struct replacement *replacement, const char *path);
 /* Closes and deletes the file that replacement_make has created; an older file at path stays as it is. */
 void replacement_drop(struct replacement *replacement);
 
-/* Deletes the files that killed processes of this user left in path's folder. Logs a line for each. */
+/* Deletes the unfinished files of replacement_make that killed processes of this user left in path's folder. Logs a
+ * line for each. */
 void replacement_clean(const char *path, const struct log *log);
 
 #endif

@@ -240,8 +240,8 @@ static int read_packet(struct side_reader *reader, int *failure) {
   return code;
 }
 
-/* Reads one packet and handles it, or records the end of the input. Returns false if the feed has no packet at
- * present. */
+/* Reads one packet and handles it, or records the end of the input. Returns false if packets come from the source's
+ * thread (side_feed.h) and none waits at present. */
 static bool read_more(struct side_reader *reader) {
   int failure, code = read_packet(reader, &failure);
   if (reader->feed && code == AVERROR(EAGAIN))
@@ -324,9 +324,9 @@ static int64_t reference_us(const struct side_reader *reader, const struct side_
   return to_us(reader->video, number < item->part ? part->last : part->first);
 }
 
-/* Returns the number of the part of the input (between two timestamp discontinuities, joins.h), from `first` to `last`,
- * that fits the oldest waiting packet (items[0]) best. In that part, the packet's distance in time to the video is
- * nearest to lag_us, the distance of the packets before it. */
+/* Returns the number, from `first` to `last`, of the part of the input (between two timestamp discontinuities,
+ * joins.h) to which the oldest waiting packet (items[0]) probably belongs: the part in which the video's time minus
+ * the packet's is nearest to that of the packets before it (lag_us). */
 static int nearest_part(const struct side_reader *reader, int first, int last) {
   const struct side_item *item = &reader->items[0];
   int64_t at_video_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;
@@ -365,10 +365,10 @@ static int64_t shorter_duration(const struct side_track *track, const AVPacket *
   return before < packet->duration ? before : packet->duration;
 }
 
-/* Shifts the times of the oldest waiting packet, items[0], like those of its part of the input (between two timestamp
- * discontinuities, joins.h). Returns false if the packet is to be left out, because its stream has sound at that time
- * already. Packets shorter than four ticks may have equal times: packets of TrueHD last less than a millisecond, to
- * which Matroska rounds times. */
+/* Shifts the times of the oldest waiting packet, items[0]. Where the input's timestamps jump, a new part of it begins
+ * (joins.h); all times of a part are shifted by one amount, to continue the part before. Returns false if the packet
+ * is to be left out, because its stream has sound at that time already. Packets shorter than four ticks may have equal
+ * times: packets of TrueHD last less than a millisecond, to which Matroska rounds times. */
 static bool place(struct side_reader *reader) {
   struct side_item *item = &reader->items[0];
   AVPacket *packet = item->packet;

@@ -27,16 +27,17 @@ struct side_track {
   /* true: the stream has come to another part of the input (`part` has changed), and no packet of that part has been
    * given to the caller yet */
   bool crossed;
-  /* time of the last packet as the file has it, without corrections; AV_NOPTS_VALUE before the first packet */
+  /* time of this stream's last packet in microseconds; AV_NOPTS_VALUE before the first packet */
   int64_t last_us;
-  int64_t next_us; /* expected time of the next packet */
+  int64_t next_us; /* expected time of this stream's next packet, in microseconds: where its last one ended */
   /* time of the video packet that was read just before this stream's last packet, minus that packet's own time, in
    * microseconds */
   int64_t lag_us;
   /* begin of the last packet that the caller got, in the stream's time base; AV_NOPTS_VALUE before the first */
   int64_t begin;
   int64_t end; /* end of the last packet that the caller got, in the stream's time base */
-  /* packets before the first one that are not heard, but that the decoder may need; oldest first */
+  /* The last packets before the requested start of the output. They are not heard, but the decoder may need them to
+   * decode the first packet that is. Oldest first. */
   AVPacket *priming[SIDE_PRIMING];
   int primings;
 };
@@ -66,8 +67,8 @@ struct side_reader {
   struct side_track *tracks;
   int streams;      /* number of streams at the start; streams that appear while reading are ignored */
   AVPacket *packet; /* the packet that is being read */
-  /* the track whose packets from before its first sound, which its decoder needs (`priming`), side_reader_next gives
-   * next; NULL: there is none */
+  /* Before a track's first sound, side_reader_next gives the packets that its decoder needs to begin (`priming`).
+   * behind: the track of which it is giving these now; NULL: of none. */
   struct side_track *behind;
   struct side_item *items; /* packets that were read and not given to the caller yet, in the order of reading */
   int count, room;
@@ -103,7 +104,8 @@ void side_reader_want(struct side_reader *reader, int stream);
 int side_reader_seek(AVFormatContext *input, double start);
 /* Gives the next packet of a track of sound that side_reader_want has named. Where the input's times jump (joins.h),
  * the packet's times are shifted so that they rise in each stream. The caller unrefs the packet. Returns false at the
- * end, and if packets come from another reader (side_feed.h) that has none at present. */
+ * end of the input, or if the packets come through a side_feed (from the source, which reads the input) and none waits
+ * there. */
 bool side_reader_next(struct side_reader *reader, AVPacket *packet);
 /* Reads on until the video has reached this time, in microseconds, the input ends, or the feed has no packet at
  * present. Does nothing if no track other than sound is wanted. */

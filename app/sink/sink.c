@@ -244,8 +244,8 @@ bool sink_has_tracks(const char *spec, const char *format) {
          target.container->audio_codec != AV_CODEC_ID_NONE;
 }
 
-/* Fills *target for an output. Returns false if the output is not one that is written to an unfinished file first
- * (part.h). */
+/* Returns true if the output `spec` is first written to an unfinished file (part.h), which gets its final name at the
+ * end. *target then describes the output: its name, container and kind. */
 static bool choose_for_part(struct target *target, const char *spec, const char *format) {
   return find(spec) == &sink_ffmpeg && !target_choose(target, spec, format, NULL) && part_is_for(target);
 }

@@ -53,14 +53,16 @@ struct sink_options {
   bool replace; /* true: an existing output, and an unfinished file that an earlier render left, may be replaced */
   const struct sink_kept *kept; /* array of kept_count unfinished files whose pictures come first in the output */
   int kept_count;
-  /* the unfinished file of an earlier render, whose name the new one takes once it contains all complete segments
-   * (pictures that can be decoded without the others) of that file; NULL: none */
+  /* unfinished file that an interrupted earlier render left, and that this output continues from copies of its
+   * pictures; the new unfinished file replaces it as soon as it has all of them; NULL: none */
   const struct part_left *left;
-  /* called with the number of pictures of `kept` that have been copied so far; NULL: nobody wants to know */
+  /* reports progress: called with the number of pictures that have been copied so far from the unfinished files
+   * `kept`; NULL: not called */
   void (*copied)(void *opaque, long pictures);
   void *opaque; /* the first argument of `copied` */
   bool joins;   /* true: the output consists of the files in `kept` alone; no frames come, and no encoder is opened */
-  /* ticks added to frame.pts; if only a part of a clip is rendered, its source counts from the part's beginning */
+  /* number that is added to frame.pts, in its unit, to get the time in the output. Not 0 if only a part of a clip is
+   * rendered: the part's source counts pts from the part's beginning. */
   int64_t shift;
   /* true: the output is a part of a render and begins after that render's first frame, and `first` is set */
   bool is_later;
@@ -91,12 +93,14 @@ struct sink_impl {
    * so all the rest of its sound belongs in the output. */
   int (*finish)(struct sink *sink, bool whole, struct error *err);
   void (*close)(struct sink *sink);
-  /* does the work of sink_place_sound; NULL: the sink takes no sound */
+  /* tells a sink that records sound the next picture's time in its source and in the output (sink_place_sound); NULL:
+   * the sink takes no sound */
   void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds);
-  long (*pictures)(const struct sink *sink); /* does the work of sink_pictures; NULL: the sink stores no pictures */
-  void (*set_end)(struct sink *sink, int64_t pts); /* does the work of sink_set_end; NULL: the sink stores no times */
-  void (*set_broken)(struct sink *sink); /* does the work of sink_set_broken; NULL: the sink needs no unfinished file */
-  /* does the work of sink_part; NULL: the sink needs no unfinished file */
+  long (*pictures)(const struct sink *sink);       /* number of pictures that can be read from it; NULL: none stored */
+  void (*set_end)(struct sink *sink, int64_t pts); /* sets when the last picture ends; NULL: no times are stored */
+  void (*set_broken)(struct sink *sink); /* told that pictures are missing at the end; NULL: no unfinished file */
+  /* does the work of sink_part: returns the name of the unfinished file as which the output was left; NULL: the sink
+   * needs no unfinished file */
   const char *(*part)(const struct sink *sink);
 };
 
@@ -158,10 +162,12 @@ int sink_check_file(const char *path, bool overwrite, struct error *err);
  * Returns 0, or -1 with err, whose status is STATUS_USAGE if the codec or container does not exist. The caller closes
  * the sink. spec, and the strings and pointers of options, must outlive it. */
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
-/* Writes a frame. The sink may hold pictures of the last SINK_HOLDS frames. Returns 0, or -1 with err. */
+/* Writes a frame. The sink may keep references to the pictures of the SINK_HOLDS frames that were written last.
+ * Returns 0, or -1 with err. */
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
-/* Tells the sink, which records sound from options.tap, the time of the next picture in its source, and its time in the
- * output, in seconds. With tap_by_clock, source_pts is a time of platform_now_ns, in ns. Called before sink_write. */
+/* Tells a sink that records sound from options.tap which sound belongs to the next picture. source_pts: the
+ * picture's time in its source or, with tap_by_clock, a time of platform_now_ns in ns; seconds: the picture's time in
+ * the output. Called before sink_write. */
 void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
 /* Sets the time at which the last picture ends, in units of frame.pts. Called before sink_finish; without this call the
  * last picture lasts as long as usual ones. */
@@ -175,8 +181,8 @@ int sink_finish(struct sink *sink, bool whole, struct error *err);
 /* Returns how many pictures can be read from the output, also after a failure; -1: unknown. Called after
  * sink_finish. */
 long sink_pictures(const struct sink *sink);
-/* Returns the name of the unfinished file as which the output was left; NULL: the output has its final name. Called
- * after sink_finish; valid until sink_close. */
+/* If the output was left as an unfinished file, returns that file's name; NULL: the output has its final name.
+ * Called after sink_finish; valid until sink_close. */
 const char *sink_part(const struct sink *sink);
 void sink_close(struct sink **sink); /* closes the sink; *sink becomes NULL; does nothing if it is NULL */
 

@@ -17,7 +17,7 @@
 #include "app/source/protocols.h"
 #include "unet/base/platform.h"
 
-/* Time in nanoseconds between two checks of `stop`. */
+/* Time in ns between two checks whether the flag `stop` was set, while the sink waits. */
 static const int64_t stop_check_ns = 50000000;
 
 static bool accepts(const char *spec) {
@@ -89,8 +89,9 @@ static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   return fabs(seconds - usual_seconds) <= av_q2d(to->time_base) ? usual : pts;
 }
 
-/* For an output that is a later part of a render: counts multiples of the usual frame duration from the first picture
- * of the whole render. first: time of that picture, in units of frame.pts. */
+/* Called if the output is a later part of a render. Times of pictures are rounded to multiples of the usual frame
+ * duration; here these are made to count from the first picture of the whole render, as in its other parts. first:
+ * time of that picture, in units of frame.pts. */
 static void settle_later(struct ffmpeg_sink *to, int64_t first) {
   to->base_pts = settle_time(to, first);
   to->is_later = true;

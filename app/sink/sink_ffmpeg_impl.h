@@ -29,7 +29,7 @@ struct ffmpeg_sink {
   int64_t stopped_ns; /* time when `stop` was first seen to be set; 0: not yet */
   int64_t answer_ns;  /* time until which a receiver must answer; 0: no limit */
   bool unanswered;    /* true: the receiver has not answered in time */
-  /* time at which time 0 of the output is shown, if frames are sent no faster than they are shown */
+  /* platform_now_ns at which time 0 of the output is sent, if pictures are sent at the pace at which they are shown */
   int64_t started_ns;
   const struct log *log;
   /* The fields of this block encode the frames and write the packets. */
@@ -50,10 +50,13 @@ struct ffmpeg_sink {
   struct part_left left;
   int64_t kept; /* number of pictures that were copied from unfinished files */
   bool joins;   /* true: all pictures are copied from other files */
-  /* true: `part` contains only pictures that other files have, too, so it is deleted if writing the output fails */
+  /* true: the unfinished file (`part`) has only pictures that are in other files, too, so it is deleted if writing the
+   * output fails */
   bool spare;
-  bool shard;    /* true: the output is one part of a render (--shard), and its manifest stays beside it */
-  int64_t shift; /* units of the source's time base that are added to frame.pts (sink_options.shift) */
+  bool shard; /* true: the output is one part of a render (--shard), and its manifest stays beside it */
+  /* number that is added to frame.pts, in its unit, so that times count from the clip's beginning even if the source
+   * begins at a later part of the clip (sink_options.shift) */
+  int64_t shift;
   struct live_sound *live_sound;
   /* Times of pictures, in the encoder's time base. */
   /* time of the whole render's first picture, from which multiples of the usual duration are counted; 0 until it is
@@ -100,9 +103,9 @@ int ffmpeg_sink_take(struct ffmpeg_sink *to, AVPacket *packet);
 /* Writes the packet that is held, if there is one. last: true: the packet is the last of all in decoding order. Returns
  * 0 or an FFmpeg error code. */
 int ffmpeg_sink_write_held(struct ffmpeg_sink *to, bool last);
-/* Lists in the manifest the segments (pictures that can be decoded without the others) whose packets are all in the
- * file. Once these include all pictures that the earlier render's unfinished file `left` has, the new file takes the
- * name of that file. whole: there are no more packets. Returns 0 or an FFmpeg error code. */
+/* Lists in the manifest those segments (pictures that can be decoded without the others) of which the file has all
+ * packets. When it has all pictures of the unfinished file `left` of an interrupted earlier render, which it continues,
+ * it replaces that file. whole: true: no more packets will come. Returns 0 or an FFmpeg error code. */
 int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole);
 /* Marks the sink as failed, fills err with the reason why FFmpeg could not write (code: FFmpeg's error code), and
  * returns -1. */

@@ -19,10 +19,10 @@ struct pipewire_sink {
   struct sink sink;
   const char *spec;
   int width, height;
-  struct frame scaled; /* planes of `pixels`, into which pictures are scaled */
+  struct frame scaled; /* frame into which pictures are scaled; its planes are in `pixels` */
   struct SwsContext *scaler;
   enum pixel_format from;      /* format and size for which the scaler is set up */
-  int from_width, from_height; /* 0: the scaler is not set up */
+  int from_width, from_height; /* size of the pictures for which the scaler is set up; 0: for none */
   struct pipewire_stream stream;
 
   /* The following field is protected by the stream's lock. */

@@ -278,7 +278,8 @@ void sound_cut(struct sound *sound) {
     hide_preroll(sound, last);
 }
 
-/* Converts a packet's times from the input's clock to the output's. */
+/* Converts a packet's times from the input's clock to the output's, by subtracting the time in the input at which the
+ * output begins (sound->origin). */
 static void move_times(const struct sound *sound, AVPacket *packet) {
   const AVStream *from = sound->input->streams[packet->stream_index];
   int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);

@@ -33,8 +33,8 @@ int sound_open(struct sound **sound, const struct sound_params *params, struct e
  * requested from the reader and before the header is written. */
 void sound_cut(struct sound *sound);
 /* Reads the next packet to be written, unless one was read already and not written yet. Returns true and stores the
- * time at which the packet begins, in seconds of the output; false at the end, or if the feed has no packet at
- * present. */
+ * time at which the packet begins, in seconds of the output; false at the end, or if packets come from the
+ * source's thread (side_feed.h) and none waits at present. */
 bool sound_next(struct sound *sound, const struct muxer *muxer, double *begin);
 /* Writes the packet that sound_next has read. This and the functions below return 0 or the FFmpeg error code of a
  * failed output. */

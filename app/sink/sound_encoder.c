@@ -39,9 +39,9 @@ struct sound_encoder {
   AVChannelLayout layout;
   int format, rate;
   /* The last three fields are positions in samples since the output's time 0. */
-  int64_t placed; /* position at which the samples queued so far end */
-  int64_t given;  /* position up to which samples were sent to the encoder */
-  int64_t last;   /* position from which on samples are left out */
+  int64_t placed; /* position, in samples of the output, at which the queued ones end */
+  int64_t given;  /* position, in samples of the output, up to which the encoder has got them */
+  int64_t last;   /* position, in samples of the output, from which on they are left out */
 };
 
 /* --- opening the decoder, and choosing and opening the encoder --- */

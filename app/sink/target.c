@@ -141,8 +141,9 @@ static const AVOutputFormat *find_streamed(const struct scheme *scheme, const ch
   return container ? container : av_guess_format(scheme->container, NULL, NULL);
 }
 
-/* True if FFmpeg has no protocol for the target and needs one. Muxers that open their targets themselves need no
- * protocol, except image2. Names of such targets may contain a colon for other reasons. */
+/* True if the target's name begins with an unknown protocol ("NAME:"), so that FFmpeg could not open it. Muxers
+ * that open their target themselves, except image2, need no protocol; a colon in their target's name may mean
+ * something else. */
 static bool lacks_protocol(const struct target *target) {
   bool opens_itself =
       target->container && target->container->flags & AVFMT_NOFILE && strcmp(target->container->name, "image2") != 0;

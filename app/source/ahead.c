@@ -27,8 +27,8 @@ struct ahead {
   bool has_next, stop;
 };
 
-/* Sets the priority of the reading thread: urgent if the caller of ahead_start asked for it and hardware decodes; else,
- * and if info is NULL, usual. */
+/* Sets the priority of the reading thread. It is urgent if the caller of ahead_start asked for it and hardware
+ * decodes (info->hardware), otherwise usual. info NULL: usual. */
 static void follow_urgency(struct ahead *ahead, const struct source_info *info) {
   bool wanted = ahead->may_be_urgent && info && info->hardware;
   if (wanted != ahead->urgent)

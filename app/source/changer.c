@@ -46,12 +46,13 @@ struct changer {
   bool handed_seeks;
   double handed_s;
   bool sought; /* true: a seek has moved the reader to another time, which no changer_news has reported yet */
-  /* true: the reader still reads source handed[1], and begins source handed[0] when that one has ended */
+  /* true: the reader begins the source that was handed to it last, handed[0], only when the source handed over before,
+   * handed[1], has ended; it still reads that one */
   bool waits;
   int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
   bool changed; /* true: another source is read, which no changer_news has reported yet */
   /* The fields of this block are for sources that cannot be opened, and for files that were dropped on the window. */
-  int step;      /* direction in which to continue if a source cannot be opened: 1 or -1 */
+  int step;      /* 1 or -1: the direction in the list in which the next source is tried if one cannot be opened */
   int refusals;  /* number of consecutive sources that could not be opened in the present search for the next source */
   bool given_up; /* true: the current source has ended, and no other source of the list could be opened */
   bool passed_first; /* true: the list's first source did not exist and was skipped */
@@ -196,8 +197,8 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
   changer->stands_since_ns = 0;
 }
 
-/* Makes the reader leave the current source at once, and continue with the one that was handed over for the end of the
- * current one. */
+/* Makes the reader leave the current source at once and continue with the next one, which was handed to it to follow
+ * only when the current one ends. */
 static void leave_for_next(struct changer *changer) {
   reader_leave(changer->params.reader);
   changer->waits = false;
@@ -305,8 +306,8 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed |= !sought;
 }
 
-/* Brings the changer up to date with the reader, as follow_reader does, for functions that do not need the reader's
- * status themselves. */
+/* Records in `changer` which source the reader reads now (follow_reader), for callers that need no status of the
+ * reader. */
 static void look(struct changer *changer) {
   struct reader_status status;
   follow_reader(changer, &status);

@@ -38,7 +38,7 @@ void changer_again(struct changer *changer);
  * opened a second time at that time; until it is open, frames continue from the present position. Does nothing if
  * another source was asked for. If nothing can be read at that time, news.refused says so, and the source goes on. */
 void changer_seek(struct changer *changer, double seconds);
-/* Returns true if the source is being opened at another time, which is stored in *seconds. */
+/* Returns true while the source is being opened for changer_seek. *seconds: the time that changer_seek was given. */
 bool changer_seeks(const struct changer *changer, double *seconds);
 /* Inserts a file that was dropped on the window after the current source, and continues with it. follows true: the file
  * was dropped together with the file of the last call; it is inserted after that file, and read when that file ends. A

@@ -42,8 +42,9 @@ static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   return true;
 }
 
-/* Finds the next NAL unit in `rest`, where start codes separate the units. The size stored in *unit includes all that
- * follows the unit in `rest`, because callers read only the unit's first bytes. Returns false if there is none. */
+/* Finds the next NAL unit in *rest, a stream whose units are separated by start codes, and makes *rest begin with it.
+ * *unit becomes all bytes from the unit's beginning to the end of the stream, because callers read only its first
+ * bytes. Returns false if there is no unit. */
 static bool take_marked(struct unit *rest, struct unit *unit) {
   for (; rest->size > 3; rest->data++, rest->size--)
     if (!rest->data[0] && !rest->data[1] && rest->data[2] == 1) {

@@ -34,8 +34,8 @@ struct completeness {
 
 /* Starts to count packets and pictures. Must be called when input's streams are known. */
 void completeness_begin(struct completeness *completeness, AVFormatContext *input, const AVStream *stream);
-/* True if the end that the file's header states may be the end of another stream than the video (whole_file). Then the
- * packets of all streams must be read and counted. */
+/* True if the header's duration is that of the whole file (whole_file), which may end with the sound instead of the
+ * video. Then the packets of all streams must be read and counted to tell whether the file is complete. */
 bool completeness_wants_all(const struct completeness *completeness);
 /* Counts a packet of any stream that was read. */
 void completeness_add(struct completeness *completeness, const AVPacket *packet);

@@ -36,13 +36,13 @@ struct decoder {
    * source is live, of those from the last key frame on. After the hardware has failed: packets that software decodes
    * before any new one. */
   struct kept_packet kept[KEPT_MOST];
-  int kept_count, next; /* next: index of the next packet to decode again */
+  int kept_count, next; /* number of packets in `kept`, and index in it of the packet that software decodes next */
   bool kept_all; /* true: `kept` has every packet since the last key frame or, if none has come, since the beginning */
   int64_t numbered; /* number of packets that got a packet number so far, which is also the next packet number */
   /* codec of the next packets if decoder_expect was called, else AV_CODEC_ID_NONE */
   enum AVCodecID expected;
-  /* the first packet of another codec, which waits until the present decoder context has given out all its pictures;
-   * NULL: none */
+  /* packet with which the stream changes to another codec; it waits here until the decoder of the codec before has
+   * given out all its pictures; NULL: no packet waits */
   AVPacket *behind;
 };
 
@@ -354,15 +354,16 @@ void decoder_expect(struct decoder *decoder, enum AVCodecID codec) {
   decoder->expected = codec;
 }
 
-/* Stores a packet whose codec differs from the decoder context's in decoder->behind, and makes the context give out the
- * pictures that it still holds. Returns 0 or an FFmpeg code. */
+/* For a packet of another codec than the packets before: keeps a copy of it in decoder->behind until change_codec,
+ * and makes the decoder context give out the pictures that it still holds. Returns 0 or an FFmpeg code. */
 static int hold_back(struct decoder *decoder, const AVPacket *packet) {
   decoder->behind = av_packet_clone(packet);
   return decoder->behind ? avcodec_send_packet(decoder->context, NULL) : AVERROR(ENOMEM);
 }
 
-/* Opens a decoder context for the new codec, and sends it that codec's first packet, which hold_back has stored in
- * decoder->behind. Returns 0 or an FFmpeg code. */
+/* Called when the old decoder context has given out all its pictures after a change of codec. Opens a context for the
+ * new codec, and sends it the new codec's first packet, which was held back in decoder->behind. Returns 0 or an FFmpeg
+ * code. */
 static int change_codec(struct decoder *decoder) {
   const AVCodec *codec = avcodec_find_decoder(decoder->expected);
   avcodec_free_context(&decoder->context);
@@ -409,8 +410,9 @@ int decoder_send(struct decoder *decoder, AVPacket *packet) {
   return code < 0 || decoder->kept_count ? code : send_software(decoder, packet);
 }
 
-/* Sends the next packet of `kept` to the software decoder. After the last one, if `ended` is set, tells the decoder
- * that the stream has ended. Returns an FFmpeg code; AVERROR(EAGAIN): there is nothing to send. */
+/* After hardware has failed: sends the software decoder the next of the packets (decoder->kept) that must be decoded
+ * again. After the last one, if `ended` is set, tells the decoder that the stream has ended. Returns an FFmpeg code;
+ * AVERROR(EAGAIN): there is nothing to send. */
 static int send_again(struct decoder *decoder) {
   const AVPacket *packet = NULL;
   if (decoder->next < decoder->kept_count)

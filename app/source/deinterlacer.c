@@ -5,7 +5,7 @@
 
 #include "app/source/filter_chain.h"
 
-/* Capacity of `held`; bwdif holds at most three frames. */
+/* Capacity of `held`, the times of frames that are in FFmpeg's filter bwdif; it holds at most three frames. */
 enum { HELD_MAX = 8 };
 
 struct times {
@@ -66,8 +66,9 @@ int deinterlacer_send(struct deinterlacer *deinterlacer, AVFrame *frame) {
   return filter_chain_send(chain, NULL);
 }
 
-/* Called after the last picture of a chain. Builds the next chain for the frame that waits in `next`. Returns 0
- * or an FFmpeg error code; without such a frame AVERROR_EOF or, if more frames will be sent, AVERROR(EAGAIN). */
+/* Called after a filter chain has given out its last picture. Frees that chain, and builds another one for the frame
+ * that waits in `next`. Returns 0 or an FFmpeg error code; if no frame waits, AVERROR_EOF or, if more frames will be
+ * sent, AVERROR(EAGAIN). */
 static int go_on(struct deinterlacer *deinterlacer) {
   filter_chain_free(&deinterlacer->chain);
   if (deinterlacer->next->buf[0])

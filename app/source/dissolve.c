@@ -58,7 +58,7 @@ static const int *matrix_of(const struct frame *frame) {
   return convert_matrix(rgb ? MATRIX_BT709 : frame->matrix);
 }
 
-/* Stores where the part begins in each of the frame's planes. */
+/* Stores in plane[] the address in each of the frame's planes at which the rectangle `part` begins. */
 static void find_planes(const struct frame *frame, const struct part *part, uint8_t *plane[4]) {
   for (int i = 0; i < frame_planes(frame->format); i++)
     plane[i] = (uint8_t *)(uintptr_t)frame->plane[i] + frame_row_bytes(frame->format, i, part->left) +

@@ -8,27 +8,28 @@
 
 struct SwsContext;
 
-/* Zero-initialise to start. It must not be moved. */
+/* The buffers and the converter with which frames are mixed. Zero-initialise to start. The struct must stay at its
+ * address while it is used. */
 struct dissolve {
   struct host_pictures mixed, placed;
   struct SwsContext *scaler;
   int scaler_key[6];
-  /* from: the frame of the source that fades out that was converted last; converted: the result of the conversion;
-   * both have no planes before the first conversion */
+  /* Of the source that fades out: `from` is the frame that was last converted to the other source's format and size,
+   * `converted` is the result of that. Both have no planes before the first conversion. */
   struct frame from, converted;
 };
 
 /* True if the frame's pixels can be read in host memory. */
 bool dissolve_can_read(const struct frame *frame);
-/* Mixes `from` and `to`: *out is a new frame with the share `share` (0 to 1) of `to`, and all other fields of `to`.
- * shape: width divided by height of the pictures into which frames are cropped afterwards: where the two have different
- * shapes, what is seen of `from` lies over what is seen of `to`. 0: not known, and the shape of `to` is used. The
- * caller releases *out. Returns 0, or -1 with err. */
+/* Mixes two frames to a new one, *out: its pixels are share * to + (1 - share) * from, its other fields those of `to`.
+ * shape: aspect ratio (width / height) to which frames are cropped afterwards; 0: not known, and that of `to` is used.
+ * If the frames have different aspect ratios, `from` is scaled so that its part that remains after cropping covers
+ * that of `to`. The caller releases *out. Returns 0, or -1 with err. */
 int dissolve_mix(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape, float share,
                  struct frame *out, struct error *err);
-/* Releases the frame that was converted last, which is not needed any more. */
+/* Releases the frame that dissolve_mix converted last and keeps for its next call. Called when a fade has ended. */
 void dissolve_forget(struct dissolve *dissolve);
-/* Frees all that it holds; frames that others still hold stay valid. */
+/* Frees the memory of *dissolve. Mixed frames that others have not released yet stay valid. */
 void dissolve_free(struct dissolve *dissolve);
 
 #endif

@@ -103,7 +103,8 @@ int exif_orientation(enum AVCodecID codec, const uint8_t *data, size_t size) {
 }
 
 int exif_attach(enum AVCodecID codec, AVPacket *packet) {
-  /* For each EXIF orientation, 2 to 8, the numbers xx, xy, yx, yy of struct convert. */
+  /* For each EXIF orientation, 2 to 8, the matrix xx, xy, yx, yy (fields of struct convert) that turns and mirrors the
+   * picture upright. */
   static const int8_t turns[9][4] = {[2] = {-1, 0, 0, 1}, [3] = {-1, 0, 0, -1}, [4] = {1, 0, 0, -1}, [5] = {0, 1, 1, 0},
                                      [6] = {0, -1, 1, 0}, [7] = {0, -1, -1, 0}, [8] = {0, 1, -1, 0}};
   int orientation = exif_orientation(codec, packet->data, (size_t)packet->size);

@@ -10,7 +10,7 @@ struct fallback {
   struct source_options options;
   struct source_info info;
   struct mixer *mixer;
-  struct side_reader side; /* reads the file while it is shown */
+  struct side_reader side; /* reads the file that is shown in place of a lost source */
   int64_t lost_ns;         /* when the source was first seen to be lost; 0: it is not lost */
   bool failed;             /* true: no reader could be started since the source was lost, and a log line said so */
 };
@@ -58,7 +58,7 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
   bool wanted = status->lost && (double)(now_ns - fallback->lost_ns) >= after_s * 1e9;
   if (wanted && !fallback->failed && side_reader_is_free(&fallback->side))
     begin(fallback);
-  if (wanted && fallback->side.reader) /* in each call, since a frame of the source ends it */
+  if (wanted && fallback->side.reader) /* called every time, since it lasts only until a frame of the source comes */
     mixer_stand_in(fallback->mixer);
   else if (!status->lost)
     side_reader_end(&fallback->side);

@@ -41,8 +41,8 @@ static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
                   (double)(ffmpeg_loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
-/* Gives the packets of sound that the thread of from->arrivals has read to the tap (sound_tap.h), once the first frame
- * has set time 0 of frame.pts. */
+/* Puts packets of sound, which the thread that from->arrivals runs has read, into the sound tap (sound_tap.h). Does
+ * nothing before the first frame, because that frame sets time 0 of frame.pts. */
 static void put_arrived_sound(struct ffmpeg_source *from) {
   if (!from->arrivals || !from->has_origin || !from->sound)
     return;
@@ -134,7 +134,7 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
  * that FFmpeg's demuxer marks one of the last packets before it as damaged: that packet is subtracted from `damaged`
  * again. */
 static void note_time(struct ffmpeg_source *from) {
-  enum { NEAR = 3 /* a damaged packet counts as damaged by a join if the join comes within this many packets */ };
+  enum { NEAR = 3 /* if a packet is damaged at most this many packets before a join, the join was the cause */ };
   int part = from->joins.newest;
   joins_note(&from->joins, from->packet);
   if (from->joins.newest != part && from->damage_near > 0 && atomic_load(&from->damaged) > 0) {

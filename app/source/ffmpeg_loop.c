@@ -91,8 +91,9 @@ static void note_times(struct rounds *rounds, const AVPacket *packet) {
     rounds->last = packet->pts;
 }
 
-/* Called with the first packet of a round (a pass through the looping input) that is sent without a flush: sets
- * sent_shift so that the packet's times come after all times sent before. */
+/* Called with the first packet of a new round (pass through the looping input), if the decoder is not flushed between
+ * the rounds. Sets sent_shift, the number added to packets' times, so that this round's times come after all those that
+ * the decoder has received before. */
 static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
   int64_t first = earlier_time(packet);
   rounds->sought = false;
@@ -136,7 +137,7 @@ bool ffmpeg_loop_again(struct ffmpeg_source *from) {
   return true;
 }
 
-/* --- frames from the decoder: they get the times of the file back --- */
+/* --- frames from the decoder: the numbers that were added to their packets' times are subtracted again --- */
 
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame) {
   struct rounds *rounds = &from->rounds;

@@ -28,8 +28,8 @@ int seek_beginning(struct ffmpeg_source *from) {
   return code;
 }
 
-/* Seeks to a time in seconds from the start. *unsure is set if the seek may have led to a place after that time.
- * Returns an FFmpeg code. */
+/* Seeks to a position in seconds, counted from options.start. *unsure is set if the packets read next may belong to a
+ * later position. Returns an FFmpeg code. */
 static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
   bool whole = from->options.start + seconds <= 0;
   double before = !whole && from->seeks_early ? reordered_seconds : 0;

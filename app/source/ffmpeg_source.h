@@ -26,7 +26,7 @@ enum { STAMPS = 64 };
 /* State of the repetitions of a looping input. A round is one pass from the start to the end. The packets that the
  * decoder gets have times that keep rising over all rounds. Times are in the stream's time base. */
 struct rounds {
-  bool sought; /* true: reading has returned to the start, and no packet of video has been read since */
+  bool sought; /* true: reading has gone back to the input's start, and has read no packet of video since then */
   bool unsure; /* true: the seek to the start may have led to a position after the start */
   /* true: ffmpeg_source.packet is the first packet of the next pass through the input, and waits until the decoder has
    * given out all pictures of the present pass */
@@ -43,7 +43,9 @@ struct rounds {
   /* times in the file, in the stream's time base. lowest: lowest time of all packets so far; last: highest time of the
    * packets that are shown */
   int64_t lowest, last;
-  int64_t next_shift; /* value that ffmpeg_source.loop_shift will have in the next pass through the input */
+  /* number that will be added to the file's timestamps in the next pass through the looping input; it becomes
+   * ffmpeg_source.loop_shift when that pass begins */
+  int64_t next_shift;
 };
 
 /* Forgets the times of the rounds (passes through a looping input), because the decoder was flushed. */
@@ -65,7 +67,7 @@ struct ffmpeg_source {
   int64_t number_time;
   /* The fields of this block are for decoding and converting. */
   struct decoder *decoder;
-  struct deinterlacer *deinterlacer; /* opened at the first interlaced frame; NULL: frames are taken as they are */
+  struct deinterlacer *deinterlacer; /* for interlaced frames; NULL: none has come, or they are used as they are */
   AVPacket *packet;
   AVFrame *frame;
   AVStream *stream; /* the stream of the video, owned by input */
@@ -91,7 +93,8 @@ struct ffmpeg_source {
   } stamps[STAMPS];
   unsigned stamped;
   int64_t given_ns; /* time (platform_now_ns) when a frame was given out last */
-  /* The fields of this block are the state of reading. */
+  /* The fields of this block are the state of reading. realtime: the input sets its own pace, as a camera or a
+   * stream does; draining: the decoder was told that no more packets come. */
   bool realtime, draining;
   /* true: an interlaced frame was decoded, and a log line has said whether such frames are deinterlaced */
   bool met_fields;
@@ -115,15 +118,15 @@ struct ffmpeg_source {
   struct list_cuts cuts;
   /* the joins (timestamp discontinuities, joins.h) in the packets read so far; unused for a realtime source */
   struct joins joins;
-  /* The next four fields are for the frame after `frame`. looked_ahead: true: it was decoded in advance, because its
-   * time or its shape was needed. */
+  /* The next four fields are for the frame that follows `frame`. looked_ahead: true: this frame was decoded in advance,
+   * because its time or its shape was needed before `frame` could be given out. */
   AVFrame *ahead;
   bool looked_ahead;
   int ahead_got; /* what decode_next returned when it decoded `ahead`; if -1, ahead_err has its error */
   struct error ahead_err;
   /* The fields of this block count frames, returns to the start of the input, and damaged packets and frames. */
   uint64_t serial;
-  uint64_t rewound_at; /* value of `serial` when reading last returned to the start of the input */
+  uint64_t rewound_at; /* number of frames that had been read (`serial`) at the last return to the input's start */
   uint64_t returns;    /* number of times that reading returned to the start of the input */
   atomic_long damaged; /* number of packets and frames that were damaged; other threads read it */
   int damage_in_a_row;
@@ -202,12 +205,13 @@ bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
 /* Called at the input's end: seeks to its start without flushing the decoder. Returns false if that is not possible, or
  * the input does not loop. */
 bool ffmpeg_loop_go_on(struct ffmpeg_source *from);
-/* Called at the end of the part that options.duration selects: seeks to its start without flushing the decoder, as
- * ffmpeg_loop_go_on does. Returns true if the seek was done now or before; the caller then drops the frames that the
- * decoder still gives of the present pass through the input. */
+/* Called at the end of the part that options.duration selects: if the input loops, seeks to the part's start without
+ * flushing the decoder. Returns true if that seek was done now or before; the caller then drops the frames after the
+ * part's end that the decoder still gives. */
 bool ffmpeg_loop_cut_off(struct ffmpeg_source *from);
-/* Replaces the times that a packet of video has in the file by those that it gets in the decoder. Returns false if the
- * packet must wait until the decoder has given out all frames; then rounds.held is set. */
+/* Replaces a video packet's times in the file by the times with which it is sent to the decoder, which keep rising
+ * when a looping input starts again. Returns false if the packet must wait until the decoder has given out all frames;
+ * then rounds.held is set. */
 bool ffmpeg_loop_take_packet(struct ffmpeg_source *from, AVPacket *packet);
 /* Resets the decoder after its last frame was received, so that the packet that was held back (rounds.held) can start
  * the next pass through the looped input. */
@@ -218,8 +222,9 @@ bool ffmpeg_loop_again(struct ffmpeg_source *from);
 /* Replaces a frame's times as the decoder gives them, which rise from pass to pass through a looping input, by the
  * times in the file. */
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
-/* Returns loop_shift, the time shift of a pass through a looping input, for the packets that are read now. They may
- * belong to the next pass already while the decoder still gives frames of the present one. */
+/* Returns the number that is added to the timestamps of the packets read from a looping input now, so that times rise
+ * from pass to pass. These packets may belong to the next pass already, while the decoder still gives frames of the
+ * present one, whose number is loop_shift. */
 int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from);
 
 #endif

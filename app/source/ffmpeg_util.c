@@ -217,8 +217,9 @@ static bool is_screen(const AVInputFormat *format) {
   return format && !strcmp(format->name, "x11grab");
 }
 
-/* Returns in words why an input could not be opened: FFmpeg's text for the code, or a clearer one where there is one.
- * has_hint: true: the caller appends a hint (protocols_hint) that tells more than the text for unknown contents. */
+/* Returns in words why an input could not be opened: FFmpeg's text for the code, or a clearer one where there is
+ * one. has_hint: true: the caller appends a hint (protocols_hint) that says more about unknown contents than the
+ * clearer text would. */
 static const char *why_refused(const char *url, const AVInputFormat *format, int code, bool has_hint, char *buffer) {
   if (!has_hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA))
     return "this is no video FFmpeg knows, or it is damaged";

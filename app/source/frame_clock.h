@@ -11,9 +11,11 @@
 struct frame_clock {
   /* time of the frame that was given out last, in the stream's time base; FRAME_TIME_NONE before the first one */
   int64_t last;
-  int64_t begin;  /* time of the first frame if it has no timestamp, in the stream's time base */
-  int64_t step;   /* usual time between frames, in the stream's time base; at least 1 */
-  int64_t shift;  /* number to add to timestamps, which is not 0 after the input's clock was set back */
+  int64_t begin; /* time of the first frame if it has no timestamp, in the stream's time base */
+  int64_t step;  /* usual time between frames, in the stream's time base; at least 1 */
+  /* number that is added to timestamps, in the stream's time base, so that times go on rising after the input's clock
+   * was set back; 0 before that */
+  int64_t shift;
   int64_t second; /* one second in the stream's time base */
 };
 
@@ -22,10 +24,11 @@ struct frame_clock {
  * right. */
 bool frame_clock_doubts(const struct frame_clock *clock, int64_t time);
 
-/* Returns the time for a frame with the timestamp `time` whose successor has the timestamp `next` (FRAME_TIME_NONE:
- * unknown). The result is greater than `last`. If the successor undoes a jump, `time` is wrong and the result is
- * computed from the neighbours; a jump that remains is a gap and is kept; after the clock was set back, times continue
- * from the last one. The caller stores the result in `last`. */
+/* Returns the time that a frame gets. time: the frame's timestamp; next: that of the frame after it
+ * (FRAME_TIME_NONE: unknown). The result is greater than clock->last. If `time` jumps and `next` is where it would be
+ * without the jump, `time` is wrong, and the result is computed from the neighbours; a jump that `next` follows is a
+ * gap and is kept. After the input's clock was set back, times continue from the last one. The caller stores the
+ * result in clock->last. */
 int64_t frame_clock_settle(struct frame_clock *clock, int64_t time, int64_t next);
 
 #endif

@@ -39,8 +39,8 @@ struct frame_places {
   struct waiting *waiting;
   size_t count, capacity;
   int64_t settled;
-  /* time, in units of frame_places_tick, before which frames are left out, because a seek may have missed some of
-   * them */
+  /* after a seek: time, in units of frame_places_tick, from which on no frame can be missing; frames before it are left
+   * out, because some of their packets may lie before the position of the seek */
   int64_t floor;
   /* time of the frame that the caller got last, in units of frame_places_tick; FRAME_TIME_NONE: none yet */
   int64_t last;
@@ -175,8 +175,9 @@ int64_t frame_places_from_start(const struct frame_places *places, double start)
   return av_rescale_q(clock_us(places) + llrint(start * AV_TIME_BASE), AV_TIME_BASE_Q, tick_of(places));
 }
 
-/* The result is rounded down to microseconds, as the source rounds source_options.start. If a tick is longer than a
- * microsecond, the source rounds to the same tick again; if it is shorter, the frame is still not before the start. */
+/* Converts a frame's time to source_options.start, in seconds. It is rounded down to microseconds, as the source
+ * rounds that option. If a tick is longer than a microsecond, the source rounds to the same tick again; if it is
+ * shorter, the frame is still not before the start. */
 double frame_places_to_start(const struct frame_places *places, int64_t time) {
   int64_t us = av_rescale_q_rnd(time, tick_of(places), AV_TIME_BASE_Q, AV_ROUND_DOWN) - clock_us(places);
   return (double)us / AV_TIME_BASE;
@@ -269,7 +270,8 @@ static int next_frame(struct frame_places *places, struct waiting *frame, struct
   }
 }
 
-/* Seeks to a key frame at or before this time, or opens the input again at its beginning. Returns 0, or -1 with err. */
+/* Seeks to a key frame at or before `time`, in the stream's time base. If `time` is near the beginning, or if seeking
+ * fails, opens the input again instead, so that reading starts at its first frame. Returns 0, or -1 with err. */
 static int go_before(struct frame_places *places, int64_t time, struct error *err) {
   bool unsure;
   double tick = av_q2d(places->video->time_base), seconds = (double)time * tick - (double)clock_us(places) * 1e-6;

@@ -39,7 +39,7 @@ double frame_places_to_start(const struct frame_places *places, int64_t time);
 /* Returns the time that becomes frame.pts 0 in a source that begins at `start` (source_options.start, in seconds). */
 int64_t frame_places_origin(const struct frame_places *places, double start);
 
-/* Returns the usual time between two frames. */
+/* Returns the usual time from one frame to the next, in units of frame.pts (frame_places_tick). */
 int64_t frame_places_step(const struct frame_places *places);
 /* Finds the frame whose time is nearest to `wanted`, the later one of two that are equally near. Returns 0, with the
  * end of the last frame in *time, if that end is nearer. In a sequence, `wanted` itself is found, even if the picture

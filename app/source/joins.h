@@ -13,7 +13,7 @@ enum { JOINS_KEPT = 16 };
 
 /* A part of the input between two joins. Times are in the video's time base. */
 struct join_part {
-  int64_t shift; /* number that is added to the timestamps of this part of the input */
+  int64_t shift; /* number that is added to this part's timestamps, so that they continue the part before */
   /* earliest and latest timestamp of the video in this part of the input so far, in the video's time base, as the file
    * has them (`shift` is not added) */
   int64_t first, last;
@@ -32,7 +32,8 @@ struct joins {
    * began, in the video's time base */
   int64_t delay;
   int64_t next; /* expected time of the next packet, in the video's time base; AV_NOPTS_VALUE before the first one */
-  /* true: the last packet's time was far ahead of `next`, and is ignored unless the next packet's time is, too */
+  /* true: the last packet's time was far later than expected (`next`). It counts as a join only if the time of the
+   * packet after it is far later, too; otherwise it was an error in one timestamp. */
   bool doubts;
   int newest; /* number of the newest part of the input (after the last join), from 0 */
   /* the last JOINS_KEPT parts of the input (between joins), each at its number modulo JOINS_KEPT */

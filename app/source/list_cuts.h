@@ -23,8 +23,9 @@ struct list_cuts {
   int count;
 };
 
-/* Asks FFmpeg's demuxer of lists, before it is opened, to attach to each packet the times between which its file is
- * used. Returns an FFmpeg code. */
+/* Adds to `wishes`, the options with which FFmpeg's demuxer of lists of files (concat) will be opened, the one that
+ * makes it attach to each packet the inpoint and outpoint of the file that the packet is from. Returns an FFmpeg
+ * code. */
 int list_cuts_ask(AVDictionary **wishes);
 /* Reads the inpoint, outpoint and duration directives of the list of files from which `input` was opened. Returns 0,
  * or -1 if memory is short. */

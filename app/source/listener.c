@@ -49,7 +49,7 @@ struct listener {
   int stream;
   bool device, paced;
   int64_t until_ns; /* time at which a call that blocks will be aborted; 0: never */
-  int64_t due_ns;   /* time at which the next sample is due; 0: at once */
+  int64_t due_ns;   /* if a file is read (paced): time until which the next packet is held back; 0: it is not */
   int64_t came_ns;  /* time when data came last from the input */
   double begins_s;  /* expected begin of the next packet, in seconds of platform_now_ns; 0: unknown */
   bool heard;       /* true: the input has given sound since it was opened */
@@ -160,8 +160,8 @@ static int open_input(struct listener *listener, struct error *err) {
 
 /* --- decoding and measuring the sound, and giving its packets to the tap --- */
 
-/* Stores the levels and the onset measured last, for listener_get and listener_get_onset. rest_s: seconds of samples
- * that came together with those measured last, and follow them. */
+/* Stores the levels and the onset measured last, for listener_get and listener_get_onset. rest_s: duration in seconds
+ * of samples that have arrived but are not measured yet, so the measured ones were heard that long ago. */
 static void publish(struct listener *listener, double rest_s) {
   double values[SOUND_VALUES];
   long onsets = listener->levels.onsets.count;

@@ -18,14 +18,15 @@ struct marker {
   int64_t time_us;
 };
 
-/* Draws into a frame of PIXEL_YUV420P whose planes may be written. */
+/* Draws the marker (blocks that show a frame's number and time) into a frame of PIXEL_YUV420P, whose planes must be
+ * writable. */
 void marker_draw(const struct frame *frame, const struct marker *marker);
 /* Reads the marker from the brightness (0 to 255) in the middle of each block, row by row from the top left. Returns
  * false if the picture has no marker. */
 bool marker_read(const uint8_t level[MARKER_BLOCKS], struct marker *marker);
 
-/* marker_x and marker_y return the middle of a block as fractions of the picture's width and height. shape: the
- * picture's width over its height. */
+/* marker_x and marker_y return the middle of one of the marker's square blocks, as fractions of the picture's width
+ * and height from its top left corner. shape: the picture's width divided by its height. */
 static inline double marker_x(int column, double shape) {
   return (column + 0.5) / MARKER_ROWS / shape;
 }

@@ -20,8 +20,8 @@ struct mixer {
   pthread_cond_t changed;
   /* The following fields are protected by `lock`. */
   enum mixer_input shown;
-  /* the input of the last frame that was passed on, and frame.stretch of that frame as this input gave it (number of a
-   * part of the input without a gap in time) */
+  /* The frame that was passed on last: from which input it came (last), and the number that this input gave in
+   * frame.stretch to its part without a gap in time (last_stretch). */
   enum mixer_input last;
   uint64_t last_stretch;
   /* numbers that frames get from the mixer, counted over all inputs: frame.serial of the next frame, and frame.stretch

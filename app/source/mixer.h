@@ -30,7 +30,8 @@ void mixer_close(struct mixer **mixer); /* frees the mixer; *mixer becomes NULL;
  * its uninterrupted sequence of frames (frame.stretch); both are counted over all inputs. begins: true: it is the
  * first frame of a source, or the first after a seek. */
 void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame, bool begins);
-/* From now on frames of MIXER_STAND_IN are passed on, until MIXER_LIST gives a frame again. */
+/* Called when a source of the list is lost: from now on the frames of the source that stands in for it
+ * (MIXER_STAND_IN) are passed on, until MIXER_LIST gives a frame again. */
 void mixer_stand_in(struct mixer *mixer);
 /* Tells that an input gives no more frames. If it is MIXER_LIST, the mailbox is closed. */
 void mixer_end(struct mixer *mixer, enum mixer_input input);

@@ -180,8 +180,8 @@ static const char *value_of(const AVDictionary *wishes, const char *key) {
   return entry ? entry->value : NULL;
 }
 
-/* Stores the glob that finds the pictures of a sequence, of at most `size` bytes. Returns false if path names no
- * sequence, or FFmpeg's own demuxer must read the sequence. */
+/* Writes to `globbed`, which has room for `size` bytes, the glob that matches the files of the sequence `path`. wishes:
+ * the user's options for FFmpeg. Returns false if path names no sequence, or if FFmpeg's own demuxer must read it. */
 static bool find_pattern(struct pictures *pictures, const char *path, const AVDictionary *wishes, char *globbed,
                          size_t size) {
   const char *kind = value_of(wishes, "pattern_type");

@@ -23,8 +23,8 @@ void source_pictures_close(struct pictures **pictures);
 /* Opens the first readable picture of the sequence, or the very first one if none can be read, as an FFmpeg input whose
  * stream describes the pictures' format. The caller closes *input. Returns 0, or -1 with err. */
 int pictures_open_first(struct pictures *pictures, AVFormatContext **input, struct error *err);
-/* Stores the number of pictures and the sequence's length in the stream of the input that pictures_open_first
- * opened. */
+/* Stores in `stream` (that of the input which pictures_open_first opened) how many pictures the sequence has, and its
+ * duration, because the stream of one opened picture knows only of itself. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
 /* Reads the next readable picture, as a packet of stream 0. The packet's pts is the picture's place in the sequence:
@@ -50,8 +50,8 @@ bool pictures_number(const struct pictures *pictures, int64_t time, int *number)
  * (0: no limit). Returns false if that part has no pictures, or the pictures have no numbers. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last);
-/* Returns the end, as a number of ticks, of a part of the sequence that begins at `begin` and lasts `duration` seconds
- * (0: to the end of the sequence). */
+/* Returns the end of a part of the sequence, in units of `tick` seconds. begin: the part's beginning, in the same
+ * unit; duration: its length in seconds (0: it lasts to the end of the sequence). */
 int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick);
 /* Returns the sequence's pictures per second. */
 AVRational pictures_rate(const struct source_options *options);

@@ -42,13 +42,13 @@ struct openings {
   int (*open)(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
   uint64_t seen[OPENINGS_MAX]; /* hash of the URL of each opening */
   int count;
-  bool exceeded; /* true: a URL was refused, because the limit was reached */
+  bool exceeded; /* true: a URL was refused, because OPENINGS_MAX were opened before */
 };
 
 /* Replaces the input's io_open until openings_end. The struct must not move until then. */
 void openings_begin(struct openings *openings, AVFormatContext *input);
-/* Stores in the input the function io_open again that openings_begin has replaced. input NULL: opening has failed and
- * the input is freed; does nothing. */
+/* Restores the input's function io_open, which openings_begin has replaced by another. input NULL: opening has failed
+ * and the input is freed; does nothing. */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 
 /* Returns FFmpeg's format_whitelist for an input that lists files, because FFmpeg opens these without

@@ -34,11 +34,11 @@ struct reader {
   struct timetable timetable;
   /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS, until the source gives a frame */
   int retry_ms;
-  long from_here;  /* number of frames that now.source has given so far, including dropped ones */
+  long from_here;  /* number of frames that the present source has given so far, also dropped ones */
   uint64_t serial; /* number that the next frame gets, counted over all sources */
-  /* stretch: number of the stretch (frames that follow each other in time, frame.h) to which the last frame belongs,
-   * counted over all sources. own_stretch: the number that the source itself gave that stretch. opened: a source was
-   * opened, for the first time or again, since the last frame. */
+  /* A stretch is a sequence of frames without a gap in time (frame.h). stretch: number of the stretch to which the
+   * last frame belongs, counted over all sources; own_stretch: its number as the source itself counts. opened: true: a
+   * source was opened, for the first time or again, since the last frame. */
   uint64_t stretch, own_stretch;
   bool opened;
   bool urgent;  /* true: the reader's thread runs at an urgent priority */
@@ -283,9 +283,9 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
-/* Reads the next frame. For a file that hardware decodes, it waits until timetable_read_at first. Returns what
- * source_read returns; 0 also if the thread is to leave the source. Stores in *decoder the name of the hardware that
- * decoded the frame; NULL: software did. */
+/* Reads the next frame. For a file that hardware decodes, it first waits for the time at which decoding disturbs the
+ * engine least (timetable_read_at). Returns what source_read returns; 0 also if the thread is to leave the source.
+ * Stores in *decoder the name of the hardware that decoded the frame; NULL: software did. */
 static int read_frame(struct reader *reader, struct frame *frame, const char **decoder, struct error *err) {
   bool hardware = reader->info.hardware && !reader->info.realtime;
   int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
@@ -375,8 +375,9 @@ static struct origin begin_next(struct reader *reader) {
   return former;
 }
 
-/* Called when another source has begun: if the previous source has not ended and can still be read, another reader
- * goes on reading it while it fades out. The caller holds the lock, and closes what is left in *former. */
+/* Called when another source has begun, so that the previous one's sound can fade out: if the previous source has not
+ * ended, hands it over to reader->leaving, which goes on reading its sound. The caller holds the lock, and closes
+ * former->source if it is not NULL afterwards. */
 static void read_on(struct reader *reader, struct origin *former) {
   struct source_options options = former->options;
   struct error ignored;

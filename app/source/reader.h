@@ -49,13 +49,14 @@ enum reader_when { READER_NOW, READER_AT_END };
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err);
 
-/* Works as reader_start, but the end of the first source does not end the thread: reader_go_on(reader, true) is in
- * force from the beginning. */
+/* Works as reader_start, but the thread does not end when the first source ends: it waits for another source
+ * (reader_switch), as if reader_go_on(reader, true) had been called at once. */
 int reader_start_list(struct reader **reader, struct source **source, const char *spec,
                       const struct source_options *options, struct mailbox *mailbox, struct error *err);
 
-/* Works as reader_start or, with goes_on true, as reader_start_list, but gives the frames to an input of a mixer, which
- * must outlive the reader. */
+/* Starts the thread as reader_start does, but the frames go to input number `input` of a mixer, which must outlive
+ * the reader, instead of a mailbox. goes_on: true: at the end of the first source the thread waits for another one
+ * (reader_switch); false: it ends. */
 int reader_start_mixed(struct reader **reader, struct source **source, const char *spec,
                        const struct source_options *options, bool goes_on, struct mixer *mixer, enum mixer_input input,
                        struct error *err);

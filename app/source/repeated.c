@@ -182,7 +182,8 @@ static int collect_wishes(AVDictionary **wishes, const AVFormatContext *once) {
              : 0;
 }
 
-/* Adds what the demuxer of lists leaves out of the file: tags, covers, dispositions, and for each pass the chapters.
+/* `input` plays a file repeatedly, through FFmpeg's demuxer of lists; `once` is the file opened directly. Copies from
+ * `once` to `input` what that demuxer leaves out: tags, covers, dispositions, and the chapters, once for each pass.
  * Returns 0, or -1 without memory. */
 static int complete(AVFormatContext *input, const AVFormatContext *once, const struct source_options *options) {
   int64_t first = once->start_time == AV_NOPTS_VALUE ? 0 : once->start_time;

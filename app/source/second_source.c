@@ -35,16 +35,18 @@ struct second_source {
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* The following fields are protected by lock. ahead: frames that were read and not returned yet, oldest first. */
+  /* The following fields are protected by lock. ahead: frames that the thread has read in advance and that
+   * second_source_at has not returned yet, oldest first. */
   struct timed_frame ahead[AHEAD];
   int count;
   long read;
   /* times in seconds of the first frame (first_at) and of the frame that was read last (last_at) */
   double first_at, last_at;
-  double step;   /* time in seconds between the last two frames read */
-  double begun;  /* the time, in seconds of the first source, for which a frame was asked first; NAN: none was yet */
-  double shift;  /* seconds to be added to a time of the first source to get the second source's own time */
-  double wanted; /* the time for which a frame was asked last, in the second source's own time */
+  double step;  /* time in seconds between the last two frames read */
+  double begun; /* the time, in seconds of the first source, for which a frame was asked first; NAN: none was yet */
+  double shift; /* seconds to be added to a time of the first source to get the second source's own time */
+  /* time for which a frame was asked last, in seconds of the second source (first source's time plus `shift`) */
+  double wanted;
   bool stop, ended, failed;
   struct error err;
 };
@@ -112,9 +114,9 @@ static void *read_ahead(void *opaque) {
 
 /* --- functions for the thread that asks for frames --- */
 
-/* Stores in `shift` the seconds to add to a time of the first source to get the second source's time: what aligns
- * their first frames if these are less than one frame period apart, else 0. The first call stores the time for which a
- * frame is asked first in `begun`. */
+/* Sets second->shift, the seconds that are added to a time of the first source to get the time in the second source.
+ * If the times of both sources' first frames differ by less than one frame period, the shift is that difference, else
+ * 0. seconds: time of the first source's frame; the first call stores it in second->begun. */
 static void align(struct second_source *second, double seconds) {
   if (isnan(second->begun))
     second->begun = seconds;

@@ -27,7 +27,8 @@ struct side_feed {
   /* ring of the packets that wait: it has `room` elements, of which `count` are used, beginning at `first` */
   AVPacket **packets;
   int first, count, room;
-  /* bytes: memory that all waiting packets take; other_bytes: that of tracks other than sound */
+  /* memory in bytes that waiting packets take: those of all tracks (bytes), and those of tracks other than sound
+   * (other_bytes) */
   int64_t bytes, other_bytes;
   bool begun, ended;
   long lost;

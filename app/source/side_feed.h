@@ -48,7 +48,7 @@ bool side_feed_lacks(struct side_feed *feed, int64_t time);
 /* Returns a copy of the description of the input's tracks, which the feed owns; no packets can be read from it. NULL:
  * the source has no tracks. */
 AVFormatContext *side_feed_input(const struct side_feed *feed);
-/* Returns the index of the stream of the pictures. */
+/* Returns the index, among the input's streams, of the video stream that is restyled. */
 int side_feed_video(const struct side_feed *feed);
 int64_t side_feed_origin(const struct side_feed *feed);
 /* Makes the feed drop all packets of this stream from now on. */

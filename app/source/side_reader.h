@@ -13,18 +13,19 @@ struct reader;
 /* Zero-initialise to start. It must not be moved while `ending` is busy. */
 struct side_reader {
   struct reader *reader; /* the reader; NULL: there is none */
-  struct errand ending;  /* stops `former` */
-  struct reader *former; /* a reader that is being stopped; until then only the thread of `ending` uses it */
+  struct errand ending;  /* stops the reader `former` on a thread of its own */
+  struct reader *former; /* a reader that is being stopped; only the thread of `ending` uses it, until it has stopped */
 };
 
-/* Starts a reader that gives frames to this input of the mixer, as reader_start_mixed does. Only allowed if
- * side_reader_is_free. Returns 0, or -1 with err. */
+/* Starts a thread that reads frames from the source and gives them to input number `input` of the mixer. *source: the
+ * open source; NULL: the thread opens `spec` itself. Only allowed while side_reader_is_free returns true. Returns 0,
+ * or -1 with err. */
 int side_reader_start(struct side_reader *side, struct source **source, const char *spec,
                       const struct source_options *options, struct mixer *mixer, enum mixer_input input,
                       struct error *err);
-/* True if there is no reader, and none is being stopped. */
+/* True if side_reader_start may be called: there is no reader, and the one before has stopped. */
 bool side_reader_is_free(struct side_reader *side);
-/* Ends the reader, without waiting for that; does nothing if there is none. */
+/* Begins to stop the thread that reads, and does not wait for its end; does nothing if there is no reader. */
 void side_reader_end(struct side_reader *side);
 /* Ends the reader, and waits until it has ended. Also waits for the reader that an earlier side_reader_end has begun
  * to stop. */

@@ -88,7 +88,8 @@ static void follow_gain(struct sound_levels *levels, double step_s) {
   }
 }
 
-/* Returns true if an onset was found. least_s: shortest time in seconds between two onsets. */
+/* Returns true if an onset (beginning of a sound) was found. loudest: power of the loudest sound of the last
+ * seconds; least_s: shortest time between two onsets; step_s: time since the last call; both in seconds. */
 static bool follow_onsets(struct sound_onsets *onsets, double loudest, double least_s, double step_s) {
   bool loud = onsets->power > faint && onsets->power > onset_least * loudest;
   bool above = loud && onsets->power > (onsets->above ? onset_ends : onset_begins) * onsets->mean;

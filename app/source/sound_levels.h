@@ -1,8 +1,8 @@
 /* Measures sound at each moment, as numbers from 0 to 1: its level, the levels of three bands, and its beat. The
  * functions only compute; they take samples of one channel.
  *
- * Levels are relative to the loudest of the last seconds: the gain follows it slowly, and never rises so far that
- * silence is taken for sound. */
+ * Levels are relative to the loudest sound of the last seconds: a gain follows that sound's power slowly, and never
+ * rises so far that silence is taken for sound. */
 #ifndef APP_SOURCE_SOUND_LEVELS_H
 #define APP_SOURCE_SOUND_LEVELS_H
 
@@ -20,7 +20,7 @@ enum sound_value {
 };
 #define SOUND_WORDS "level|bass|mid|treble|beat|onset"
 
-/* What users can set of a measurement of sound. */
+/* The settings with which sound is measured, as users set them: frequency bands and duration of onsets. */
 struct sound_limits {
   double bass_below, treble_above; /* limits of the three bands, in Hz; treble_above counts as at least bass_below */
   double hold_s;                   /* for how long SOUND_ONSET stays 1, in seconds */
@@ -36,10 +36,12 @@ struct sound_filter {
 
 /* Finds onsets: moments at which power rises far above its mean. */
 struct sound_onsets {
-  double power, mean; /* power, averaged over a short and a long time */
-  bool above;         /* true: `power` has risen far above `mean`, and has not come near it again */
-  double since;       /* seconds since the last onset; a second at the beginning, when there was none */
-  long count;         /* number of onsets so far */
+  /* power of the sound or band in which onsets are looked for: average over a short time (power) and a long time
+   * (mean) */
+  double power, mean;
+  bool above;   /* true: `power` has risen far above `mean`, and has not come near it again */
+  double since; /* seconds since the last onset; a second at the beginning, when there was none */
+  long count;   /* number of onsets so far */
 };
 
 /* The state of one measurement; it owns no memory. */
@@ -51,7 +53,7 @@ struct sound_levels {
   double power[SOUND_BANDS], loudest[SOUND_BANDS];
   struct sound_onsets beats;  /* onsets of the bass */
   struct sound_onsets onsets; /* onsets of the whole sound */
-  double beat;                /* the value of SOUND_BEAT */
+  double beat;                /* SOUND_BEAT: 1 at each beat, then falling to 0 */
   /* hop: samples between two updates of `loudest` and `beat`. in_hop: samples since the last update. */
   int hop, in_hop;
 };

@@ -24,7 +24,7 @@ struct sound_tap {
    * current owner has sound. */
   struct entry entry[PACKETS]; /* packet number n is at n modulo PACKETS */
   unsigned long put;           /* number of packets put into the tap so far, which is also the number of the next one */
-  unsigned long begun;         /* number of the first packet of the source that owns the tap now */
+  unsigned long begun;         /* number of the present owner's first packet, counted like `put` */
   const void *owner;
   char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;

@@ -21,7 +21,7 @@ static bool accepts(const char *spec) {
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  atomic_store(&source->interrupted, true); /* ends a read in which the thread of arrivals may be blocked */
+  atomic_store(&source->interrupted, true); /* ends a read that may block the thread of from->arrivals */
   arrivals_stop(&from->arrivals);
   if (from->options.tap)
     sound_tap_leave(from->options.tap, from);
@@ -80,8 +80,8 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, sound, &from->heard_ns, err) : 0;
 }
 
-/* Result of prepare if a seek has failed after FFmpeg had dropped the packets that it had read, so that the input must
- * be opened again. */
+/* What the function `prepare` returns if a seek fails, and FFmpeg has already dropped the packets that it had read:
+ * the input must be opened again. */
 enum { PLACE_LOST = 1 };
 
 static int go_to_start(struct ffmpeg_source *from) {
@@ -141,8 +141,8 @@ static int64_t next_time(struct ffmpeg_source *from) {
   return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
 }
 
-/* True for codecs whose first picture must be decoded early: each picture may have an orientation of its own, or only
- * some pictures have transparency. */
+/* True for codecs whose first picture must be decoded before an engine is opened, because the container does not say
+ * all: each picture may have an orientation of its own, or only some pictures have transparency. */
 static bool is_looked_at(enum AVCodecID codec) {
   static const enum AVCodecID may[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG,
                                        AV_CODEC_ID_WEBP, AV_CODEC_ID_TIFF, AV_CODEC_ID_GIF};
@@ -293,8 +293,9 @@ static int64_t settle_time(struct ffmpeg_source *from) {
   return frame_clock_settle(&from->clock, time, wait ? next_time(from) : FRAME_TIME_NONE);
 }
 
-/* True if a frame of a looping input lies before options.start: after the input has started again, reading begins at a
- * key frame before that. The frame's final time cannot be used for the test, because it always rises. */
+/* True if a frame of a looping input lies before options.start and must be dropped: each time the input starts again,
+ * reading begins at a key frame before options.start. The test does not use the frame's final time, which rises from
+ * one pass to the next. */
 static bool is_before_start(const struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;

@@ -28,9 +28,10 @@ struct surface {
   size_t host_bytes;
   bool locked; /* true: the memory is page-locked, so that the GPU can copy to it */
   struct gpu_share *share;
-  bool filling; /* true: a copy of the surface to `share` (memory for OpenGL) has begun and was not waited for yet */
-  /* number of further pictures that are copied to `share` (memory for OpenGL) in advance, before the window asks for
-   * it */
+  /* true: a copy of the surface to `share` (memory for OpenGL) has begun, and nobody has waited for its end yet */
+  bool filling;
+  /* this struct holds one picture after another: how many more of them are copied to `share` (memory for OpenGL) in
+   * advance, before the window asks for them */
   int ahead;
   unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };
@@ -199,10 +200,10 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
 }
 
 /* Gives the surface of `in` to the picture. Returning the picture's former surface to the decoder takes 0.1 ms, so it
- * is done here, and not when the picture is released, which another thread does. */
+ * is done here, and not at the picture's release, which happens on another thread. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
-  end_share(surface, NULL); /* a copy that has begun may still read the former surface */
+  end_share(surface, NULL); /* waits until a copy of the former surface, if one has begun, is done */
   av_frame_unref(surface->frame);
   frame->picture = picture;
   for (int i = 0; i < frame_planes(frame->format); i++) {

@@ -7,8 +7,8 @@
 
 #include "unet/base/picture.h"
 
-/* The pool of pictures that are made from surfaces. Zero-initialise to start. The struct must not move while it is
- * used. */
+/* The pool of pictures that are made from surfaces (the frame buffers of a hardware decoder). Zero-initialise to
+ * start. The struct must not move while it is used. */
 struct surfaces {
   struct gpu gpu;
   struct picture_pool *pool;

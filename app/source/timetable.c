@@ -5,7 +5,8 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* Reserve in ns: a frame is still not late if reading it takes this much longer than the longest recent reading. */
+/* Reserve in ns of timetable_read_at: a frame is not late even if reading it takes by this much longer than the longest
+ * recent reading. */
 static const int64_t spare_ns = 4000000;
 /* With each frame, the running minimum (apart_ns) rises by 1 / APART_FORGETS of itself, and the running maximum
  * (reading_ns) falls by 1 / READING_FORGETS. The maximum falls slowly, because most frames that are slow to read, such
@@ -18,7 +19,8 @@ void timetable_follow(struct timetable *timetable, double fps) {
   *timetable = (struct timetable){.begin_ns = begin_ns};
 }
 
-/* Returns the time for a frame that is due without regard to earlier frames: now, or begin_ns if that is later. */
+/* Returns when to give out a frame whose due time does not follow from the frames before it (it is the first one, or
+ * the source's clock has jumped): now, or at begin_ns if that is later. */
 static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
   return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
 }

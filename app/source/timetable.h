@@ -19,8 +19,8 @@ struct timetable {
   int64_t reading_ns; /* roughly the longest recent time for reading a frame, except the first; 0: unknown */
 };
 
-/* Resets the timetable for another source. fps: rate of the former source, after whose last frame the new one begins
- * one frame period later; 0: the new one begins at once. */
+/* Resets the timetable for another source. fps: the former source's frame rate, so that the new source's first
+ * frame comes one frame period after the former one's last; 0: the new source begins at once. */
 void timetable_follow(struct timetable *timetable, double fps);
 
 /* Returns when the frame with this timestamp is due. In a clip that starts again, the first frame is due one period

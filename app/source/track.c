@@ -53,7 +53,7 @@ struct track {
   struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; position rises with n */
   unsigned long first, next;
   struct sound_limits limits; /* limits of the frequency bands, and how long SOUND_ONSET stays 1 */
-  unsigned sound_number;      /* number, from sound_tap_describe, of the source's sound whose levels are in `entry` */
+  unsigned sound_number;      /* number (sound_tap_describe) of the sound whose levels are in entry[] */
   int64_t at_ns;
 };
 
@@ -174,8 +174,9 @@ void track_halt(struct track *track, int64_t now_ns) {
   track->since_ns = now_ns;
 }
 
-/* Stores when the last onset of the sound before this position was heard, if it is another one than before. The frame
- * of this position is shown at time now_ns. The caller holds the lock. */
+/* If a new onset (sudden rise of the sound) has come since the last call, stores the time at which it was heard. entry:
+ * the sound's levels at the frame's time. position: the frame's time in the source, in seconds; the frame is shown at
+ * time now_ns. The caller holds the lock. */
 static void note_onset(struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   double ago = position - entry->position + (double)entry->since_onset;
   if (entry->onsets != track->onsets)

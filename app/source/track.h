@@ -27,7 +27,7 @@ long track_get_onset(const struct track *track, int64_t *at_ns);
 /* Tells that the shown frame stays on purpose, as in a pause, so that track_get continues to give its sound levels. The
  * main loop calls this in each pass while that is so. */
 void track_halt(struct track *track, int64_t now_ns);
-/* Ends the thread and frees the track; *track becomes NULL; does nothing if it is NULL. */
+/* Ends the thread that measures the sound, and frees the track. *track becomes NULL; does nothing if it is NULL. */
 void track_stop(struct track **track);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 };
 static const size_t bytes_most = (size_t)1 << 30;
 
-/* --- called by the program that starts the curtain --- */
+/* --- called by the program that starts the curtain (a process whose window shows a still picture) --- */
 
 /* Stores the picture in an anonymous file, whose descriptor the curtain's process inherits: a line of numbers, then the
  * pixels. Returns the descriptor, or -1. */

@@ -15,8 +15,9 @@
 /* graph_length_ns: time in ns that the graph of frame times covers. COLUMN_TENTHS: largest width of a column of it, in
  * tenths of the font's size. */
 static const int64_t graph_length_ns = 10000000000;
-/* graph_ns: shortest time in ns between two drawings of the graph. It is normally not drawn together with the figures,
- * which take as long; graph_patience_ns: it is if it was not drawn for this many ns. */
+/* graph_ns: shortest time in ns between two drawings of the graph. Graph and figures take equally long to draw, so they
+ * are normally drawn at different times. graph_patience_ns: if the graph was not drawn for this many ns, it is drawn
+ * together with the figures. */
 static const int64_t graph_ns = 100000000, graph_patience_ns = 150000000;
 enum { COLUMN_TENTHS = 2 };
 
@@ -25,12 +26,12 @@ enum { HEAD_SCENES, HEAD_PROMPTS, HEADS };
 struct face {
   struct widget states[FACE_STATES], bars[FACE_BARS], scenes[FACE_SCENES], prompts[FACE_PROMPTS], heads[HEADS], clip,
       meter, graph, figures, list;
-  union widget_state next; /* the state that is being written; its unused bytes are zeros */
+  union widget_state next; /* new state of the widget that is being updated; its unused bytes are zeros */
   struct recent_column column[WIDGET_COLUMNS_MAX];
-  int64_t graphed_ns; /* when the graph was drawn last */
+  int64_t graphed_ns; /* time when the graph of frame times was drawn last, on the clock of hud_content.now_ns */
 };
 
-/* Calls `call` for each widget. */
+/* Calls `call` for each widget of the operator's window, with `opaque` as second argument. */
 static void for_all(struct face *face, void (*call)(struct widget *widget, void *opaque), void *opaque) {
   struct widget *const alone[] = {&face->clip, &face->meter, &face->graph, &face->figures, &face->list};
   const struct {
@@ -100,7 +101,7 @@ struct update {
   bool anyway, changed;
 };
 
-/* Clears the next state, which will be of this kind, and returns it. */
+/* Returns a cleared state for the next widget to be updated, for the caller to fill in. kind: kind of that widget. */
 static union widget_state *begin(struct update *update, enum widget_kind kind) {
   memset(&update->face->next, 0, widget_bytes(kind));
   return &update->face->next;
@@ -304,7 +305,7 @@ static void update_graph(struct update *update) {
   end(update, &face->graph, WIDGET_GRAPH, area);
 }
 
-/* --- figures --- */
+/* --- the widget with the measured values (figures) --- */
 
 /* Adds a row with a label and a measured value. A text that is too long for the row goes on in the next one. */
 PRINTF_LIKE(3, 4)
@@ -380,7 +381,7 @@ static void update_figures(struct update *update) {
   end(update, &update->face->figures, WIDGET_LIST, &update->places->figures);
 }
 
-/* --- the list --- */
+/* --- the widget with the list of parameters --- */
 
 /* Writes the list's heading: what the chosen row means while keys go to the list, otherwise how the list is used. */
 static void write_list_head(char *out, size_t size, const struct hud_content *content) {

@@ -16,9 +16,10 @@ int face_open(struct face **face, struct error *err);
 void face_close(struct face **face); /* *face becomes NULL; does nothing if it is NULL */
 /* Returns how many widgets of each kind this content needs, from which face_place computes their positions. */
 struct face_wish face_wish(const struct hud_content *content, int alert_lines);
-/* Takes new content, and draws the sheets of those widgets that show something new, or all if `anyway` is true. slow:
- * true: measured values are drawn, too; the caller sets this only now and then, because they change too fast to be
- * read otherwise. Returns true if the window has to be drawn again. */
+/* Takes new content, and draws anew the textures (struct sheet) of those widgets whose content has changed, or of
+ * all widgets if `anyway` is true. slow: true: measured values are drawn anew, too; the caller sets this only now
+ * and then, because values that change with every frame cannot be read. Returns true if the window has to be drawn
+ * again. */
 bool face_update(struct face *face, const struct typeface *type, const struct face_places *places,
                  const struct hud_content *content, bool slow, bool anyway);
 /* Draws all widgets in the current window. Called between sheets_begin and sheets_end. */

@@ -6,7 +6,8 @@
 #include "app/control/panel.h"
 #include "app/window/face_content.h"
 
-/* What the five state buttons do: names of commands (keys.h), in the order in which the buttons are placed. */
+/* The commands (keys.h) that the five buttons freeze, blackout, bypass, record and panic of the operator's window
+ * give, in the order in which the buttons are placed. */
 extern const char *const face_commands[FACE_STATES];
 
 /* A press that has not ended yet: of the mouse's left button or of a finger. Several fingers have a grip each. */
@@ -18,8 +19,9 @@ struct face_grip {
   bool moved; /* true: the pointer has moved so far that the press counts as a drag */
 };
 
-/* Begins a press at x, y. States, scenes, bars and the list act at once; a prompt waits for face_release, because a
- * movement along it blends it in instead. Returns false if nothing lies there that could be pressed. */
+/* Begins a press of mouse or finger at x, y, in pixels of the drawable. Buttons, presets, bars and the list act at
+ * once; a prompt acts only at face_release, because a movement along it sets its weight in the blend instead. Returns
+ * false if nothing that could be pressed lies there. */
 bool face_press(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                 struct panel *panel, struct live_state *state, float x, float y, int64_t now_ns);
 /* Follows the press to x, y: a bar's value and a prompt's weight in the blend follow it, and the list is scrolled. */

@@ -143,7 +143,8 @@ static void place_show(struct face_places *places, struct hud_area area, const s
   place_facts(places, facts, wish->sound);
 }
 
-/* Places a heading and rows of tiles, as many of `count` as there is room for. */
+/* Takes from *rest, the area that is still free, the area of a heading and those of at most `count` tiles, in rows: as
+ * many as there is room for. Stores them in *head and tile[]. */
 static void place_tiles(struct face_places *places, struct hud_area *rest, struct hud_area *head, struct hud_area *tile,
                         int count) {
   int gap = gap_of(places), tall = tenths(places, TILE), title = tenths(places, HEAD);

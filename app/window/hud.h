@@ -61,7 +61,7 @@ struct hud_content {
   const char *outputs;         /* text about recordings and streams, such as "recording 0:12"; NULL: there are none */
   const char *state;           /* what the user waits for, such as "loading the model"; NULL: nothing */
   const struct alerts *alerts; /* alerts to show; NULL: none */
-  int64_t now_ns;              /* current time (platform_now_ns); alerts show how long they have lasted until then */
+  int64_t now_ns;              /* current time (platform_now_ns); alerts show for how long they have lasted */
   const struct key_bindings *bindings; /* keys that the user has bound, for the help; NULL: none */
   const char *address;                 /* address of the web page, to be shown as a QR code; NULL: no code is shown */
   const char *notice;                  /* the notice, a short message to the user; NULL: none */
@@ -78,8 +78,8 @@ void hud_close(struct hud **hud); /* frees the overlay; *hud becomes NULL; does 
 
 /* Stores the positions of all panels in a drawable (area of a window) of this size in pixels. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
-/* Stores the positions of all that the operator's window shows, with a drawable of this size in pixels, as of the last
- * hud_update. */
+/* Stores where each widget of the operator's window is, in a drawable of this size in pixels, for the content that the
+ * last hud_update got. */
 void hud_get_face_places(const struct hud *hud, int width, int height, struct face_places *places);
 /* Returns how often the sheets (textures with the panels) of the operator's window were drawn since hud_open, for
  * tests. */

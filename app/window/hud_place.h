@@ -23,8 +23,8 @@ struct hud_places {
   int list_rows; /* number of rows of the parameter list for which there is room */
 };
 
-/* Computes the positions of the panels over a picture; the picture has none. alert_lines: number of lines that alerts
- * take, above everything else. */
+/* Computes the positions of the panels that are drawn over the picture in a window of this size in pixels;
+ * places->picture stays empty. alert_lines: number of lines that alerts take, above everything else. */
 void hud_place(struct hud_places *places, int width, int height, const struct hud_type *type, int alert_lines);
 /* Stores how many characters a line of alerts may have at most, and how many such lines leave enough room for the other
  * panels. */

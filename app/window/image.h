@@ -26,8 +26,8 @@ struct image {
  * were copied. Textures are created again only if format or size changes. Returns false, with the textures as they
  * were, if the frame has no pixels in host memory. */
 bool image_upload(struct image *image, const struct frame *frame, int columns, uint64_t *bytes);
-/* Lets the GPU fill the textures from the frame's own GPU memory. Returns false if import is NULL or the GPU cannot
- * read the frame. */
+/* Lets the GPU fill the textures with the left `columns` columns of a frame from the frame's own GPU memory.
+ * Returns false if import is NULL or the GPU cannot read the frame. */
 bool image_share(struct import *import, struct image *image, const struct frame *frame, int columns);
 /* Binds the textures of a filled image to texture units 0, 1 and 2. Returns how the samples are arranged in them. */
 enum plane_layout image_bind(const struct image *image);

@@ -4,11 +4,11 @@
 #include <string.h>
 
 struct import_entry {
-  uint64_t number; /* number of the picture (struct picture) whose memory was imported; 0: the entry is empty */
+  uint64_t number; /* number of the picture (struct picture) whose memory was imported; 0: this element is unused */
   size_t bytes;
   struct imported imported;
-  /* value of import.takes (a count of uses) when the entry was last used; the entry with the smallest value is replaced
-   * first */
+  /* value of import.takes (a count of uses) when this element was last used; the element with the smallest value is
+   * replaced first */
   long used;
 };
 
@@ -25,15 +25,15 @@ struct import {
   const struct log *log;
   struct gpu_id asked; /* the GPU that import_suits was last asked about */
   bool has_asked;
-  bool suited; /* true: impl->suits has answered that pictures in the memory of that GPU can be imported */
+  bool suited; /* true: by impl->suits, OpenGL can import pictures from the memory of the GPU `asked` */
   /* true: importing a picture's memory into OpenGL has failed once, so no more imports are tried */
   bool refused;
   /* the pool (device memory for pictures that is used again and again) to which all pictures in `entries` belong */
   const struct picture_pool *pool;
   struct import_entry entries[IMPORT_CACHE];
   long takes;
-  /* number of further calls of import_take that return 0 at once, after a picture's memory could not be shared; the
-   * call after these tries again */
+  /* After a picture's memory could not be shared with OpenGL, no attempt is made for some time: number of further calls
+   * of import_take that return 0 at once. */
   int rest;
   int idle; /* number of calls of import_follow since the last call of import_take */
   /* pictures that OpenGL still reads; the n-th hold (reference to a picture) is at index n modulo IMPORT_HOLDS */
@@ -102,8 +102,8 @@ void import_follow(struct import *import) {
     drop_all(import);
 }
 
-/* Returns the entry with this picture number. If there is none, returns the entry that was not used for longest, to be
- * replaced. */
+/* Returns the element of import->entries that has the imported memory of the picture with this number. If there is
+ * none, returns the element that was used longest ago, to be replaced. */
 static struct import_entry *find(struct import *import, uint64_t number) {
   struct import_entry *oldest = &import->entries[0];
   for (int i = 0; i < IMPORT_CACHE; i++) {

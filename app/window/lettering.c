@@ -10,13 +10,13 @@
 #include "app/window/embed.h"
 #include "app/window/hud_text.h"
 
-/* Size of the font in hundredths of that of LETTERS_USUAL. */
+/* For each enum letter_size: the font's size as a percentage of that for LETTERS_USUAL. */
 static const int hundredths[LETTER_SIZES] = {[LETTERS_SMALL] = 80, [LETTERS_USUAL] = 100, [LETTERS_LARGE] = 130};
 enum { SIZE_FIRST = 13 };
 
 struct lettering {
   TTF_Font *font[LETTER_SIZES];
-  int size[LETTER_SIZES]; /* in pixels */
+  int size[LETTER_SIZES]; /* height of the font for each enum letter_size, in pixels */
   struct glyphs *glyphs;  /* draws characters that the font lacks */
 };
 
@@ -66,11 +66,13 @@ int lettering_line(const struct lettering *lettering, enum letter_size size) {
   return TTF_FontHeight(lettering->font[size]);
 }
 
-/* Characters that are drawn with one call: some that the font has, or one that it lacks with its combining marks. */
+/* Characters that are drawn with one call: either any number of characters that the font has, or a single one that it
+ * lacks, together with the combining marks after it. */
 struct piece {
   size_t bytes;
-  int columns; /* number of columns that these characters take in the monospaced font */
-  bool own;    /* true: the font has glyphs for these characters */
+  int columns; /* width of the piece, in characters of the monospaced font */
+  /* true: the window's own font has glyphs for all characters of the piece; false: another font is used */
+  bool own;
 };
 
 static struct piece take_piece(const struct lettering *lettering, const char *text, size_t length) {

@@ -18,7 +18,7 @@ struct lettering;
  * frees *lettering with lettering_close. */
 int lettering_open(struct lettering **lettering, struct glyphs *glyphs, struct error *err);
 void lettering_close(struct lettering **lettering); /* *lettering becomes NULL; does nothing if it is NULL */
-/* Sets how many pixels high the font of LETTERS_USUAL is; the other sizes follow. */
+/* Sets the height in pixels of the font LETTERS_USUAL; the fonts of the other sizes change in proportion. */
 void lettering_set_size(struct lettering *lettering, int size);
 /* Returns the font size in pixels. */
 int lettering_size(const struct lettering *lettering, enum letter_size size);

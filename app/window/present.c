@@ -13,10 +13,10 @@
  * frames in all (HARDWARE_HOLDS). */
 enum { FRAME_HOLDS = 3 };
 
-/* Values of the uniforms that all shader programs (struct painter) have. */
+/* Values of the uniforms (shader variables) that every shader program (struct painter) has. */
 struct paint {
-  /* canvas: map from the picture to the window without corner pin; pin: map from there to the window with corner pin;
-   * see placement.h */
+  /* Two 3x3 matrices (placement.h). canvas maps a position in the picture to the window as if the window's corners were
+   * not moved; pin maps that position to where it is drawn when they are moved (corner pin). */
   float canvas[9], pin[9];
   /* left and right end of the part of the picture that is drawn, as fractions of its width; they count only while
    * OpenGL's clip distances are enabled */
@@ -226,7 +226,7 @@ static void tell_colors(struct present *present, const struct colors *colors) {
 }
 
 struct box {
-  int left, top, width, height; /* a rectangle in pixels of the drawable, from its top left corner */
+  int left, top, width, height; /* a part of the window, in pixels; left and top count from its upper left corner */
 };
 
 /* Returns the largest rectangle with this aspect ratio (width / height) in the middle of the drawable. */
@@ -259,8 +259,8 @@ struct stage {
   /* Rectangle of the view that the picture fills. If the picture is scaled or rotated (view->placement): its rectangle
    * before it is rotated. */
   struct box box;
-  /* canvas: map from the picture to the window without corner pin; pin: map from there to the window with corner pin
-   * (placement.h) */
+  /* Two 3x3 matrices (placement.h). canvas maps a position in the picture to the window as if the window's corners were
+   * not moved; pin maps that position to where it is drawn when the corners are moved (corner pin). */
   double canvas[9], pin[9];
   struct paint paint;
 };

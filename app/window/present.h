@@ -80,7 +80,8 @@ int present_read_columns(const struct present *present, const struct present_vie
 int present_read(int width, int height, uint8_t *rgba);
 
 /* Converts a point, in pixels of the drawable from its top left corner, to a position on the picture: 0 (left edge) to
- * 1 (right edge), clamped. y matters in a placed view alone. */
+ * 1 (right edge), clamped. y has an effect only if the user has moved or rotated the
+ * picture (view->placement). */
 float present_locate(const struct present *present, const struct present_view *view, float x, float y);
 
 #endif

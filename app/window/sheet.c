@@ -148,7 +148,8 @@ void sheet_touch(struct sheet *sheet, int x, int y, int width, int height) {
   sheet->to_y = bottom > sheet->to_y ? bottom : sheet->to_y;
 }
 
-/* SDL_FillRect would write past the processor's caches, from which the text is then blended and the sheet copied. */
+/* SDL_FillRect is not used, because it writes to memory without filling the processor's caches; blending text and
+ * copying the sheet are faster if the pixels are in the caches. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color) {
   int left = limit(x, sheet->width), top = limit(y, sheet->height), right = limit(x + width, sheet->width),
       bottom = limit(y + height, sheet->height);

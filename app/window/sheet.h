@@ -57,7 +57,8 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
 /* Starts to draw a part of the sheet anew, over its present contents: the caller tells with sheet_touch which part.
  * Returns false if the sheet is empty or has another size, so that sheet_begin is needed. */
 bool sheet_resume(struct sheet *sheet, int width, int height);
-/* Tells that this rectangle is being drawn anew; of a resumed sheet only what lies in such rectangles is shown anew. */
+/* Tells the sheet, after sheet_begin or sheet_resume, that this rectangle (in pixels from its top left corner) is
+ * drawn anew. After sheet_resume only such rectangles are copied to the texture. */
 void sheet_touch(struct sheet *sheet, int x, int y, int width, int height);
 /* Fills a rectangle of the sheet with the colour, in pixels from the top left corner, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);

@@ -132,7 +132,7 @@ static void draw_bar(struct widget *widget, const struct typeface *face, const u
 
 /* --- list --- */
 
-/* Returns how wide the mark is that tells which part of a list is visible. */
+/* Returns the width in pixels of the mark beside a list (scroll bar) that tells which part of it is visible. */
 static int thumb_wide(const struct typeface *face) {
   return pad_of(face) / 3 + 1;
 }
@@ -168,7 +168,7 @@ static void draw_row(const struct list_state *list, struct sheet *sheet, const s
   sheet_letters(sheet, face, x, at, end - x, size, value_color(row->look), row->value, strlen(row->value));
 }
 
-/* Returns true if the two lists have everything in common but some rows. */
+/* Returns true if the two lists are equal in everything except, perhaps, their rows. */
 static bool differ_in_rows(const struct list_state *a, const struct list_state *b) {
   return !memcmp(a, b, offsetof(struct list_state, row));
 }
@@ -217,7 +217,7 @@ static void draw_list(struct widget *widget, const struct typeface *face, const 
 
 /* --- meter --- */
 
-/* Where the levels of a meter are drawn. */
+/* Where the levels of a meter are drawn, in pixels of its sheet. */
 struct meter_places {
   int pad, line, label, left, wide, high;
 };
@@ -306,7 +306,7 @@ static void draw_graph(struct widget *widget, const struct typeface *face, const
   sheet_end(sheet);
 }
 
-/* --- all kinds --- */
+/* --- functions for widgets of all kinds --- */
 
 bool widget_update(struct widget *widget, const struct typeface *face, enum widget_kind kind,
                    const struct hud_area *area, const union widget_state *state, bool anyway) {

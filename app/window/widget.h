@@ -17,7 +17,9 @@ enum { WIDGET_LABEL_MAX = 64, WIDGET_VALUE_MAX = 96, WIDGET_ROWS_MAX = 64, WIDGE
 enum button_look { BUTTON_OFF, BUTTON_ON, BUTTON_WARNS, BUTTON_RECORDS, BUTTON_RESCUES, BUTTON_NEXT };
 struct button_state {
   enum button_look look;
-  bool state;   /* true: it shows a state, its label large in the middle, the key in a corner; false: key, then label */
+  /* true: the button shows whether a state, such as blackout, is on: its label is large and in the middle, its key in
+   * a corner; false: any other button: the key, then the label */
+  bool state;
   float share;  /* how much of the button is filled, from 0 to 1 */
   char key[12]; /* the key on the keyboard, or its digit, that does the same as the button; "": none */
   char label[WIDGET_LABEL_MAX];
@@ -58,12 +60,12 @@ struct meter_state {
   char label[METER_LEVELS][12];
 };
 
-/* A graph over time: columns of a height each, and a mark in each. Heights are in pixels. */
+/* A graph over time, made of columns. Each column has a height, and a mark at a height of its own; both in pixels. */
 struct graph_state {
   int columns, wide; /* number of columns, and the width of each in pixels */
-  int limit;         /* height of a line across the graph; 0: there is none */
+  int limit;         /* height in pixels of a level line across the graph, from its bottom; 0: none */
   char head[WIDGET_VALUE_MAX];
-  /* height of each column, and of the mark in it; mark negative: there is no mark */
+  /* high: height of each of the graph's columns in pixels; mark: height of the mark in it; negative: there is none */
   short high[WIDGET_COLUMNS_MAX], mark[WIDGET_COLUMNS_MAX];
   bool missed[WIDGET_COLUMNS_MAX];
 };

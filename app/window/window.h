@@ -54,8 +54,8 @@ enum window_event_type {
   WINDOW_DROP,
   WINDOW_DRAW, /* the window was uncovered or resized and must be drawn again */
   WINDOW_CLOSE,
-  /* The display was disconnected that the output window filled, or in whose corner the output window was; `display` is
-   * the display's name. If there is an operator's window, the output window is hidden. */
+  /* The display on which the output window was (filling it, or in its corner) was disconnected; `display` is its name.
+   * If there is an operator's window, the output window is hidden. */
   WINDOW_DISPLAY_GONE,
   /* the display named by the last WINDOW_DISPLAY_GONE is connected again or was moved, and the output window has moved
    * to it */

@@ -50,8 +50,8 @@ struct window {
    * window */
   bool made_room;
   SDL_Rect made_from; /* position and size of the output window before it was moved to the display's corner */
-  /* true: the output window's border is being added or removed; when the window manager has done so, the output window
-   * is moved once more */
+  /* true: the output window's border is being added or removed; when the window manager has done so, the window is
+   * moved once more, to move_to, because the change may have shifted it */
   bool moving;
   SDL_Point move_to; /* position to which the output window is moved when `moving` ends */
   SDL_Rect wanted;   /* size that the operator's window gets if there is enough room */
@@ -67,7 +67,7 @@ struct window {
   /* lost: the connection to the X server has ended; destroyed: another program has destroyed the output window */
   bool lost, destroyed;
   bool border_waits;   /* true: the output window gets its border back when full screen ends */
-  SDL_Rect text_place; /* position of the typed text that the input method was told last */
+  SDL_Rect text_place; /* where in the window text is typed, as the input method was last told */
 };
 
 /* --- window_parts.c: functions for both windows --- */

@@ -164,7 +164,8 @@ __global__ void __launch_bounds__(THREADS) resize_kernel(const __grid_constant__
 
 /* --- the range of depths: kernels that measure it and apply it --- */
 
-/* Calculates the mean depth of each square of the depth map, one warp a square. */
+/* Calculates the mean of each square of size x size pixels of the depth map. Each warp takes one square. The squares'
+ * means give the range of depths. */
 __global__ void __launch_bounds__(THREADS) squares_kernel(const __grid_constant__ struct depth_args p) {
   int square = (int)(thread_index() / 32), lane = threadIdx.x % 32;
   wait_for_previous();

@@ -224,7 +224,7 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   if (!last)
     return false;
   __threadfence();
-  /* The thread block that has arrived last adds the tiles of all. */
+  /* The thread block that is the last to finish its part of the tile's sum adds up the parts of all splits. */
   const float4 *all_partials =
       reinterpret_cast<const float4 *>(p.partial) + (size_t)index * p.splits * (T::M * T::N / 4);
 #pragma unroll 1
@@ -294,7 +294,8 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
     }
     return;
   }
-  /* Handle any other case one element at a time. */
+  /* Otherwise (another activation, or a number of columns that is no multiple of 8) handle one element at a time.
+   * */
 #pragma unroll 1
   for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
     int r = i / map.half, column = map.first + i % map.half;

@@ -156,7 +156,8 @@ __device__ __forceinline__ void store16(__half *to, uint4 v) {
 template <int HELD, bool ACTIVATED, int THREADS>
 __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
-  /* [columns][rows + 1]: sums of the distances to the pivots and of their squares, from each thread */
+  /* [columns][rows + 1]: from each thread, sums over its values of their distances to the pivot (the group's first
+   * value in the picture), and of the squares of these distances */
   extern __shared__ float4 sums[];
   __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
   __shared__ uint64_t totals_there;
@@ -258,7 +259,8 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
   });
 }
 
-/* Returns true if every vector of 8 channels in a slice belongs to at most two groups. */
+/* Returns true if every vector of 8 channels in a slice belongs to at most two groups of the norm. columns: number
+ * of vectors in a slice; size: number of channels in a group. */
 bool vectors_fit(int columns, int size) {
   for (int column = 0; column < columns; column++)
     if ((column * 8 + 7) / size > column * 8 / size + 1)

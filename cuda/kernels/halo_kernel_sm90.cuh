@@ -159,8 +159,9 @@ template <class S> struct consumer {
     }
   }
 
-  /* Prepares for a tile: waits until the stores of the previous tile's results have read shared memory. Then releases
-   * that memory to the producer, or loads the residual into it. */
+  /* Prepares for the tile at `at`: waits until the stores of the previous tile's results have read shared memory. Then
+   * loads the residual into the shared memory at `output` or, if results overwrite the input (IN_PLACE), tells the
+   * producer that input buffer number `before` is free (negative: there was no previous tile). */
   __device__ __forceinline__ void begin(int before, uint32_t output, const place &at) const {
     if (thread == 0)
       wait_for_stores();
@@ -170,7 +171,9 @@ template <class S> struct consumer {
       barrier_arrive(m.tile_empty(before));
   }
 
-  /* Finishes a tile after its products, when no warp reads the tile's input any more: epilogue and store. */
+  /* Finishes a tile after its products, when no warp reads the tile's input any more: adds bias and residual, and
+   * stores the results. stage: number of the buffer with the tile's input; phase: phase of the barrier for the
+   * residual; output: address of the results in shared memory. */
   __device__ __forceinline__ void end(int stage, int phase, uint32_t output, const place &at) {
     if (!S::IN_PLACE && lane == 0)
       barrier_arrive(m.tile_empty(stage));
@@ -216,7 +219,9 @@ template <class S> struct few_consumer {
   const params &p;
   const memory_map<S> &m;
   int group, lane, warp;
-  float bias[2]; /* summands (bias plus time) of two channels: 2 (lane % 4) and 2 (lane % 4) + 1 */
+  /* sum of the layer's bias and the bias from the time embedding, for the two output channels of this lane's results:
+   * 2 (lane % 4) and 2 (lane % 4) + 1 */
+  float bias[2];
   float sum[PARTS][1][4];
 
   __device__ __forceinline__ void load_bias() {
@@ -290,8 +295,8 @@ template <class S> struct few_consumer {
  * warpgroup begins with the second tile */
 enum { WEIGHT_WARP = 4 };
 
-/* Initialises some of the barriers in shared memory; the warps divide them between each other. One thread of each warp
- * calls it. */
+/* Initialises the barriers in shared memory. One thread of each warp calls it and gives the warp's number; each call
+ * initialises only some barriers, and all calls together initialise all. */
 template <class S> __device__ __forceinline__ void make_barriers(const params &p, const memory_map<S> &m, int warp) {
   if (warp < GROUPS * 4) {
     for (int tap = warp; tap < S::TAPS; tap += GROUPS * 4)

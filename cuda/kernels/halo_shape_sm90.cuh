@@ -126,7 +126,7 @@ template <class S> struct memory_map {
   }
 };
 
-/* --- copies of residual and results --- */
+/* --- copies of a tile's residual and results between global and shared memory --- */
 
 /* Loads the residual of a whole tile of the output. */
 template <class S>

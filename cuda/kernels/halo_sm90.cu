@@ -144,7 +144,7 @@ cudaError_t launch_shape(const struct product_device *device, const struct launc
                 S::SHARED_BYTES, p);
 }
 
-/* --- choosing one of the compiled kernels --- */
+/* --- choosing one of the compiled kernels for a convolution, and launching it --- */
 
 typedef cudaError_t (*launcher)(const struct product_device *, const struct launch_queue *, const struct gemm_args *);
 

@@ -94,7 +94,8 @@ struct gemm_args {
   unsigned *arrived;
 };
 
-/* Returns the number of tiles of a product. A launch has as many thread blocks for each of its splits. */
+/* Returns the number of tiles into which the result of a product is divided. A launch has one thread block for each
+ * tile and split (part of the sum over K). */
 int gemm_tiles(const struct gemm_args *args);
 /* Returns how many bytes the parts of split sums take (gemm_args.partial). */
 size_t gemm_partial_bytes(const struct gemm_args *args);
@@ -171,7 +172,7 @@ struct convert_args {
   const void *source;
   enum dtype dtype;
   void *target;
-  struct element element; /* type of the target's elements */
+  struct element element; /* number type to which the values are converted, for `target` */
   size_t rows;
   int channels, taps;
 };
@@ -197,7 +198,7 @@ cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source,
 /* A range of bytes that launch_publish copies to `target` from the shadow buffer, the device memory in which weights
  * that adapters change are calculated. The address of `target` and the number of bytes are even. */
 struct segment {
-  size_t source; /* offset in bytes from the beginning of the shadow buffer, a multiple of 16 */
+  size_t source; /* offset in bytes from the start of the buffer of new weights, a multiple of 16 */
   void *target;
   size_t bytes;
 };
@@ -281,7 +282,7 @@ cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pix
 struct detail_args {
   const struct run_block *block;
   const half_t *x; /* the input pictures, [n, h, w, 3] */
-  half_t *y;       /* the generated pictures, of x's shape, to which the detail is added */
+  half_t *y;       /* the generated pictures, of x's shape; run.detail times (x - blurred x) is added to them */
   int n, h, w;
 };
 cudaError_t launch_detail(const struct launch_queue *queue, const struct detail_args *args);
@@ -345,7 +346,7 @@ struct sample_args {
    * entries of value[], side by side */
   int values;
   float value[SIZES];
-  /* step: number of the sampling step that the launch works for; in a loop the number of the present turn,
+  /* step: number of the sampling step that the launch works for; in a loop the number of the iteration,
    * block->iteration, is added to it. together: number of latents that are at the same step (for noise: of pictures),
    * at least 1 */
   int step, together;
@@ -373,8 +374,8 @@ cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sampl
 /* Adds gain * x to y, for n pictures of `count` elements. c: 1 if all pictures have the same x, 0 if each has its
  * own. */
 cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args);
-/* Adds time rows to y: to each of its n pictures the row of `table` (time embedding, projected for one convolution)
- * with the picture's number. Used where the pictures of a batch are at different timesteps. */
+/* Adds to each pixel of picture i of y row i of `table`: a bias for each channel, projected from the embedding of this
+ * picture's timestep. Used where the pictures of a batch are at different timesteps. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);

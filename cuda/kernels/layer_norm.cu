@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(ROW_THREADS, SEVERAL ? RESIDENT : 1)
           next[j] = load_vector(j);
     }
 
-    /* Statistics: mean, then variance. */
+    /* Calculate the mean of each row, then its variance. */
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
       sum += add8(x[j]);
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(ROW_THREADS) layer_norm_long_kernel(const __gr
   if (row >= (size_t)p.n * p.pixels)
     return;
   float x, sum = 0, square_sum = 0;
-  /* Statistics: mean, then variance. */
+  /* Calculate the row's mean, then its variance. */
   for (int i = lane; i < channels; i += 32) {
     read<1>(p, row, i, &x);
     sum += x;

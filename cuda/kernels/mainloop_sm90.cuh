@@ -205,8 +205,8 @@ template <class T> struct consumer {
   const params &p;
   work<T> w;
   char *memory;
-  /* array in shared memory, indexed by consumer: how many splits (parts of the tile's sum) had arrived before this
-   * one */
+  /* array in shared memory, indexed by consumer: how many of the tile's splits (thread blocks that each calculate a
+   * part of its sum) had finished their part when this one finished */
   unsigned *told;
   int group, thread, lane, rank;
   float sum[T::HIGH][T::N / 8][4];
@@ -226,8 +226,9 @@ template <class T> struct consumer {
     }
   }
 
-  /* Sets the sums to 0, or in the first part of a split sum to bias and time row. This costs no time, because the first
-   * blocks are still being loaded. */
+  /* Sets each sum's start value: the bias and the value from the time embedding or, if the sum is split between thread
+   * blocks and this one does not have the first part, 0. This costs no time, because the first blocks of the operands
+   * are still being loaded. */
   __device__ __forceinline__ void begin() {
     int column = lane % 4 * 2;
     clear();

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(THREADS) levels_kernel(const __grid_constant__
     grey[i / AROUND][i % AROUND] =
         grey_at(p, (int)blockIdx.x * TILE + i % AROUND - 1, (int)blockIdx.y * TILE + i / AROUND - 1);
   __syncthreads();
-  /* Blur the brightness into level 1. */
+  /* Make level 1 of the pyramid, of half the width and height: blur the brightness and take every other pixel. */
   int sum = 0, column = thread % HALF, row = thread / HALF;
   for (int i = 0; i < 16; i++)
     sum += motion_blur(i / 4) * motion_blur(i % 4) * grey[2 * row + i / 4][2 * column + i % 4];
@@ -300,7 +300,8 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
       motion_fit(&model, &sums, pass);
     __syncthreads();
   }
-  /* Decide if the model explains the vectors of the blocks well enough; otherwise the picture counts as still. */
+  /* Decide if the model of the whole picture's motion predicts the blocks' motion vectors well enough; otherwise the
+   * picture counts as still. */
   struct motion_merit merit = {};
   for (int i = threadIdx.x; i < blocks; i += FIT_THREADS) {
     const int32_t *one = p.match + MATCH_VALUES * i;
@@ -437,9 +438,10 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   return (now ? GROUP_NOW : 0) | (both ? GROUP_BOTH : 0) | (both && alike ? GROUP_ALIKE : 0);
 }
 
-/* Addresses in the scratch memory of launch_flow. It holds the vectors of both directions (vectors_of), then a number
- * that is not 0 if a last frame is known, then for each group of blocks its bits GROUP_NOW, GROUP_BOTH and GROUP_ALIKE
- * (past_of). */
+/* vectors_of and past_of return addresses in the scratch memory of launch_flow. It has three parts: the motion vectors
+ * of all blocks, first from this frame to the last one, then (backward 1) from the last one to this one; a number that
+ * is not 0 if there was a last frame (past_of); and for each group of blocks its bits GROUP_NOW, GROUP_BOTH and
+ * GROUP_ALIKE. */
 __device__ __forceinline__ int32_t *vectors_of(const struct motion_args &p, int backward) {
   return p.scratch + 2 * backward * motion_pixels(&p.size, 3);
 }
@@ -470,8 +472,9 @@ __global__ void __launch_bounds__(CHOOSE_THREADS) choose_kernel(const __grid_con
 
 /* --- writing the results of OP_FLOW --- */
 
-/* Counts the groups of blocks that have the bit GROUP_NOW, GROUP_BOTH or GROUP_ALIKE, each bit on its own. All threads
- * of the thread block call it and get the result. */
+/* Counts for each of the bits GROUP_NOW, GROUP_BOTH and GROUP_ALIKE the groups of picture blocks that have it. The
+ * bits tell where the frame has texture and where it is like the last frame. All threads of the thread block must call
+ * it, and all get the result. */
 __device__ struct motion_tally count_groups(const struct motion_args &p) {
   struct motion_tally t = {motion_groups(p.size.w[3]) * motion_groups(p.size.h[3]), 0, 0, 0};
   for (int first = 0; first < t.groups; first += THREADS) {

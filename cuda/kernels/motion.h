@@ -13,7 +13,7 @@ struct motion_args {
   struct motion_size size;   /* width and height of each level of the pyramids; level 0 is the picture */
   const half_t *x;           /* for launch_pyramid: the picture, [h, w, 3] */
   float scale, bias;         /* for launch_pyramid: floor(x * scale + bias) is the 8-bit code of a value x */
-  const int32_t *now, *last; /* pyramids */
+  const int32_t *now, *last; /* pyramids of this frame's picture and of the last one's, as OP_PYRAMID stores them */
   const int32_t *match, *fit;
   int32_t *y;       /* result of launch_pyramid, launch_match or launch_fit, in the layout of that op's y */
   int32_t *scratch; /* device memory of motion_scratch_bytes(&size) bytes */

@@ -68,13 +68,13 @@ struct memory {
   /* for each line of threads and each channel: sums of the distances to the channel's first value, and of their
    * squares */
   float2 partial[THREADS * 8];
-  float2 parts[THREADS]; /* [parts][channels of the thread block]: each the sum of several lines in `partial` */
+  float2 parts[THREADS]; /* [parts][channels of the thread block]: sums over several entries (lines) of `partial` */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
 
-/* Returns the address of channel number `channel` in the first pixel of a picture. Channels from p.c on are in the
- * second input, x2. */
+/* Returns the address of channel number `channel` in the first pixel of a picture; *pitch gets the number of halves
+ * from there to the next pixel. Channels from p.c on are in the second input, x2. */
 __device__ __forceinline__ const __half *find_source(const struct norm_conv_args &p, int picture, int channel,
                                                      int *pitch) {
   size_t pixels = (size_t)picture * p.h * p.w;
@@ -265,8 +265,8 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *we
   }
 }
 
-/* Adds the products of the tile with the weights of all taps and channels: first plane after plane of 32 channels, then
- * the last 16 channels if there are any. */
+/* Adds to `sum` the products of the tile's inputs and the weights, for all nine taps of the window and all `slice`
+ * channels of the tile. Shared memory holds them in planes of 32 channels; the last plane may have 16. */
 template <int M, int N>
 __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice, int pixels, const __half *weights,
                                                 const __half *tile, const int (&at)[N], int wide) {

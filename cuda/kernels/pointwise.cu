@@ -16,7 +16,7 @@ __device__ __forceinline__ unsigned short_index() {
   return blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* --- gather: concatenation, activation, upsampling, padding --- */
+/* --- gather, a kernel that makes a product's input: concatenation, activation, upsampling, padding --- */
 
 __global__ void __launch_bounds__(THREADS)
     gather_kernel(const __grid_constant__ struct gather_args p, unsigned chunks) {
@@ -138,7 +138,7 @@ __device__ float block_reduce(float v, bool largest, float *shared) {
 struct key_rows {
   const __half *one, *two;
   long one_row, two_row;
-  int split; /* number of keys (or values) that are in `one` */
+  int split; /* number of keys (or values) of this frame, which are in the array `one`; all later ones are in `two` */
 
   __device__ __forceinline__ const __half *at(int j) const {
     return j < split ? one + j * one_row : two + (j - split) * two_row;

@@ -129,8 +129,8 @@ bool product_supported(const struct product_device *device, const struct product
    * bulk copy */
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated;
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
-  /* high: true unless the tile is PRODUCT_256x160 and cannot be used: with two blocks of 64 rows for each consumer it
-   * cannot split sums, and needs columns in eights */
+  /* high: false if the tile is PRODUCT_256x160 and the product does not suit it: in this tile each consumer has two
+   * blocks of 64 rows, so sums must not be split, and the number of columns must be a multiple of 8 */
   bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0);
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&

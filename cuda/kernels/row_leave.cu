@@ -122,11 +122,12 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   for (int i = 0; i < M; i++)
     part_of_row.share_out(m->x + 16 * i * P, part_of_row.read(p.x + (first + 16 * i) * C, C));
   __syncthreads();
-  /* Layer norm, and the wide layer. */
+  /* Layer norm, then the wide layer: product with W1, and GEGLU. */
   normalise<C, S::ROWS>(m->tile, m->x, m->norm, p.norm.eps);
   __syncthreads();
   widen<S>(m, warp, values, gates, value_bias, gate_bias);
-  /* Narrow layer: exchange partial sums and then results within the cluster. */
+  /* Second layer (W2): each thread block of the cluster has partial sums of all rows; they are exchanged and added, and
+   * then each block sends its results to the others. */
   fetch(last, p.last.weight + (size_t)last_column * C, C);
   cluster_begun();
   __syncthreads();

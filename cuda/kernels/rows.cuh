@@ -149,7 +149,8 @@ template <int M, int N> struct halves {
           sum[m][j][2 * half + 1] += add.y;
         }
   }
-  /* Writes the lane's halves to rows in shared memory. column: first column of the block. */
+  /* Writes the values that this lane holds in `pair` to rows in shared memory, `pitch` halves apart, where channels
+   * have the order of place(). column: the first channel of the warp's block of 8 N channels. */
   __device__ __forceinline__ void share(__half *to, int column, int pitch) const {
 #pragma unroll
     for (int m = 0; m < M; m++)
@@ -182,7 +183,7 @@ template <int C> struct portion {
     *reinterpret_cast<uint4 *>(to + (size_t)row * pitch + column) = value;
   }
   /* take reads a thread's 16 bytes of a row from shared memory, and share_out writes them. In shared memory channels
-   * have the order of place(). */
+   * have the order that place() gives. */
   __device__ __forceinline__ uint4 take(const __half *from) const {
     const uint32_t *pair = reinterpret_cast<const uint32_t *>(from + row * PITCH<C> + place(column));
     return make_uint4(pair[0], pair[4], pair[8], pair[12]);
@@ -223,7 +224,7 @@ __device__ __forceinline__ float add_16_lanes(float v) {
 }
 
 /* Layer norm of ROWS rows, from and to shared memory, with 16 lanes a row. factors: (gamma, beta) of each channel, in
- * the order of place(). */
+ * the order in which channels are stored in shared memory (place). */
 template <int C, int ROWS>
 __device__ __forceinline__ void normalise(__half *to, const __half *from, const float2 *factors, float eps) {
   constexpr int PAIRS = C / 32, AT_ONCE = 2 * C / 16;
@@ -242,7 +243,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
       sum += v[i].x + v[i].y;
     }
     float mean = add_16_lanes(sum) * (1.0f / C);
-    /* Statistics: the variance, from distances to the mean. */
+    /* Calculate the row's variance from the distances of its values to the mean. */
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
       v[i].x -= mean;

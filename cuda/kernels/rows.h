@@ -58,7 +58,7 @@ struct row_attend {
   half_t *y; /* the result, [n, rows, c] */
   int n, rows, c, heads;
 };
-/* Returns true if launch_row_attend can do this part of a transformer. */
+/* Returns true if launch_row_attend can do the end of this self-attention and the cross-attention after it. */
 bool row_attend_supported(const struct launch_queue *queue, const struct row_attend *args);
 cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row_attend *args);
 

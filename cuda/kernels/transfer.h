@@ -28,8 +28,8 @@ enum { TRANSFERS_UP = 3 * SOURCES_MAX, TRANSFERS_DOWN = BATCH_MAX };
 enum { RUN_END_NS = 64 };
 struct run_end {
   uint32_t number; /* number of the run that has ended */
-  /* when, in units of RUN_END_NS ns, the input was copied (there), the result was calculated, and the result was copied
-   * (done) */
+  /* times since the beginning of the run, in units of RUN_END_NS ns, at which the input was copied to the GPU (there),
+   * the result was calculated (computed), and the result was copied to the host (done) */
   uint32_t there, computed, done;
 } __attribute__((aligned(16)));
 

@@ -30,7 +30,8 @@ struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
-/* The consumers use named barriers BARRIER_TURN + i, where i is the consumer's number. */
+/* The two consumers (warpgroups that multiply) take turns: consumer i waits at named barrier BARRIER_TURN + i until
+ * it may multiply. */
 enum { BARRIER_TURN = 1 };
 
 /* The sequence of tiles that a thread block calculates, which of them it works on at present, and the layout of its
@@ -267,8 +268,8 @@ template <bool GATED> struct turns_consumer {
     return t.column() + k % CHUNKS * T::CHUNK;
   }
 
-  /* Loads the residual of box number k into shared memory, when the last store from that memory has read it. One thread
-   * calls it. */
+  /* Begins to load the residual for the warp's box number k (a part of the tile) into shared memory. The store that
+   * used that memory last must have read it. One thread calls this. */
   __device__ __forceinline__ void load_residual(int k) const {
     int box = warp() * 2 + k % 2;
     barrier_expect(t.box_full(box), T::BOX_BYTES);

@@ -42,7 +42,7 @@ struct graph {
   /* all descriptors that belong to the graph, except plans; they are destroyed in reverse order */
   object objects[OBJECTS_MAX];
   int count;
-  int64_t next_id; /* number of the next tensor between two operations, counted from FIRST_INNER */
+  int64_t next_id; /* the next tensor that one operation writes for another gets the id FIRST_INNER + this */
   bool failed;     /* true: cuDNN has refused a call while the graph was built, which is checked once at the end */
   object offers[OFFERS_MAX];
   int64_t offer_count, next_offer;

@@ -20,8 +20,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return waves * (deep + 3) * block_time[args->tile] + add;
 }
 
-/* Sets args->splits to the number of splits (thread blocks that share the sum of a tile) for which the model expects
- * the shortest time with args->tile, and returns that time. */
+/* Sets args->splits to the number of splits (thread blocks that share the sum of a tile) with the shortest estimated
+ * time for args->tile, and returns that time. */
 static double choose_splits(const struct cuda_device *device, struct gemm_args *args) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
   int best = 1;
@@ -41,8 +41,8 @@ static double choose_splits(const struct cuda_device *device, struct gemm_args *
   return least;
 }
 
-/* Stores at most three choices, the one for which the model expects the shortest time first. Tiles with much longer
- * times are left out. Returns the number of choices. */
+/* Stores in `list` the choices (tile and number of splits) with the shortest estimated times, at most three, the best
+ * first. Tiles with much longer estimates are left out. Returns the number of choices. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   double time[TILES];

@@ -15,8 +15,9 @@ static bool in_quarters(const struct gemm_args *args) {
          !args->residual && args->n * args->h * args->w >= ROWS_LEAST;
 }
 
-/* Returns the arguments with which the kernel is called. If in_quarters is false for an upsampled convolution,
- * product_append_dense has upsampled its input already. */
+/* Returns the arguments with which the kernel is called. The kernel upsamples only if in_quarters is true. Otherwise
+ * an earlier launch (product_append_dense) has stored the input upsampled and concatenated, which the result
+ * describes. */
 static struct gemm_args without_upsampling(const struct gemm_args *args) {
   struct gemm_args dense = *args;
   if (args->upsample && !in_quarters(args)) {

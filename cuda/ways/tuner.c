@@ -15,15 +15,15 @@ struct entry {
   char key[KEY_MAX];
   struct choice choice;
   bool own;   /* true: this process has timed the choice; false: it was read from the file or given by tuner_take */
-  bool final; /* true: the choice is saved to the file; false: it is not, because runs of frames disturbed its timing */
+  bool final; /* true: the choice is saved to the file; false: not, because frames that ran disturbed its timing */
   bool used;  /* true: a plan that this process has prepared uses the choice */
 };
 
 struct tuner {
   struct entry *list;
   int count, capacity;
-  /* folder: folder of the file; path: the file of choices; path_new: temporary file that replaces it. NULL: choices are
-   * not saved. */
+  /* path: the file in which choices (the implementation that was fastest for each product) are saved; folder: its
+   * folder; path_new: file that is written first and then renamed to path. NULL: choices are not saved. */
   char *folder, *path, *path_new;
   /* first line of the file, which names all that its choices depend on: GPU, driver, libraries, sources of the ways */
   char version[256];
@@ -77,7 +77,7 @@ void tuner_store(struct tuner *tuner, const char *key, const struct choice *choi
   tuner->changed |= final;
 }
 
-/* --- the file: first the version, then one choice a line, as "way index splits key" --- */
+/* --- the file of tuning results: first the version, then a line for each product: "way index splits key" --- */
 
 static void read_line(struct tuner *tuner, char *line) {
   char name[16];

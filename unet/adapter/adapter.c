@@ -43,8 +43,8 @@ static char *find_file(const char *path) {
   return strdup(path);
 }
 
-/* Opens `file`, which find_file has found for `path`. Fails with a message of its own if path is a folder without such
- * a file. */
+/* Opens an adapter's file. path: the file or folder that the user has named; file: the adapter's file in that folder,
+ * or path itself. Fails with a message of its own if path is a folder without an adapter's file. */
 static int open_found(struct opening *o, const char *path, const char *file, struct error *err) {
   if (!strcmp(path, file) && platform_exists(file) && !platform_can_read_file(file))
     return error_set(err, STATUS_MODEL,

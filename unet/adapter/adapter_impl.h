@@ -36,7 +36,8 @@ struct groups {
  * kinds, or if tensors are missing. groups_free must be called afterwards, even after a failure. */
 int groups_init(struct groups *groups, const struct safetensors *files, struct error *err);
 void groups_free(struct groups *groups);
-/* Fills in the summary of a file, except the field `bytes`. */
+/* Fills in the summary (kinds, ranks and so on) of an adapter's file from its groups of tensors, except for the field
+ * `bytes`. */
 void groups_summarise(const struct groups *groups, struct adapter_summary *summary);
 
 /* --- base.c: for which family of models (SD 1, SDXL, ...) a file was made --- */
@@ -52,7 +53,7 @@ enum adapter_base base_said(const struct safetensors *files);
 enum adapter_base base_of_checkpoint(const struct checkpoint *checkpoint);
 /* Returns false if an adapter file for models of family `base` cannot fit a model of family `own`. */
 bool base_fits(enum adapter_base base, enum adapter_base own);
-/* Returns the name of a family of models for people, such as "SDXL"; NULL for BASE_UNKNOWN. */
+/* Returns a family's name in messages to users, such as "SDXL"; NULL for BASE_UNKNOWN. */
 const char *base_name(enum adapter_base base);
 
 /* --- peft.c: scales that PEFT does not store as tensors --- */

@@ -127,7 +127,7 @@ int read_scalar(const struct safetensor *t, double *value, struct error *err) {
              : error_set(err, STATUS_MODEL, "%s: tensor %s: is not finite", t->file->path, text_quote(t->name).text);
 }
 
-/* --- calculating with small matrices --- */
+/* --- calculating with the small matrices of adapters --- */
 
 /* Reorders values from [n][channels][taps], as files store convolutions, to [n][taps][channels]. */
 static void turn(const float *from, int64_t n, const struct extent *e, float *to) {
@@ -351,8 +351,8 @@ static void add_squares(const float *values, size_t first, size_t rows, const st
       squares[axis == GAIN_ROWS ? (int64_t)(first + r) : i % e->channels] += (double)*values * (double)*values;
 }
 
-/* Sums the squares of the weight for each row or channel, as if the term were added with weight 1 and without
- * magnitudes. */
+/* Computes, for each row or input channel of the weight, the sum of its values' squares after the adapter's change was
+ * added with weight 1. The change is taken without DoRA's magnitudes, which are computed from these sums. */
 static int sum_squares(const struct safetensor *weight, const struct blend *blend, const struct extent *e,
                        enum blend_gain axis, double *squares, struct error *err) {
   size_t columns = (size_t)(e->taps * e->channels);

@@ -24,7 +24,7 @@ static bool same_module(const struct entry *a, const struct entry *b) {
   return compare_entries(a, b) == 0;
 }
 
-/* --- the tensors of one module --- */
+/* --- the tensors that a file has for one module (layer) of the model --- */
 
 static int refuse(const struct entry *entry, const char *what, struct error *err) {
   char name[256];

@@ -260,8 +260,9 @@ static void put_address(struct writer *out, const struct address *address) {
     put(out, address->path.at, address->path.length);
 }
 
-/* Returns the end of the address that begins before `behind`. If its path contains another address, which is shown on
- * its own, the first address ends where that one begins. The text after '?' or '#' is not searched. */
+/* Returns the end of an address in a text, at most `end`. behind: first byte after the "://" of the address. If the
+ * address's path contains a second address, the first one ends where the second begins, since both are shown
+ * separately. The text after '?' or '#' is not searched for a second address. */
 static const char *end_before_next(const char *behind, const char *end) {
   struct piece scheme;
   const char *ignored, *place_end = until(behind, end, "/?#"), *path_end = until(place_end, end, "?#");

@@ -10,7 +10,8 @@ struct group_limit {
   double (*of_version_1)(const char *folder), (*of_version_2)(const char *folder);
 };
 
-/* Returns the smallest limit of this process's groups and of all their parents; INFINITY if there is none. root is "",
+/* Returns the smallest limit of the kind `limit` that the process's control groups and their parents have; INFINITY if
+ * none has one. root is "",
  * or in tests a folder that stands for the system's root. */
 double control_group_least(const char *root, const struct group_limit *limit);
 

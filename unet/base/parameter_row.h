@@ -51,7 +51,7 @@ enum parameter_need {
 enum parameter_group {
   PARAMETER_GROUP_PROMPT,   /* texts, and which of them are shown */
   PARAMETER_GROUP_PICTURE,  /* how the network makes a picture of the input */
-  PARAMETER_GROUP_GUIDANCE, /* what guidance leads away from, and how far */
+  PARAMETER_GROUP_GUIDANCE, /* strength of guidance, and the negative prompt */
   PARAMETER_GROUP_TIME,     /* what a picture takes from earlier ones */
   PARAMETER_GROUP_CONTROL,  /* maps that steer the frame */
   PARAMETER_GROUP_STYLE,    /* style pictures and what reads them */

@@ -16,7 +16,7 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
 int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
                                  struct prediction_signs *signs, const struct log *log, struct error *err);
 /* Returns the timestep from which sampling starts at strength 1, if the name of the U-Net's file tells that, and logs
- * it. 0: the name does not tell; it is the last timestep. */
+ * it. Returns 0 if the name does not tell; sampling then starts from the last timestep. */
 int checkpoint_named_timestep(const struct checkpoint_sources *sources, const struct log *log);
 
 #endif

@@ -29,7 +29,8 @@ void config_start(struct config *config, const char *text, const char *path);
 /* Reports the first error, or else the first field that no code has read, unless that is null or false or its name
  * begins with "_". Frees everything. Returns 0, or -1 with err, which may be NULL. */
 int config_finish(struct config *config, struct error *err);
-/* Ends reading as config_finish does, but accepts fields that no code has read. */
+/* Reports the first error, and frees everything. Unlike config_finish it accepts fields that no code has read.
+ * Returns 0, or -1 with err, which may be NULL. */
 int config_finish_open(struct config *config, struct error *err);
 
 /* Copies the string field `key` of folder/config.json to value; "" if there is no such field or no such file. */

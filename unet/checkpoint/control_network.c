@@ -193,11 +193,11 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
   return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
 }
 
-/* --- pooling: a property that no tensor of a network shows --- */
+/* --- pooling (each output is averaged over the picture): a network's tensors do not show whether it does so --- */
 
-/* Reads whether a file's network is pooled from the config that web UIs write next to it, such as
- * "control_v11e_sd15_shuffle.yaml". *says becomes false if there is no config, or if the config does not have the
- * field. */
+/* Reads whether a file's network is pooled (global_average_pooling: each of its outputs is averaged over the
+ * picture) from the config that web UIs write next to it, such as "control_v11e_sd15_shuffle.yaml". *says becomes
+ * false if there is no config, or if the config does not have the field. */
 static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
   char *path = yaml_beside(network->path), *text = NULL;
   *says = false;
@@ -308,8 +308,9 @@ static int add_unwrapped(struct safetensors *view, const struct safetensors *fil
   return 0;
 }
 
-/* Gives the file's tensors the names of a diffusers folder, by a view of the file. Returns 1 if they had these names
- * already, at most with a text before all of them, which is then removed. */
+/* Gives the file's tensors the names that they have in a diffusers folder, by a view of the file; removes a text
+ * that stands before all names. Returns 0; 1 if the names (without that text) were those of diffusers already; or -1
+ * with err. */
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
   bool t2i = network->type == CONTROL_T2I;

@@ -35,7 +35,9 @@ struct ip_config {
   enum ip_projection projection;
   int picture_width; /* number of channels that the projection reads from the image encoder's output */
   int text_width;    /* number of channels of a token, equal to that of the U-Net's text */
-  int tokens;        /* number of tokens for a picture; 0 with the MLP, which makes as many as the encoder */
+  /* number of tokens that the projection makes of a picture; 0 with IP_MLP, which makes one of each of the image
+   * encoder's tokens */
+  int tokens;
   /* sizes of the resampler: channels of its tokens, channels of its attention, attention heads, layers */
   int width, inner, heads, layers;
   int attentions; /* number of attention layers of the U-Net for which there are keys and values */

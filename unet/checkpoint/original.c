@@ -243,7 +243,8 @@ int original_t2i(struct safetensors *view, const struct safetensors *files, cons
 
 /* --- a list of the names of all modules of a U-Net --- */
 
-/* Fills *numbering for a U-Net that has all its blocks, so that the numbers of the blocks have no gaps. */
+/* Fills *numbering, which says what each number of an input or output block in the original layout's names stands for
+ * (resnet or downsampler, of which block of diffusers). levels: number of levels; layers: resnets of each level. */
 static void number_all(struct numbering *numbering, int levels, const int *layers) {
   int in = 1, out = 0;
   for (int block = 0; block < levels; block++) {
@@ -388,7 +389,7 @@ int original_open_clip(struct safetensors *view, const struct safetensors *files
 /* --- naming the tensors of an AutoencoderKL as diffusers does --- */
 
 struct kl_levels {
-  int count; /* number of levels; the decoder of the original layout numbers them in reverse */
+  int count; /* number of levels of the autoencoder; the original names number the decoder's levels in reverse */
 };
 
 static bool name_in_attention(const char *name, const char *where, char *key) {

@@ -13,8 +13,8 @@ struct safetensors {
   struct safetensor *list; /* the tensors, sorted by name once the set is open */
   size_t count, capacity;
   struct cJSON *metadata; /* the field __metadata__ of the file's header; NULL: there is none */
-  /* Number of owners: the caller that opened the set, and views. Each safetensors_close removes one owner, and the last
-   * one frees the set. */
+  /* Number of owners: the caller that opened the set, and each view (a set made of other sets' tensors) that has
+   * tensors of this one. Each safetensors_close removes one owner, and the last one frees the set. */
   int shares;
   struct safetensors **set; /* for a view: the sets that it is made of; the view is one of their owners */
   int set_count;

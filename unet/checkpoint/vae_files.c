@@ -263,8 +263,8 @@ static bool has_half(const char *folder, const char *name, const char *half, cha
          platform_exists(path);
 }
 
-/* Returns the path of one file if the folder has exactly one pair of files; NULL: there is none, or there are several.
- * *count: number of pairs. */
+/* Searches a folder for pairs of files NAME_encoder and NAME_decoder, the halves of a tiny autoencoder. Returns the
+ * path of one half if the folder has exactly one pair; NULL: it has none, or several. *count: number of pairs. */
 static const char *find_pair(const char *folder, int *count, char path[PATH_LENGTH_MAX]) {
   const char *found = NULL;
   *count = 0;

@@ -78,7 +78,7 @@ static void pack_row(const struct attend *a, int n, int head, int key) {
         keys[(size_t)d * pitch + i] = 0;
 }
 
-/* --- the two matrix products, for ROWS queries at a time --- */
+/* --- the two matrix products of attention (scores; weighted sums of values), for ROWS queries at a time --- */
 
 /* Adds to acc[r][j], for ROWS rows r and the columns j of `wide` vectors, the sum over i < count of a[r * a_pitch + i]
  * * b[i * b_pitch + j]. */
@@ -110,7 +110,7 @@ INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pi
       vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
 }
 
-/* Does the same as `multiply`, in as many calls as the columns of b need; columns is a multiple of LANES. */
+/* Does the same as `multiply` for any number of columns of b that is a multiple of LANES, by several calls of it. */
 static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                          size_t acc_pitch, int columns) {
   int c = 0;

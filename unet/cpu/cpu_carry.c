@@ -67,8 +67,8 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field in the state `places`. If the texture of noise is renewed, cell i of the texture gets the
- * entry of the noise table that cell i of the frame shows now. */
+/* Stores the moved field (each cell's position in the texture of noise) in the state `places`. If the texture is
+ * renewed, cell i of the texture gets the entry of the noise table that cell i of the frame shows now. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;

@@ -62,8 +62,8 @@ struct cpu_device {
   /* copies of weights in the layouts that oneDNN and cpu_winograd.c need; read and changed while the lock base.weights
    * is held */
   struct derived_table derived;
-  /* version of the resources (weights and other tensors that plans share) for which `derived` is up to date; only the
-   * thread that runs programs reads and changes it, without a lock */
+  /* value of resources.version for which the copies in `derived` are up to date; only the thread that runs programs
+   * reads and changes it, without a lock */
   uint64_t derived_version;
 
   /* The following field is constant once the device is open. */

@@ -75,8 +75,8 @@ struct resize {
   float scale, bias;
   int w, h; /* width and height of out in pixels */
   float *out;
-  /* scratch of w entries each: the samples that each output pixel averages along a row, [0] in channels of full width
-   * and [1] in channels of half width (chroma) */
+  /* Scratch of w entries each, one for each output pixel of a row: which samples of the frame's row it averages.
+   * taps[0] is for planes as wide as the frame, taps[1] for chroma planes of half its width. */
   struct tap *taps[2];
   float *values; /* scratch of 3 * w floats for each thread: a row of R, G and B */
   float *rows;   /* scratch of `row` floats for each thread: a row of a plane */

@@ -61,8 +61,8 @@ void cpu_map_weights(int n, int *weight) {
   }
 }
 
-/* Returns the index, in the arrays `along` and `soft`, of channel c of pixel (x, y). For a pixel outside the picture,
- * returns the index of the nearest pixel inside. */
+/* Returns the index of channel c of pixel (x, y) in m->along (the picture blurred along rows) and m->soft (the blurred
+ * picture). For a pixel outside the picture, returns the index of the nearest pixel inside. */
 static size_t soft_place(const struct mapping *m, int x, int y, int c) {
   return (size_t)clamp(y, 0, m->h - 1) * m->row + (size_t)(3 * clamp(x, 0, m->w - 1) + c);
 }
@@ -129,7 +129,7 @@ static void softedge_row(const struct mapping *m, int y) {
   }
 }
 
-/* --- maps of cells, squares of one colour --- */
+/* --- maps that divide the picture into square cells of one colour each --- */
 
 static int cells(int size, int cell) {
   return (size + cell - 1) / cell;
@@ -256,8 +256,8 @@ static void push_strong(struct tile *t, const struct mapping *m, int y, int left
       t->stack[t->count++] = y * m->w + x;
 }
 
-/* Pushes onto the stack the strong pixels that may have weak neighbours in the tile. first: the first round; later only
- * strong pixels around the tile can have grown since. */
+/* Pushes onto t->stack the strong edge pixels in and around the tile from which edges may grow into the tile's weak
+ * pixels. first: true: this is the first round; in later rounds only strong pixels around the tile can be new. */
 static void push_seeds(struct tile *t, const struct mapping *m, bool first) {
   push_strong(t, m, t->top - 1, t->left - 1, t->right + 1);
   push_strong(t, m, t->bottom, t->left - 1, t->right + 1);

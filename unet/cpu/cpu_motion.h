@@ -11,7 +11,7 @@ struct cpu_kernels;
 /* The arguments of the search that finds, for each block of the picture `now`, its place in the picture `last`. */
 struct matching {
   struct motion_size size;
-  const int32_t *now, *last; /* pyramids */
+  const int32_t *now, *last; /* pyramids of the two pictures, as OP_PYRAMID stores them */
   int32_t *found;            /* the best vector of each block at level 3, as a key (motion_seek_key) */
   int32_t *out;              /* the result: MATCH_VALUES values for each block, as in the y of OP_MATCH */
   /* scratch of cpu_search: sums_each values for each thread, enough for w[3] + SEARCH_SPARE columns */
@@ -33,7 +33,7 @@ struct direction {
   /* pyramids of both frames (level 1 comes first), and the blocks' matches from OP_MATCH */
   const int32_t *now, *last, *match;
   struct motion_model model;
-  int32_t *vector;                   /* [blocks, 2] */
+  int32_t *vector;                   /* the result: for each block its vector (y, x), in 1/256 pixel */
   const struct cpu_kernels *kernels; /* faster kernels; NULL: everything is computed by the definition */
 };
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- prompts and their tokens --- */
+/* --- ops on prompts and their tokens --- */
 
 static void embed_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_embed *op = &node->op->embed;
@@ -123,7 +123,7 @@ static void time_row_run(const struct cpu_run *run, const struct cpu_node *node)
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + step * count, count * sizeof(float));
 }
 
-/* --- latents, guidance and the sampler's steps --- */
+/* --- ops on latents: guidance and the sampler's steps --- */
 
 static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_affine *op = &node->op->affine;

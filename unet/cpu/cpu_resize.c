@@ -71,7 +71,8 @@ static struct track track_of(const struct resize *r, const struct channel *c) {
                         (size_t)c->stride / size};
 }
 
-/* Adds up, weighted, those rows of the plane that output row y covers; only the samples that the channel needs. */
+/* Stores in sum the weighted sum of those rows of the frame's plane that output row y covers. Only the columns from
+ * which the output's pixels are computed are summed. */
 static void sum_rows(const struct resize *r, const struct channel *c, int y, float *sum) {
   const struct geometry *g = &r->geometry;
   struct track track = track_of(r, c);
@@ -135,8 +136,9 @@ static void resize_row(const struct resize *r, int y) {
   int plane = -1;
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(r->frame, i);
-    /* If channels are interleaved in one plane, its rows are added up once, for the first of these channels. Not so in
-     * YUYV, whose chroma needs samples beyond those that its luma needs. */
+    /* If channels are interleaved in one plane, the plane's rows are added up only for the first of these channels, and
+     * the others use the same sums. In YUYV the rows are added up for each channel, because chroma needs samples beyond
+     * those that luma needs. */
     if (c.plane != plane || r->frame->format == PIXEL_YUYV)
       sum_rows(r, &c, y, sum);
     plane = c.plane;

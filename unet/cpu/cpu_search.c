@@ -17,7 +17,7 @@ typedef int32_t eight_wide __attribute__((vector_size(32)));
 
 enum { SHORTS = VECTOR_BYTES / 2 };
 
-/* --- 16-bit copies of the details, with a border --- */
+/* --- 16-bit copies of the details (brightness minus the mean around), with a border --- */
 
 static const int16_t *at(const struct padded *p, int x, int y) {
   return p->data + (y + SEARCH_EDGE) * p->pitch + x + SEARCH_EDGE;
@@ -34,7 +34,7 @@ static void copy_row(const struct padded *p, const int32_t *from, int y) {
     row[x] = (int16_t)source[p->w - 1];
 }
 
-/* --- the search at level 3, the coarsest --- */
+/* --- the search for each block's motion at level 3, the coarsest of the pyramid --- */
 
 INLINE vec_short magnitude(vec_short v) {
   vec_short sign = v >> 15;

@@ -341,7 +341,7 @@ static void run_block(const struct block *b) {
   }
 }
 
-/* --- all blocks, divided among threads --- */
+/* --- the whole convolution: blocks of tiles, divided among threads --- */
 
 /* Returns how many tiles a block should have: as many as fit into the cache, but few enough that all threads get about
  * the same number. */

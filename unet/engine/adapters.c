@@ -222,7 +222,8 @@ static bool is_blamed(const struct adapters *a, int adapter, const struct resour
   return false;
 }
 
-/* Appends the files of the adapters that change a weight to the error message about that weight. */
+/* Puts the names of the adapters that change a weight before the error message about that weight, with the advice
+ * to give them less weight. weights: the adapters' weights with which the error occurred. */
 static void name_adapters(const struct adapters *a, const struct resources *resources, const float *weights,
                           struct error *err) {
   const struct error told = *err;
@@ -358,7 +359,8 @@ static int change(struct adapters *a, struct device *device, const float *weight
   return 0;
 }
 
-/* Makes the first change, and logs how much device memory it has taken permanently. */
+/* Changes the device's weights by adapters for the first time, and logs how much device memory this has taken for as
+ * long as the engine is open. */
 static int change_first(struct adapters *a, struct device *device, const float *weights, struct error *err) {
   struct device_counters before, after;
   device_get_counters(device, &before);

@@ -52,7 +52,7 @@ struct adapters {
    * by adapters_open), `bound` as rows of the weights that plans have asked for (extended when there are new ones). */
   struct changed_tensor *changed; /* the changed tensors, sorted by file, offset and adapter */
   int changed_count;
-  struct bound *bound; /* the changed rows of resources, sorted by resource, row and adapter */
+  struct bound *bound; /* the changed rows of the plans' weights, sorted by weight, row and adapter */
   int bound_count, bound_room;
   /* number of weights, from the first of resources.list, that were already searched for tensors which adapters
    * change */

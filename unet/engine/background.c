@@ -73,7 +73,7 @@ static int do_merge(struct engine *engine, bool all, struct error *err) {
   return b->after_merge(engine, err);
 }
 
-/* --- slices of work between frames --- */
+/* --- doing the background work (texts, keys and values, weights) in slices between frames --- */
 
 static int do_slice(struct engine *engine, bool all, struct error *err) {
   struct background *b = &engine->background;

@@ -91,8 +91,8 @@ void bank_tell(struct engine *engine, const struct prepared *prepared) {
 }
 
 /* Logs once that a frame asks for `wish` earlier frames, more than the `room` frames that its handle's bank can store.
- * If frames come at the pace of the clock (engine.paced), the program prepares another handle with a larger bank, so
- * nothing is logged. */
+ * If frames come in real time (engine.paced), the program prepares another handle with a larger bank, so nothing is
+ * logged. */
 static void tell_room(struct engine *engine, int wish, int room) {
   if (wish <= room || engine->paced || engine->told_room)
     return;

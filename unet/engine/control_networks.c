@@ -73,7 +73,7 @@ int controls_check(const struct engine *engine, unsigned controls, struct error 
   return 0;
 }
 
-/* --- parameters of a run --- */
+/* --- filling in a run's parameters of controls: how strongly each acts in each step, which maps are made --- */
 
 /* Returns the position of a timestep in the denoising, from 0 (pure noise) to 1 (the picture). The steps of the spacing
  * "trailing" are evenly spaced by this measure. */

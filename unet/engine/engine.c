@@ -200,7 +200,7 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
   return adapters_apply(&engine->adapters, engine->device, weights, err);
 }
 
-/* --- facts about the engine --- */
+/* --- functions that return facts about the engine, its model and its device --- */
 
 int engine_get_choices(const struct engine *engine, char **choices, struct error *err) {
   return device_get_choices(engine->device, choices, err);

@@ -45,7 +45,7 @@ struct conditioning {
     /* texts of each guidance row (prompt, negative prompt); zeros if the network reads no pooled texts */
   } text[GUIDANCE_ROWS_MAX];
   float guidance; /* guidance scale; 0 if guidance is no input of the network */
-  /* version of the weights from which the projections were computed (plan_weights_version of times_plan) */
+  /* version (plan_weights_version) of the weights with which the time projections were computed */
   uint64_t version;
 };
 
@@ -61,8 +61,8 @@ struct held_noise {
   uint64_t seed;
   bool start;  /* true: the device's states contain the noise that OP_START adds; false: not yet */
   int samples; /* number of steps, from the first one, whose noise the device's states contain */
-  /* true: the device's states contain the second table of noise that moves with the picture, or the plan needs none;
-   * false: not yet */
+  /* true: the device's states contain the seed's additional noise for noise that moves with the picture
+   * (frame_noise.second), or the plan needs none; false: not yet */
   bool second;
 };
 
@@ -75,8 +75,8 @@ struct made_noise {
 
 /* A frame in a stream batch. The batch has one frame at each step of the sampler; the newest is at the first step. */
 struct batched_frame {
-  /* true: the stream batch has a frame at this step; false: it was not full yet, or a request with `drain` had no
-   * frame */
+  /* true: the stream batch has a frame at this step; false: the batch is not full, because frames have only begun to
+   * come, or because requests without a frame (`drain`) finish the last ones */
   bool there;
   struct frame_identity identity;
   void *opaque;
@@ -132,7 +132,7 @@ struct prepared {
   /* noise of one seed in host memory, to be copied to the device: the noise of OP_START, followed by the noise of each
    * step. A part of it may be computed before it is needed */
   struct made_noise made;
-  /* noise of one seed in host memory for the second table of noise that moves with the picture (frame_noise.second) */
+  /* one seed's additional noise for noise that moves with the picture (frame_noise.second), in host memory */
   struct made_noise second;
   struct sampling sampling;
   /* coefficients of the sampler's steps, computed from `sampling`; computed again when strength or eta changes */
@@ -153,8 +153,9 @@ struct prepared {
   bool has_motion;         /* true: the last run computed motion (run.motion) */
   /* for each control: number of runs since its depth map was made; 0: the next run that reads the map makes it */
   int map_age[CONTROLS_MAX];
-  /* times_weights: version (plan_weights_version) of the weights that times_plan reads; weights_version: the value of
-   * resources.version when it was looked up. If resources.version differs, it is looked up again. */
+  /* times_weights: version (plan_weights_version) of the weights that times_plan reads. weights_version: what
+   * resources.version was when times_weights was looked up; if resources.version differs by now, times_weights is
+   * looked up again. */
   uint64_t times_weights, weights_version;
 };
 
@@ -197,7 +198,7 @@ struct prompt_keys {
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed this number of chunks so
    * far */
   struct program *program;
-  /* for each prompt (text_keys_name) in this cache: the number of the place where its keys and values are */
+  /* cache: for the number of each prompt (text_keys_name), the index in device memory of its keys and values */
   struct recent recent;
 };
 
@@ -209,7 +210,8 @@ struct style_slot {
   /* numbers of style pictures. wanted: the one that was set last; started: the last one whose keys and values the
    * device began to compute; shown: the one that generated pictures use now */
   uint64_t wanted, started, shown;
-  /* For each slot the device has memory for two pictures' keys and values. place: 0 or 1, the half that frames read */
+  /* for each slot the device has memory for the keys and values of two pictures; 0 or 1: which of the two frames read,
+   * while the other is filled for the next picture */
   int place;
 };
 
@@ -217,7 +219,8 @@ struct style_pictures {
   struct ip_adapter *adapter; /* NULL: the engine has no IP-Adapter */
   struct plan plan, none_plan;
   struct program *program;
-  /* state of `plan` (a tensor that outlives runs) to which a picture's patches are written before the plan runs */
+  /* input of `plan`: a state (tensor that outlives runs), into which the style picture is written, divided into the
+   * image encoder's square patches, before the plan runs */
   struct tensor input;
   struct style_slot list[STYLES_MAX];
   /* number of style pictures that were set so far, in all slots; it gives each new one a number of its own */
@@ -233,8 +236,8 @@ struct control_keys {
   struct program *program;
   /* names[i]: number (text_keys_name) of the prompt whose keys and values are at index i in device memory; 0: none */
   uint64_t names[KEY_SLOTS];
-  /* for each of these places: version of the weights (plan_weights_version of `plan`) with which the keys and values
-   * there were computed */
+  /* weights[i]: version of the weights (plan_weights_version of `plan`) with which the keys and values at index i in
+   * device memory were computed */
   uint64_t weights[KEY_SLOTS];
 };
 
@@ -256,10 +259,10 @@ struct job {
 struct shown {
   bool known;
   int rows, chunks;
-  /* bit k: there are keys and values of these prompts for control k's network as well */
+  /* bit k: keys and values of these prompts were also computed for the network of control k */
   unsigned controls;
-  /* the prompts of each guidance row with their weights; a prompt's slot number is here the number of the place in the
-   * cache that has its keys and values */
+  /* the prompts of each guidance row with their weights; instead of its slot number each prompt has the index in device
+   * memory of its keys and values (prompt_keys.recent) */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX];
   uint64_t names[KEY_SLOTS]; /* text_keys_name of the prompts in `prompt`, each only once */
   int name_count;
@@ -271,8 +274,8 @@ struct engine;
  * texts, keys and values, weights. Only the thread that submits frames uses this struct. */
 struct background {
   bool smooth;
-  /* true: background_start starts a run at once; false: it does so only before the first frame, and later appends the
-   * run to `jobs` */
+  /* true: background_start starts each run at once; false: only before the first frame; once frames run, it appends the
+   * run to the list `jobs`, to be run between frames */
   bool at_once;
   bool behind; /* true: the last frame did not show everything that its controls asked for */
   struct job *jobs;
@@ -309,7 +312,7 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  /* The fields from adapters to ended_ns are used by the thread that submits frames. Those marked "under `preparing`"
+  /* The fields from adapters to ended_ns are used by the thread that submits frames. Those marked "lock `preparing`"
    * are also changed by threads that prepare handles, which hold the lock `preparing` meanwhile. These threads also
    * read `adapters` and `sampling`. */
   struct adapters adapters;
@@ -320,12 +323,12 @@ struct engine {
 
   struct prompt_slot slots[SLOTS];
   uint64_t encodings; /* number of encodings of texts so far, from which prompt_slot.serial is taken */
-  /* keys[i] is for prompts of i + 1 chunks. An entry is filled, under `preparing`, while the first handle that needs it
-   * is prepared */
+  /* keys[i] has the program that computes attention keys and values of prompts of i + 1 chunks. It is prepared, under
+   * `preparing`, with the first handle whose prompts have so many chunks */
   struct prompt_keys keys[PROMPT_CHUNKS_MAX];
-  /* the network of each control; NULL: it has none; under `preparing` */
+  /* the network of each control; NULL: it has none; protected by the lock `preparing` */
   struct control_network *control_networks[CONTROLS_MAX];
-  /* the network that makes the depth maps of all controls; NULL: there is none; under `preparing` */
+  /* the network that makes the depth maps of all controls; NULL: none; protected by the lock `preparing` */
   struct depth *depth;
   /* keys and values of prompts for the controls' networks: [k][i] is for control k and prompts of i + 1 chunks */
   struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
@@ -333,15 +336,17 @@ struct engine {
   enum text_fix text_fix;
   /* the fields of `sampling` that are the same for all handles; each handle begins with a copy of them */
   struct sampling sampling;
-  /* size in bytes of the largest bank (earlier frames' keys and values) that was logged so far; under `preparing` */
-  size_t told_bank;
-  /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank there; under
+  /* size in bytes of the largest bank (earlier frames' keys and values) that was logged so far; protected by the lock
    * `preparing` */
+  size_t told_bank;
+  /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank there; protected by
+   * the lock `preparing` */
   unsigned told_layers;
   /* true: it was logged that a frame asks for more earlier frames than its handle's bank can store */
   bool told_room;
   bool told_feedback; /* true: it was logged that feedback has no effect, and that still holds */
-  /* true: it was logged that the scheduler's file names a sampler that is not built in; under `preparing` */
+  /* true: it was logged that the scheduler's file names a sampler that is not built in; protected by the lock
+   * `preparing` */
   bool told_stand_in;
   struct mask mask;
   struct style_pictures styles;
@@ -366,7 +371,7 @@ struct engine {
 
   /* The following fields are the list of handles (struct prepared) and its locks. */
   pthread_mutex_t preparing; /* lock that is held while a handle is prepared or released */
-  uint64_t prepared_count;   /* number of handles that were prepared so far; under `preparing` */
+  uint64_t prepared_count;   /* number of handles prepared so far; protected by the lock `preparing` */
   /* the list of handles; changed while both `preparing` and `listing` are held, read while one of them is */
   struct prepared *handles;
   /* second lock of the list of handles, held only for the moments in which the list is changed or searched */
@@ -415,17 +420,19 @@ bool prompts_zero_negative(const struct engine *engine);
  * unless they exist already. text_keys_leave releases all such programs before the device is closed. */
 int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
 void text_keys_leave(struct engine *engine);
-/* Finds the place on the device where each prompt's keys and values are, starts to compute those that are missing, and
- * replaces the slot numbers in *run by numbers of places. prompts_refresh must have been called for the same run.
- * shape: the shape of the run's handle. */
+/* Replaces in *run the slot number of each prompt by the index in device memory at which the keys and values of this
+ * prompt are. If they are missing, chooses an index for them, and starts to compute them. prompts_refresh must have
+ * been called for the same run. shape: the shape of the run's handle. */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle; slots: the run with
- * slot numbers; placed: the same run after text_keys_place. */
+/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle; slots: the frame's
+ * run parameters with numbers of prompt slots; placed: the same, but with numbers of the places on the device where
+ * text_keys_place has put these prompts' keys and values. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
 /* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame
- * needs are still to be computed there. slots: the frame's run parameters with numbers of prompt slots; places: the
- * same after text_keys_place has put numbers of places on the device there; shape: that of the frame's handle. */
+ * needs are still to be computed there. slots: the frame's run parameters, which name prompts by their slots; places:
+ * the same, but text_keys_place has replaced the numbers of slots by indices of keys and values in device memory;
+ * shape: that of the frame's handle. */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -443,13 +450,13 @@ float clamp01(float x);
 /* Prepares a program that encodes texts or computes keys and values. In a smooth engine (one that works in the
  * background) its runs are divided into parts, so that frames can run between them. */
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
-/* Starts a run of a program that background_prepare has made, after it has completed the background work. A smooth
- * engine appends the run to its list of jobs instead, once it has shown a frame and unless background.at_once is
- * true. */
+/* Starts a run of a program that background_prepare has made, after it has completed all background work. But a smooth
+ * engine (one that works in the background) that has shown a frame only appends the run to its list of background
+ * work, unless background.at_once is true. */
 int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
-/* background_after_frame does one slice of the background work; the engine calls it after it has started a frame.
- * background_tell_failure returns -1, once, if a slice has failed, with that slice's error; functions of engine.h call
- * it first. */
+/* background_after_frame does a short part of the background work (encoding texts, changing weights for adapters); the
+ * engine calls it after it has started a frame. background_tell_failure returns -1, once, with the error if such a
+ * part has failed; functions of engine.h call it first. */
 void background_after_frame(struct engine *engine);
 int background_tell_failure(struct background *background, struct error *err);
 /* Does all background work that is left, such as encoding prompts. Its last work on the device is started, but may not
@@ -569,10 +576,11 @@ bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *
 /* Returns true if the run for this request must not use data that earlier frames left on the device
  * (engine_request.restart says when). */
 bool past_ends(const struct engine *engine, const struct engine_request *request);
-/* Records that the run for this request was started, which later calls of past_ends need to know. */
+/* Called when the run for this request was started. Records what past_ends needs at the next request to tell whether
+ * that one's run may use data of this run. */
 void past_follow(struct engine *engine, const struct engine_request *request, const struct run_params *run);
 
-/* --- noise.c: the noise of seeds, and between seeds --- */
+/* --- noise.c: the noise of a seed, or of a position between two seeds --- */
 
 /* Allocates the host memory in which the handle's noise is computed. It is freed with the handle. */
 int noise_allocate(struct prepared *prepared, struct error *err);

@@ -28,7 +28,7 @@ static bool wants(const struct engine_shape *wish, int option) {
   return wanted[option];
 }
 
-/* Returns which features of enum exclusion a requested handle (prepared engine) has, as bits. */
+/* Returns which of the features that exclude options (bits of enum exclusion) a requested handle has. */
 static unsigned features_of(const struct engine_shape *wish, const struct frame_shape *shape) {
   bool large = shape->width > MOTION_SIDE_MOST || shape->height > MOTION_SIDE_MOST;
   return (wish->text_to_image ? FROM_TEXT
@@ -71,11 +71,11 @@ bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *
 
 /* --- whether a run may use data of earlier frames --- */
 
-/* Length of the pause between two runs, in ns, after which an engine whose frames come at the pace of the clock (paced)
+/* Length of the pause between two runs, in ns, after which an engine whose frames come in real time (engine.paced)
  * uses nothing that earlier frames left. */
 static const int64_t pause_ns = 500000000;
 
-/* Returns true if frames come at the pace of the clock (engine.paced) and no run has been in flight for pause_ns. */
+/* Returns true if frames come in real time (engine.paced) and no run has been in flight for pause_ns. */
 static bool has_paused(const struct engine *engine) {
   return engine->paced && !engine->in_flight && platform_now_ns() - engine->ended_ns > pause_ns;
 }

@@ -50,7 +50,8 @@ static int check_shape(const struct model *model, const struct sampling *samplin
   return 0;
 }
 
-/* Warns if the network was not trained for this number of steps. */
+/* Logs a warning if the network was trained at one timestep alone (SDXS), but the handle makes several steps or starts
+ * from an input picture. */
 static void warn_of_steps(const struct engine *engine, const struct frame_shape *shape) {
   if (engine->checkpoint->one_timestep && (shape->steps > 1 || !shape->text_to_image))
     log_line(engine->log, LOG_WARNING,

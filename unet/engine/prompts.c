@@ -43,7 +43,7 @@ static void look_up_weights(struct engine *engine) {
     uint64_t version = plan_weights_version(&engine->text_plan[i]);
     engine->text_weights = version > engine->text_weights ? version : engine->text_weights;
   }
-  /* keys[0] stands for all numbers of chunks, because their plans read the same weights */
+  /* looking at keys[0] is enough: the plans of keys[], one for each number of chunks, read the same weights */
   engine->keys_weights = plan_weights_version(&engine->keys[0].plan);
   engine->weights_version = engine->resources.version;
 }

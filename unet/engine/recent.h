@@ -7,12 +7,13 @@
 
 enum { RECENT_MAX = 16 };
 
-/* The state of the cache. The caller sets count and zeroes the other fields; the cache is then empty. */
+/* The state of the cache, which tells what is stored in each of its numbered places. The caller sets count and zeroes
+ * the other fields; the cache is then empty. */
 struct recent {
-  int count; /* number of places in the cache, at most RECENT_MAX */
+  int count; /* number of entries that the cache has room for, at most RECENT_MAX */
   struct {
-    /* key: what the cache has stored in this place, as the caller's number; 0: nothing. used: number of the call of
-     * recent_assign that used the place last */
+    /* key: the caller's number of the thing that is stored at this index of the cache; 0: nothing is. used: number of
+     * the call of recent_assign that used this index last */
     uint64_t key, used;
   } place[RECENT_MAX];
   uint64_t now;

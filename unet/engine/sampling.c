@@ -169,7 +169,8 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
   return make_times(engine, prepared, &now, run, err);
 }
 
-/* Returns the inputs of the time projections for a run that still shows the texts of the frame before. */
+/* Returns the inputs of the time projections for a run that still shows the texts of the frame before. Texts are among
+ * these inputs because in SDXL the pooled text is added to the time embedding. */
 static struct conditioning conditioning_of_former_texts(const struct engine *engine, struct prepared *prepared,
                                                         const struct run_params *run) {
   struct conditioning c = conditioning_of(engine, prepared, run);
@@ -180,8 +181,9 @@ static struct conditioning conditioning_of_former_texts(const struct engine *eng
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
-  /* The projections on the device can be used only if they were made for the same steps and the former texts. They
-   * could not be computed anew, because the pooled texts on the device may be the new ones already. */
+  /* The projections on the device can be used only if they were made for the same steps and for the texts of the
+   * frame before. They could not be computed again, because the pooled texts on the device may be those of this frame
+   * already. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);
 }

@@ -8,8 +8,8 @@
 /* Which prompts and adapters a frame shows. */
 enum showing {
   SHOW_NOW,    /* the prompts and adapters that the frame's controls ask for; the frame waits until they are made */
-  SHOW_READY,  /* the same ones, which are on the device already */
-  SHOW_FORMER, /* the previous frame's prompts and adapters; those that its controls ask for are made meanwhile */
+  SHOW_READY,  /* like SHOW_NOW, but they are on the device already, so that nothing is waited for */
+  SHOW_FORMER, /* the previous frame's prompts and adapters, while those that this frame asks for are being made */
 };
 
 /* New texts are begun only while fewer background jobs than this wait. Without a limit, a text that changes with every
@@ -19,7 +19,8 @@ enum { JOBS_AHEAD = 8 };
 /* --- encoding the texts, and computing the keys and values, that a frame needs --- */
 
 /* Starts to encode those texts of the run that are not encoded yet, and to compute missing keys and values. *placed
- * becomes a copy of *run in which slot numbers are replaced by the places of keys and values. */
+ * becomes a copy of *run in which each prompt is given not by its slot, but by the index of the device memory that
+ * holds its keys and values. */
 static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
                          struct run_params *placed, struct error *err) {
   *placed = *run;
@@ -45,11 +46,11 @@ static void ask_for_merge(struct engine *engine, const struct frame_shape *shape
   b->wanted_shape = *shape;
 }
 
-/* --- the decision what a frame shows --- */
+/* --- choosing which prompts and adapters a frame shows --- */
 
-/* Returns true if a handle of this shape can read the keys and values of the prompts that the frame before showed: it
- * has no more guidance rows, the same number of chunks, and there are keys and values for the networks of its
- * controls. */
+/* Returns true if a handle of this shape can read the keys and values of the prompts that the frame before showed:
+ * it has at most as many guidance rows and the same number of chunks as that frame's handle, and there are keys and
+ * values for the networks of its controls. */
 static bool can_read(const struct shown *shown, const struct frame_shape *shape) {
   return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
          !(shape->controls & ~shown->controls);

@@ -129,7 +129,7 @@ bool engine_has_style(const struct engine *engine, int slot) {
   return slot >= 0 && slot < STYLES_MAX && engine->styles.list[slot].wanted;
 }
 
-/* --- which pictures frames show, and computing new ones --- */
+/* --- which style pictures act on a frame, and computing keys and values of new style pictures --- */
 
 /* Returns true if a picture's keys and values are being computed. Only one picture can be computed at a time, because
  * its patches are in a tensor that all pictures use. */

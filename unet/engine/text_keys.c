@@ -21,7 +21,9 @@ static uint64_t text_keys_name(const struct engine *engine, int slot, int most) 
   return (engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1) << 32 | (uint32_t)version;
 }
 
-/* Starts to compute the keys and values of the text in a slot. */
+/* Starts to compute the keys and values of the prompt in a slot, one chunk a run. most: number of chunks of the longest
+ * prompt that is used with this one; chunks: number for which the handle is prepared; place: index of the memory on the
+ * device that gets them. */
 static int make_keys(struct engine *engine, struct program *program, int slot, int most, int chunks, int place,
                      struct error *err) {
   for (int c = 0; c < chunks; c++) {
@@ -67,9 +69,10 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* Appends to names[], the keys and values of prompts that must be on the device, those that frames use until the new
- * ones are ready, so that their memory is not used for new ones. If there is not enough memory for both, the
- * background work is completed first; then the old ones may be replaced. Returns the number of names, or -1. */
+/* names[] lists the keys and values of prompts whose memory on the device must not be used for others. Appends those
+ * that frames use until the wanted ones are computed. If there is not enough memory for both, completes the background
+ * work instead, after which the old ones may be overwritten. count: number of names so far. Returns the new number, or
+ * -1. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)

@@ -38,7 +38,7 @@ void bank_attend(const struct bank *bank, struct plan *plan, const struct unet_l
  * (bank_attend). keys_values: a view of the tensor with keys and values. */
 void bank_remember(const struct bank *bank, struct plan *plan, const struct op_attention *op,
                    struct tensor keys_values);
-/* Returns how many values all ring buffers of a plan have together. */
+/* Returns how many values the bank's ring buffers (keys and values of earlier frames) of a plan have together. */
 size_t bank_elements(const struct plan *plan);
 
 #endif

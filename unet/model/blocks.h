@@ -11,8 +11,8 @@
 #include "unet/model/style.h"
 #include "unet/model/walk.h"
 
-/* All that the layers of one call of the U-Net need: the network, the plan, and the two inputs that are computed
- * outside the U-Net. */
+/* All that the layers of one call of the U-Net need: the network and its config, the plan, and what other plans have
+ * computed for them: time projections, and the keys and values of text, style pictures and earlier frames. */
 struct unet_call {
   struct net net;
   const struct unet_config *config;

@@ -129,7 +129,7 @@ void control_queue(const struct control *control, struct plan *plan, int frames,
   }
 }
 
-/* --- adding results to the U-Net's tensors, in each of its calls --- */
+/* --- adding a control network's results to the U-Net's tensors, in each call of the U-Net --- */
 
 static void begin_region(const struct control *control, const struct control_place *place) {
   plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});

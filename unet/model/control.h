@@ -58,9 +58,10 @@ struct control_place {
   struct plan *plan;
   int step; /* number of the U-Net's call, from 0; in a loop, the number in its first iteration */
   bool loop;
-  int latents; /* number of latents that the call computes; latent i is at step + i */
-  /* numbers of guidance rows (copies of a latent, one for each prompt): of the call's first latent, and of each later
-   * one */
+  /* number of latents in the call: 1; with a stream batch more, and then latent i is at the sampler's step + i */
+  int latents;
+  /* how many guidance rows (copies of a latent, one for each prompt) the call's first latent has, and how many each
+   * later latent has */
   struct guidance_rows rows;
   struct tensor x; /* input of the U-Net's call, which ControlNets read as well: [rows of all latents, h, w, c] */
   /* number, in the plan, of the first op of this U-Net call: a device may run the ControlNet's layers at the same time

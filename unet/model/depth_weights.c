@@ -22,9 +22,11 @@ void depth_values_free(struct depth_values *values) {
   }
 }
 
-/* --- finding weights that were already computed, and adding newly computed ones to the resources --- */
+/* --- weights that are computed from those in the file: finding those that exist already, and adding new ones ---
+ * */
 
-/* Writes the name of a computed weight's resource, NAME followed by SUFFIX, to out. */
+/* Writes to out the name under which a weight that is computed from the file's weights is listed: "depth/", NAME,
+ * and SUFFIX. */
 static void name_of(char out[NAME_LENGTH], const char *name, const char *suffix) {
   snprintf(out, NAME_LENGTH, "depth/%s%s", name, suffix);
 }

@@ -21,7 +21,7 @@ static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], co
   return whole;
 }
 
-/* The tensors that all steps of a frame read or change. */
+/* The tensors that the ops of all sampling steps read or change, while these ops are appended to a frame's plan. */
 struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
@@ -41,7 +41,7 @@ struct denoising {
   struct control_features features[CONTROLS_MAX];
 };
 
-/* A call of the U-Net: all that its ops need while they are appended. */
+/* The data with which the ops of one call of the U-Net are appended to the plan. */
 struct call {
   /* number of the U-Net's call, from 0; if the call has several latents, the sampler step of the first one. In a loop:
    * the number in the loop's first iteration */
@@ -320,7 +320,9 @@ static struct tensor make_map(const struct model *model, const struct control *c
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
-/* Returns the map of the frame whose picture this run outputs. In a stream batch an earlier run has made it. */
+/* Returns the map, of control number `index`, of the frame whose picture this run outputs. map: the map of the newest
+ * frame, which this run makes. In a stream batch the two differ: the picture is of an older frame, whose map an
+ * earlier run has made. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];
   if (!frame_is_batched(d->shape))

@@ -29,7 +29,7 @@ void unet_free(struct unet *unet); /* frees the U-Net's memory; accepts a zeroed
  * plan is made; timesteps and guidance are run parameters. */
 struct unet_moments {
   int steps;
-  /* numbers of rows of time projections, for the first step and for each later one (frame_time_rows) */
+  /* numbers of rows (vectors) of time projections that the first step reads, and that each later step reads */
   struct guidance_rows rows;
   /* for U-Nets that read a pooled text: [rows of all steps, 1, 1, added_text_dim] */
   struct tensor pooled;

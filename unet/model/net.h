@@ -13,8 +13,9 @@ struct net {
   struct plan *plan;
   const struct component *weights;
   size_t root;
-  size_t mark; /* length of the plan's prefix of names before net_begin, which net_end restores */
-  int rows;    /* how many rows of the file's tensors the layer uses, from the first one; 0: all */
+  /* length that the plan's prefix (put before the names of its ops) had before net_begin; net_end restores it */
+  size_t mark;
+  int rows; /* how many rows of the file's tensors the layer uses, from the first one; 0: all */
   /* a layer uses the file's weights times 2^weight_exponent, and its biases times 2^bias_exponent */
   int weight_exponent, bias_exponent;
 };

@@ -64,7 +64,8 @@ struct frame_noise {
   /* noise that the sampler's steps add (OP_STEP), one sample for each step and picture: [samples * batch, h, w, c]; no
    * tensor if shape.noise_samples is 0 */
   struct tensor steps;
-  /* second table of the noise that moves with the picture, [1, h, w, c]; no tensor without shape.carried */
+  /* for noise that moves with the picture, where two cells of the latent would show the same noise: other noise, which
+   * one of them shows instead, [1, h, w, c]; no tensor without shape.carried */
   struct tensor second;
   /* for inpainting models: the mask [1, height, width, 1], 1 where the picture stays, 0 where it is repainted */
   struct tensor kept;
@@ -85,8 +86,8 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
 /* Makes the plan that computes the keys and values of one chunk of a prompt from its encoded text, whose index
  * run.prompt[0] gives, and stores them at index run.slot of keys[chunks - 1]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* Makes the plan that computes, as that of plans_keys does for the U-Net, the keys and values of one chunk of a prompt
- * for the network of a control that attends to the text. It stores them in model->controls[control].keys. */
+/* Makes the plan that computes the keys and values of one chunk of a prompt for the network of a control that
+ * attends to the text (plans_keys does so for the U-Net). It stores them in model->controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
 /* Makes the plan that computes the time projections of the U-Net and of the controls' networks, from the timesteps in
  * run.step, and from the pooled texts of run.prompt if the U-Net reads one. The engine runs it when these inputs have

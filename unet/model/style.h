@@ -28,8 +28,8 @@ int style_init(struct style *style, const struct ip_adapter *adapter, const char
 /* Makes a state of the plan (a tensor that outlives a run) for a picture's patches, which the caller fills before a
  * run: [1, 1, patches, values], each patch as [3 channels][rows][columns], as the vision network reads them. */
 struct tensor style_input(const struct style *style, struct plan *plan);
-/* Returns true if the plan that computes the keys and values of "no picture" reads patches; the caller must then fill
- * them with zeros. */
+/* Returns true if the plan that computes the keys and values that stand for "no style picture" reads patches of pixels
+ * (style_input); the caller must then fill these patches with zeros. */
 bool style_none_reads_patches(const struct style *style);
 /* Appends the ops that compute tokens, keys and values from patches, and store them in slot run.slot. none: true: they
  * are for "no picture"; only adapters that read more of the image encoder's output than its embedding then read
@@ -43,11 +43,11 @@ void style_keys(const struct style *style, const struct unet *unet, struct plan 
  * innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
-/* What attention to the style pictures needs to know of a call of the U-Net. */
+/* The inputs, the same for all layers in a call of the U-Net, of attention to the style pictures (IP-Adapter). */
 struct unet_style {
   struct tensor slots; /* keys and values of the style pictures (struct style); no tensor: there are no pictures */
-  /* numbers of guidance rows (copies of a latent, one for each prompt): of the call's first latent, and of each later
-   * one; both 0: all rows of the call belong to one latent */
+  /* how many guidance rows (copies of a latent, one for each prompt) the call's first latent has, and how many each
+   * later latent has; both 0: all rows of the call belong to one latent */
   struct guidance_rows rows;
 };
 /* Appends attention to the style pictures, and adds its result to the layer's attention to the text, in place. op.q has

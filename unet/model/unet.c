@@ -46,7 +46,8 @@ PRINTF_LIKE(3, 4) static void stack_add(struct stack *stack, int rows, const cha
   stack->parts[stack->count++] = (struct stack_part){.name = text, .rows = rows};
 }
 
-/* Lists the weights, or the biases, of the time projections of all residual blocks. */
+/* Fills *stack with the weights (suffix "weight") or the biases (suffix "bias") of the time projections of all
+ * residual blocks, which are computed as one product. */
 static void stack_times(struct stack *stack, const struct walk *walk, const char *suffix) {
   for (int i = 0; i < walk->count; i++)
     if (walk->layers[i].kind == LAYER_RES)
@@ -140,7 +141,8 @@ struct tensor unet_times(const struct unet *unet, struct plan *plan, const struc
   const struct unet_config *config = unet->config;
   struct net net = net_begin(plan, unet->weights);
   bool added = config->added_text_dim;
-  /* SiLU is applied to the embedding once here: each residual block would apply it before its time projection. */
+  /* In diffusers each residual block applies SiLU to the time embedding before its time projection. Here SiLU is
+   * applied once for all blocks. */
   struct tensor h = embed_times(&net, config, of, added ? ACT_NONE : ACT_SILU);
   struct prologue before = {.act = added ? ACT_SILU : ACT_NONE};
   if (added)

@@ -27,8 +27,9 @@ struct unet_layer {
   /* heads: number of attention heads; depth: number of transformer blocks in the layer */
   int heads, depth;
   bool only_cross_attention; /* true: attn1 attends to the text, as attn2 does; false: attn1 is self-attention */
-  int text;                  /* number of the layer's first channel in the text's keys and values for all layers */
-  /* number of the layer's first channel in the style pictures' keys and values for all layers */
+  /* One tensor has the text's keys and values for all layers: number of this layer's first channel in it. */
+  int text;
+  /* One tensor has the style pictures' keys and values for all layers: number of this layer's first channel in it. */
   int style;
 };
 

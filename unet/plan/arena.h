@@ -22,7 +22,7 @@ struct arena;
  * set. */
 struct arena_impl {
   /* Makes the first `bytes` of the reserved range usable: maps more memory, or unmaps as much as it can of the memory
-   * behind them. Sets arena->mapped. On failure nothing changes. */
+   * after them. Sets arena->mapped. On failure nothing changes. */
   int (*resize)(struct arena *arena, size_t bytes, struct error *err);
   /* allocates memory outside the reserved range, for a program that must not share its memory */
   void *(*alloc)(struct arena *arena, size_t bytes, struct error *err);

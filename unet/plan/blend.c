@@ -6,7 +6,7 @@ static size_t columns_of(const struct blend *blend) {
   return (size_t)blend->taps * (size_t)blend->channels;
 }
 
-/* --- checking the sizes of factors --- */
+/* --- checking the sizes of the factors from which an adapter's change is computed --- */
 
 static bool inside(size_t first, size_t count, size_t elements) {
   return first <= elements && count <= elements - first;
@@ -46,7 +46,7 @@ bool blend_term_fits(const struct blend_term *t, const struct blend *blend, size
   return kind_fits(t, blend, elements) && (!gains || inside(t->gain, gains, elements));
 }
 
-/* --- computing rows of a weight --- */
+/* --- computing rows of a weight with the adapters' changes --- */
 
 static void product_row(const float *left, const float *right, int rank, size_t columns, float *out) {
   memset(out, 0, columns * sizeof *out);

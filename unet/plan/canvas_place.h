@@ -44,25 +44,25 @@ enum { CANVAS_ONE = 1 << 24, CANVAS_PIXEL = 256 };
  * p, counted from the picture's centre, was at [a -b; b a] p + (x, y) in the last frame. */
 struct canvas_motion {
   bool cut;     /* true: this frame shows another scene than the last one, so its place on the canvas is the origin */
-  int32_t a, b; /* the matrix [a -b; b a], in units of 1 / 2^24 */
-  int32_t y, x; /* the vector (x, y) of that formula, in 1/256 pixel */
+  int32_t a, b; /* turn and zoom: the matrix [a -b; b a], in units of 1 / 2^24 */
+  int32_t y, x; /* shift: the vector (x, y), which is added to the turned and zoomed position, in 1/256 pixel */
 };
 
 /* Sizes, in pixels, of a frame and of the window into which it is drawn (the part of the canvas that the networks
  * compute). */
 struct canvas_size {
-  int32_t h, w; /* size of the frame */
+  int32_t h, w; /* height and width of the frame in pixels */
   /* size of the window (the part of the canvas that the networks draw), a multiple of `lattice`. The canvas is stored
    * modulo this size, so positions wrap around at it. lattice: step by which the window moves, in pixels */
   int32_t window_h, window_w;
   int32_t lattice;
 };
 
-/* Limits of the strain, which is the distance of the place's matrix from the identity: the length of (a - 1, b). It
- * never exceeds STRAIN_MOST. Up to STRAIN_FREE it follows the measured motion; above that it grows more slowly. Each
- * frame of a pan reduces it by the fraction 1 / STRAIN_EASED; while the picture stands still it stays. PAN_STRAIN is
- * the largest strain that the motion measured in a pure pan may have; it is measurement error, which would otherwise
- * add up. */
+/* Limits of the strain, which says how far the frame is turned and scaled on the canvas: the length of (a - 1, b), if
+ * the matrix [a -b; b a] maps the frame to the canvas. It never exceeds STRAIN_MOST. Up to STRAIN_FREE it follows the
+ * measured motion; above that it grows more slowly. Each frame of a pan reduces it by the fraction 1 / STRAIN_EASED;
+ * while the picture stands still it stays. PAN_STRAIN is the largest strain that the motion measured in a pure pan may
+ * have; it is measurement error, which would otherwise add up. */
 enum { PAN_STRAIN = CANVAS_ONE / 1024 };
 enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_EASED = 64 };
 /* Largest distance, in 1/256 pixel, between the whole pixel at which the frame is drawn and its true position; beyond
@@ -70,8 +70,8 @@ enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_E
  * frame each time. */
 enum { REST_MOST = 160 };
 /* Distances, in 1/256 pixel, by which the frame's corner would be misplaced if the frame were only shifted by whole
- * pixels. Above CORNER_WARPS (one pixel) the frame is resampled instead; below CORNER_RESTS (a quarter) it is only
- * shifted again. */
+ * pixels. If the distance exceeds CORNER_WARPS (one pixel), frames are resampled from then on, until it falls below
+ * CORNER_RESTS (a quarter of a pixel). */
 enum { CORNER_WARPS = CANVAS_PIXEL, CORNER_RESTS = CANVAS_PIXEL / 4 };
 
 /* Returns value / 2^bits, rounded to nearest. */

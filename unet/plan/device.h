@@ -138,13 +138,14 @@ struct device_impl {
                     bool merged, struct error *err);
   /* Waits for the program's oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
-  /* Does the work of device_update; the caller holds the lock `weights`. If it succeeds, device.c gives the changed
-   * weights the version `version`. Copies of the weights in other layouts (derived.h) are made before this returns or
-   * before the next run reads them. */
+  /* Changes the weights that `changes` lists, for device_update, which holds the lock `weights` meanwhile. If it
+   * succeeds, device.c gives the changed weights the version `version`. Copies of the weights in other layouts
+   * (derived.h) are made before this returns or before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
-  /* Do the work of device_merge_begin, device_merge_go_on and device_merge_show; the caller holds the lock `weights`.
-   * NULL: the device has one set of weights. */
+  /* Add adapters' changes in the set of weights that runs do not read: begin, go on by a slice, and exchange the
+   * two sets, for the functions device_merge_..., which hold the lock `weights` meanwhile. NULL: the device has one
+   * set of weights. */
   int (*merge_begin)(struct device *device, const struct weight_change *changes, int count, struct error *err);
   int (*merge_go_on)(struct device *device, bool all, struct error *err);
   void (*merge_show)(struct device *device);
@@ -301,13 +302,15 @@ int device_settle(struct device *device, struct error *err);
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
 /* Change weights while runs go on, on devices that have two sets of the weights that adapters change
  * (device_info.two_sets, resource.adapted). Runs read one set while the adapters' terms (blend.h) are added in the
- * other set, in slices of at most 0.3 ms between runs.   begin    takes the changes, which must stay valid until show,
- * or until go_on has returned -1; an earlier merge that            is not complete is given up   go_on    starts the
- * next slice; with `all` it starts all slices and waits for them. Returns 1 while the device is            still
- * adding, and 0 when all terms are added. Returns -1 after an error; the changed rows of the other set            are
- * then undefined   made     gives the changed weights new versions; parts of a run that are started with `merged`
- * (device_start_part)            read the other set   show     exchanges the sets: runs that are submitted from now on
- * read the new weights */
+ * other set, in slices of at most 0.3 ms between runs.
+ *   begin  takes the changes, which must stay valid until show, or until go_on has returned -1. A change that was begun
+ *          before and is not complete is given up
+ *   go_on  starts the next slice; with `all` it starts all slices and waits for them. Returns 1 while the device is
+ *          still adding, 0 when all terms are added, or -1 after an error: then the other set's changed rows are
+ *          undefined
+ *   made   gives the changed weights new versions; from then on parts of a run that are started with `merged`
+ *          (device_start_part) read the other set
+ *   show   exchanges the sets: runs that are submitted from then on read the new weights */
 int device_merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
 int device_merge_go_on(struct device *device, bool all, struct error *err);
 void device_merge_made(struct device *device, const struct weight_change *changes, int count);

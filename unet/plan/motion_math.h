@@ -60,8 +60,8 @@ MOTION_CODE int motion_pixels(const struct motion_size *s, int level) {
   return s->w[level] * s->h[level];
 }
 
-/* Returns the index at which the pixels of `level` begin in an array of levels, one after another, whose first is level
- * `first`. */
+/* An array has the pixels of several levels of a picture's pyramid, one level after another, beginning with level
+ * `first`. Returns the index of the first pixel of `level` in it. */
 MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
   int at = 0;
   for (int i = first; i < level; i++)
@@ -130,8 +130,8 @@ MOTION_CODE int motion_pixel(const int32_t *d, int w, int h, int x, int y) {
   return d[motion_clamp(y, h - 1) * w + motion_clamp(x, w - 1)];
 }
 
-/* Returns the detail d of level 1 at position (x, y) in halves (1/512 pixel of level 1), by linear interpolation.
- * Positions outside the picture get the value at its edge. */
+/* Returns by linear interpolation the value of d, an image of w x h pixels, at the position (x, y), which is given in
+ * 1/512 of a pixel of d. Positions outside of the image get the value at its edge. */
 MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
   int u = x & 511, v = y & 511;
   int left = motion_clamp(x >> 9, w - 1), right = motion_clamp((x >> 9) + 1, w - 1);
@@ -173,9 +173,9 @@ MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base)
   return y * s->w[3] + x;
 }
 
-/* Returns the key of a candidate vector at level 2; the lowest key is the best. sum: the sum of absolute differences
- * over 6x6 pixels; index: the candidate's number, 9 around each starting vector, row by row; still: true: the candidate
- * is "no motion", which costs less. */
+/* Returns the key by which candidate vectors at level 2 of the pyramid are compared; the lowest key is the best.
+ * sum: the sum of absolute differences over 6x6 pixels; index: the candidate's number, 9 around each starting vector,
+ * row by row; still: true: the candidate is "no motion", which costs less. */
 MOTION_CODE int motion_middle_key(int sum, int index, bool still) {
   return (sum + (still ? 0 : 16)) * 64 + index;
 }
@@ -265,11 +265,13 @@ MOTION_CODE int motion_model_y(const struct motion_model *m, int x, int y) {
   return m->ty + (int)(((int64_t)m->b * x + (int64_t)m->a * y + 65536) >> 17);
 }
 
-/* The first guess of the whole picture's motion is the vector near which most blocks' vectors lie. For this, vectors
- * are counted in bins (squares of 4 x 4 pixels), MOTION_BINS along each axis, with "no motion" in the middle one. */
+/* The first guess of the whole picture's motion is the vector near which most blocks' vectors lie. To find it, vectors
+ * are counted in bins. A bin is for vectors whose y lie within 4 pixels, and whose x do. There are MOTION_BINS along
+ * each axis, and "no motion" is in the middle one. */
 enum { MOTION_BINS = 32 };
 
-/* Returns the number, row by row, of the bin in which a match's vector lies, or -1 if it lies outside all bins. */
+/* Returns the number, row by row, of the bin in which the vector (x, y) of a block lies, in 1/256 pixel; -1: it lies
+ * outside all bins. */
 MOTION_CODE int motion_bin(int y, int x) {
   int row = (y + 64 * 256 + 512) >> 10, column = (x + 64 * 256 + 512) >> 10;
   bool inside = row >= 0 && column >= 0 && row < MOTION_BINS && column < MOTION_BINS;
@@ -380,9 +382,10 @@ MOTION_CODE void motion_weigh(struct motion_merit *s, const struct motion_model 
   s->length += agrees ? my * my + mx * mx : 0;
 }
 
-/* Returns true if the whole picture moves as the model says: enough matches agree with the model, it moves them by an
- * eighth of a pixel or more, and it explains the matches clearly better than no motion does. The fewer matches there
- * are, the better it must explain them, because the model's four numbers can be fitted to the noise of a few. */
+/* Returns true if the whole picture moves as the model says: enough blocks' matches agree with the model, the model's
+ * motion of these blocks is an eighth of a pixel or more, and it explains the matches clearly better than no motion
+ * does. The fewer matches there are, the better the model must explain them, because its four numbers can be fitted to
+ * the noise of a few. */
 MOTION_CODE bool motion_is_moving(const struct motion_merit *s, int blocks) {
   return s->agreeing >= 12 && s->agreeing * 5 >= s->count && s->agreeing * 32 >= blocks &&
          4 * s->fitted < 3 * s->still && 64 * s->fitted < (s->still - s->fitted) * (s->count - 2) &&

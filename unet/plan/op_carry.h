@@ -29,7 +29,7 @@ enum advected_value { ADVECTED_Y, ADVECTED_X, ADVECTED_ENTRY, ADVECTED_RENEWED, 
   T(y, OPERAND_WRITE | OPERAND_WHOLE)
 struct op_advect {
   OPERANDS(ADVECT)
-  int cell; /* width of a cell in pixels */
+  int cell; /* width of a cell of the latent, in pixels of the picture */
 };
 
 /* If run.carried is true, y = the noise that moves with the picture, else y = `noise`. `advected` has a number for
@@ -47,8 +47,8 @@ struct op_advect {
   T(y, OPERAND_WRITE)
 struct op_carried_noise {
   OPERANDS(CARRIED_NOISE)
-  /* number, from 0, of the first sample of `noise` among all samples that share the table `second`; it decides at which
-   * cell of `second` each sample begins to read, so that the samples differ */
+  /* Several ops take noise from the same tensor `second`, each sample from another cell on, so that the samples differ.
+   * first: number of this op's first sample, counted from 0 over all these ops. */
   int first;
 };
 

@@ -71,8 +71,8 @@ struct op_linear {
   T(y, OPERAND_READ | OPERAND_WRITE)
 struct op_inject {
   OPERANDS(INJECT)
-  /* step: number of the U-Net's call, from 0; in a loop the number in its first iteration, to which each later one adds
-   * 1 */
+  /* step: number, from 0, of the U-Net's call to which the op belongs; if the op is in the plan's loop, that of the
+   * call in the loop's first iteration: each further iteration is the next call */
   int control, step;
   /* the control network adds `count` tensors in one call of the U-Net; this op adds number `index` of them, from 0 */
   int index, count;

@@ -20,7 +20,7 @@ enum bank_value {
   /* index, in each layer's ring buffer, at which this run stores its keys and values or, if it does not, at which the
    * next run that stores will */
   BANK_SLOT,
-  /* number of runs, modulo run.bank.every, since a frame was last stored, with the next run counted; if it is 0, the
+  /* number of runs since a frame was last stored in the bank, the next run included, modulo run.bank.every; 0: the
    * next run stores its frame */
   BANK_AGE,
   BANK_VALUES

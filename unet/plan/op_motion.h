@@ -18,7 +18,7 @@ enum global_value {
   GLOBAL_CUT,
   GLOBAL_A, /* a of the matrix A, in units of 1 / 2^24; GLOBAL_B is b in the same units */
   GLOBAL_B,
-  GLOBAL_Y, /* row of the shift t, in 1/256 pixel; GLOBAL_X is its column */
+  GLOBAL_Y, /* vertical part of t, in 1/256 pixel, downwards; GLOBAL_X is the horizontal part, to the right */
   GLOBAL_X,
   /* 1: this frame has no texture, for example because it is black; 2: the frame before it had none; 0: both have
    * texture. At 1 and 2 the motion since the last picture is not known, so noise and latents are not moved by it. */

@@ -52,8 +52,8 @@ struct op_guidance_embed {
   T(y, OPERAND_WRITE)
 struct op_time_row {
   OPERANDS(TIME_ROW)
-  /* number of the U-Net's call, from 0; in a loop (plan.h) the number in its first iteration, to which each later one
-   * adds 1 */
+  /* number of the U-Net's call, from 0; in a loop (plan.h), that of the call in the first iteration: in iteration i
+   * the number is step + i */
   int step;
 };
 
@@ -78,7 +78,7 @@ struct op_store_slot {
   T(rows, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE)
 struct op_shift {
   OPERANDS(SHIFT)
-  int by; /* number of rows by which the rows of `rows` move; 0 means 1 */
+  int by; /* by how many places each row of the operand `rows` moves back; 0 means 1 */
 };
 
 /* y = the prompts that each guidance row reads, blended: row r of y = sum over i of run.prompt[p].weight[i] *

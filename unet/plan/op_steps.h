@@ -128,7 +128,8 @@ struct op_guide {
   T(noise, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)
 struct op_step {
   OPERANDS(STEP)
-  /* number of the U-Net's call, from 0; in a loop the number in its first iteration, to which each later one adds 1 */
+  /* number, from 0, of the U-Net's call to which the op belongs; if the op is in the plan's loop, that of the call in
+   * the loop's first iteration: each further iteration is the next call */
   int step;
   int together;
 };

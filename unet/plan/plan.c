@@ -448,8 +448,9 @@ static void settle_lifetimes(struct plan *plan) {
   }
 }
 
-/* Lists the ops that must be looked at in every run (op_is_told), so that code which runs once a frame need not go
- * through all ops. Returns -1 if memory runs out. */
+/* Lists in plan->told the ops that a device must look at in every run, because they read run parameters or frames or
+ * are left out in some runs (op_is_told). So devices need not go through all ops in each run. Returns -1 if memory
+ * runs out. */
 static int list_told(struct plan *plan) {
   free(plan->told);
   plan->told = malloc((size_t)plan->op_count * sizeof *plan->told + 1);

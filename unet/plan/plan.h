@@ -41,7 +41,7 @@ enum region_kind {
   REGION_MAP,    /* run.control[index].map: the run computes this control's map */
   REGION_STYLE,  /* run.style[index].weight: these ops read this style picture */
   REGION_MOTION, /* run.motion: the run measures motion; index is 0 */
-  REGION_BANK,   /* run.bank.frames: the run attends to earlier frames' keys and values; index is not used, and is 0 */
+  REGION_BANK,   /* run.bank.frames: number of earlier frames to whose keys and values the ops attend; index is 0 */
   REGION_KINDS
 };
 struct region_when {
@@ -122,9 +122,9 @@ void plan_loop_end(struct plan *plan);
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
 /* Called between plan_region_begin and plan_region_end. Declares that the ops appended since plan_region_begin share
- * no data with the ops before it from op number parallel_with on, so that a device may run both groups at the same
- * time. Ops of the region that are appended later wait for both groups. Op parallel_with must be in no region, and
- * inside the plan's loop if and only if the region is. */
+ * no data with the ops from number parallel_with up to the one before the region, so that a device may run both groups
+ * at the same time. Ops of the region that are appended later wait for both groups. Op parallel_with must be in no
+ * region, and inside the plan's loop if and only if the region is. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
 /* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops before
  * the region. */

@@ -156,7 +156,7 @@ void profile_describe_source(struct profile *profile, const struct plan *plan, i
   row->floor_us = floor_of(row, &profile->roof);
 }
 
-/* --- means and their errors --- */
+/* --- means of measured times, and the standard errors of these means --- */
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

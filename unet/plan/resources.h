@@ -64,8 +64,8 @@ void resources_free(struct resources *resources);
 
 size_t resource_elements(const struct resource *resource);
 /* Updates of a weight name the rows that change. A row is all values of one output channel; in a vector, one element.
- * Rows are numbered from 0, through the weight's parts in their order. resource_rows returns the number of rows of a
- * weight, resource_row_elements the number of elements in a row. */
+ * Rows are numbered from 0; in a weight of several tensors (parts) the numbers go on from one tensor to the next.
+ * resource_rows returns the number of rows of a weight, resource_row_elements the number of elements in a row. */
 size_t resource_rows(const struct resource *resource);
 size_t resource_row_elements(const struct resource *resource);
 

@@ -9,7 +9,7 @@
 /* The rectangle of a frame that the network reads, and the rectangle of the network's picture into which it is
  * resized. */
 struct geometry {
-  float source_x, source_y, source_w, source_h; /* source rectangle, in luma samples */
+  float source_x, source_y, source_w, source_h; /* rectangle of the frame, in luma samples */
   int dest_x, dest_y, dest_w, dest_h;           /* destination rectangle, in pixels of OP_PIXELS_IN's y */
 };
 
@@ -42,14 +42,18 @@ struct control_params {
   bool guess;
   /* REGION_MAP: true: this run computes the control's map; false: the map of an earlier run is used */
   bool map;
-  float param[MAP_PARAMS]; /* OP_MAP and OP_RANGE: parameters of the map, in the order of map_parameters */
+  /* OP_MAP, OP_RANGE: the map's parameters, such as thresholds; map_parameters (unet/base/maps.h) lists them for each
+   * kind of map */
+  float param[MAP_PARAMS];
 };
 
 /* The parameters of one style picture (OP_STYLE in op_layers.h). */
 struct style_params {
-  float weight;            /* REGION_STYLE, OP_STYLE: weight of the style picture; 0: it adds nothing and is not read */
-  float part[STYLE_PARTS]; /* OP_STYLE: factor of the weight in each group of attention layers (enum style_part) */
-  int slot;                /* OP_STYLE: number of the slot that holds the style picture's keys and values */
+  float weight; /* REGION_STYLE, OP_STYLE: weight of the style picture; 0: it adds nothing and is not read */
+  /* OP_STYLE: for each group of attention layers (enum style_part), a factor by which the style picture's weight is
+   * multiplied there */
+  float part[STYLE_PARTS];
+  int slot; /* OP_STYLE: number of the slot that holds the style picture's keys and values */
 };
 
 /* The parameters of the bank: keys and values of earlier frames, to which self-attention attends (op_memory.h). */

@@ -29,8 +29,8 @@
 
 enum {
   TEXTURE_PERIODS = 16,
-  /* side, in cells, of the blocks into which the texture is divided where the picture is zoomed; within a block,
-   * neighbouring cells of the latent read neighbouring cells of the texture */
+  /* side, in cells of the latent, of the blocks into which the texture of noise is divided where the picture is
+   * zoomed; within a block, neighbouring cells of the latent show neighbouring cells of the texture */
   TEXTURE_BLOCK = 16,
   TEXTURE_REACH = 4, /* distance, in cells, up to which other cells are used to measure the field's scale at a cell */
   /* The strain of a cell says how far a zoom or shear has changed distances there, in 1/256. A cell with more strain
@@ -50,12 +50,12 @@ struct texture_place {
   int32_t y, x;
 };
 
-/* The field: for each of the latent's h x w cells its place in the texture. unit: width of a cell in 1/256 pixel, the
- * unit of places. */
+/* Says for each of the latent's h x w cells from which position in the endless texture of noise its noise is read.
+ * unit: width of a latent's cell in 1/256 of a picture's pixel. */
 struct texture_field {
   int32_t h, w, unit;
   const int32_t *places; /* for each cell of the latent, its position in the texture: row and column, in 1/256 pixel */
-  int32_t pitch;         /* number of values in `places` from one cell's to the next cell's */
+  int32_t pitch;         /* int32 values from one cell's row number in `places` to the next cell's */
 };
 
 /* The motion of the picture since the last frame, from OP_FLOW. */
@@ -122,7 +122,7 @@ TEXTURE_FUNCTION bool texture_is_usual(const struct texture_field *f, struct tex
   return 4 * square >= one && square <= 4 * one;
 }
 
-/* Returns the vector in the direction of d whose length is one cell. */
+/* Returns a vector as long as the width of one cell of the latent, with the direction of d. */
 TEXTURE_FUNCTION struct texture_place texture_step(const struct texture_field *f, struct texture_place d) {
   int64_t length = texture_root(texture_square(d));
   struct texture_place s = {(int32_t)texture_floor((int64_t)d.y * f->unit, length ? length : 1),
@@ -130,8 +130,9 @@ TEXTURE_FUNCTION struct texture_place texture_step(const struct texture_field *f
   return s;
 }
 
-/* The places (positions in the texture) of 2x2 neighbouring cells, a quad: the place of the first cell, and the
- * differences from it to the places of the cells at its right, below it, and below at its right. */
+/* The places (positions in the noise texture) of a quad, that is, of 2x2 neighbouring cells of the latent: `at` of the
+ * first cell; the others are differences from `at` to the places of the cells at its right, below it, and below at its
+ * right. */
 struct texture_quad {
   struct texture_place at, right, below, both;
 };
@@ -142,8 +143,9 @@ TEXTURE_FUNCTION int32_t texture_first(int32_t at, int32_t count) {
   return count > 1 && at > count - 2 ? count - 2 : at;
 }
 
-/* Beyond the field's edge, cells are assumed to lie in the texture as in a latent that has not moved: each one cell's
- * width from its neighbour. */
+/* Returns the quad (2x2 neighbouring cells of the latent) whose first cell is (y, x): where these cells lie in the
+ * noise texture. A cell beyond the field's edge is assumed to lie one cell's width from its neighbour, as if the
+ * picture had not moved. */
 TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field *f, int32_t y, int32_t x) {
   bool right = x + 1 < f->w, below = y + 1 < f->h;
   struct texture_quad q = {texture_at(f, y, x), {0, f->unit}, {f->unit, 0}, {f->unit, f->unit}};
@@ -174,11 +176,11 @@ TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const str
          4 * texture_area(q) >= (int64_t)f->unit * f->unit;
 }
 
-/* --- how the field moves along the flow from one frame to the next --- */
+/* --- how the field (for each cell of the picture, a position in a texture) moves with the picture's motion --- */
 
-/* Returns one coordinate of a position within a quad (2x2 neighbouring cells), relative to the quad's first cell, by
- * bilinear interpolation. (ty, tx): where in the quad, from the first cell's middle; unit: width of a cell in the same
- * unit. */
+/* Returns one coordinate (row or column) of a position within a quad (2x2 neighbouring cells), relative to the
+ * quad's first cell, by bilinear interpolation. right, below, both: this coordinate of the other three cells (struct
+ * texture_quad); (ty, tx): where in the quad, from the first cell's middle; unit: width of a cell in the same unit. */
 TEXTURE_FUNCTION int32_t texture_between(int64_t right, int64_t below, int64_t both, int64_t ty, int64_t tx,
                                          int64_t unit) {
   int64_t v = right * tx * (unit - ty) + below * ty * (unit - tx) + both * tx * ty;
@@ -189,10 +191,10 @@ TEXTURE_FUNCTION int32_t texture_clamp(int32_t v, int32_t most) {
   return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns the position in the texture to which the field maps the point (py, px) of the picture; py and px are in
- * 1/256 pixel from the middle of the first cell. Where the field jumps, the result is the position of the nearest cell
- * plus the distance from that cell. Beyond the picture's border it is the position of the nearest point of the border
- * plus the distance from there, in the field's directions at that point. */
+/* Returns the position in the texture that belongs to the point (py, px) of the picture; py and px are in 1/256 pixel
+ * from the middle of the first cell. Between the middles of cells, their positions in the field are interpolated.
+ * Where the field jumps, the result is the position of the nearest cell plus the point's distance from it. Beyond the
+ * picture's border, the field is continued with the change that it has at the nearest point of the border. */
 TEXTURE_FUNCTION struct texture_place texture_look_up(const struct texture_field *f, int32_t py, int32_t px) {
   int32_t unit = f->unit, iy = texture_clamp(py, (f->h - 1) * unit), ix = texture_clamp(px, (f->w - 1) * unit);
   int32_t y = texture_first(iy / unit, f->h), x = texture_first(ix / unit, f->w), ty = iy - y * unit,
@@ -244,9 +246,9 @@ TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_fiel
   return at;
 }
 
-/* Returns the place of cell (y, x) in this frame. If the cell was not seen in the last frame, its place is extrapolated
- * from the nearest cell in its row or column that was seen. If there is no such cell, its place is
- * the cell's own position, as in a latent that has not moved. */
+/* Returns the position in the texture of noise that cell (y, x) of the latent has in this frame. If the cell was not
+ * seen in the last frame, the position is extrapolated from the nearest cell in its row or column that was seen. If
+ * there is no such cell, it is the cell's own position, as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f, const struct texture_motion *m,
                                                    int32_t y, int32_t x) {
   struct texture_place identity = {y * f->unit, x * f->unit};
@@ -262,7 +264,7 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
   return identity;
 }
 
-/* --- strain: how far the field stretches the texture --- */
+/* --- strain: how far the field (each cell's position in the texture of noise) stretches the texture --- */
 
 /* Returns by how much a squared length differs from `one`, in 1/256: 256 times 1 minus the smaller of square / one and
  * one / square, so that growing and shrinking by the same factor give the same number. */
@@ -270,8 +272,8 @@ TEXTURE_FUNCTION int32_t texture_excess(int64_t square, int64_t one) {
   return (int32_t)(square < one ? 256 * (one - square) / one : 256 * (square - one) / square);
 }
 
-/* Returns the strain at a cell, in 1/256: by how much the field scales or shears there. It is 0 where the field jumps,
- * and for a mere turn. */
+/* Returns the strain at a cell of the latent, in 1/256: by how much the field (each cell's position in the texture of
+ * noise) scales or shears the texture there. It is 0 where the field jumps, and where it only turns the texture. */
 TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   int64_t one = (int64_t)f->unit * f->unit, shear = (int64_t)q.right.y * q.below.y + (int64_t)q.right.x * q.below.x;
@@ -283,9 +285,9 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
   return along > s ? along : s;
 }
 
-/* Returns the position in the texture that cell (y, x) of the latent gets when the texture is renewed; f is the field
- * before that. It is the middle of the texture's cell (y, x). If the cell's strain in f is at most TEXTURE_CALM, the
- * offset that its position in f had from the nearest middle of a texture cell is added, so that the offset stays. */
+/* Returns the new position of the latent's cell (y, x) in the noise texture when the texture is renewed; f has the old
+ * positions. The new position is the middle of the texture's cell (y, x). If the latent cell's strain in f is at most
+ * TEXTURE_CALM, it keeps the distance that its old position had from the middle of the nearest texture cell. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {
@@ -297,15 +299,16 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
 
 /* --- which entry of the noise tables (the noise of one cell) a cell of the latent shows --- */
 
-/* The cell (y, x) of the texture that a cell of the latent reads. Where the picture is zoomed out, this cell may lie
- * outside the block of the texture that contains the latent cell's position. guest is then the number (from 1) of that
- * block, so that latent cells of different blocks which read the same cell of the texture can be told apart; otherwise
- * it is 0. */
+/* The cell (y, x) of the noise texture from which a cell of the latent takes its noise. Where the picture is zoomed
+ * out, this cell may lie outside the block of the texture that contains the latent cell's position. guest is then the
+ * number (from 1) of that block, so that latent cells of different blocks which read the same cell of the texture can
+ * be told apart; otherwise it is 0. */
 struct texture_reading {
   int32_t y, x, guest;
 };
 
-/* Returns the number of the cell (row or column) that is nearest to a coordinate. */
+/* Returns the number of the row or column of cells whose middle is nearest to a coordinate, which is counted from the
+ * middle of cell 0. unit: width of a cell, in the coordinate's unit. */
 TEXTURE_FUNCTION int32_t texture_nearest(int64_t coordinate, int32_t unit) {
   return (int32_t)texture_floor(coordinate + unit / 2, unit);
 }
@@ -345,9 +348,10 @@ TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y,
   return even && texture_excess(area, (int64_t)f->unit * f->unit) > TEXTURE_ZOOMED ? texture_root(area) : f->unit;
 }
 
-/* Returns the texture's cell that cell (y, x) reads: the one nearest to its place. Where the picture is zoomed, the
- * place's distance to the middle of its block is first divided by the scale, so that neighbouring cells within a block
- * read neighbouring cells of the texture. */
+/* Returns the cell of the texture whose noise the latent's cell (y, x) shows: the one nearest to the latent cell's
+ * position in the texture. Where the picture is zoomed, the distance of that position to the middle of its block of
+ * the texture is first divided by the zoom, so that neighbouring cells of the latent read neighbouring cells of a
+ * block. */
 TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place c = texture_at(f, y, x);
   int32_t unit = f->unit;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- opening and reading files --- */
+/* --- opening and reading files of weights --- */
 
 int weight_file_open(struct weight_file *file, const char *path, struct error *err) {
   file->path = strdup(path);

@@ -17,9 +17,9 @@ static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }
 
-/* Returns the latent at the end of a step from one level to another, if the quantity that steps combine (known_at) does
- * not change on the way. It is a sum: x is the factor of the latent at the step's beginning, model the factor of the
- * quantity. */
+/* Returns the latent at the end of a step from one noise level to another, if the network's output (or the noise that
+ * it predicts, see known_at) is the same during the whole step. The result is a sum: x is the factor of the latent at
+ * the step's beginning, model the factor of that output or noise. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
   enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
   return estimate_mix(level_estimate(prediction, from), to.a, to.b);

@@ -146,7 +146,8 @@ int sampler_table_noise(const struct sampler_table *table);
 void sampler_pad(struct sampler_table *table, int count);
 
 bool sampler_has_lcm_spacing(enum sampler sampler); /* Returns true if the sampler's default spacing is SPACING_LCM. */
-/* Returns true if the sampler can use the spacings of noise levels, which are SPACING_KARRAS and the following rows. */
+/* Returns true if the sampler can use spacings that compute noise levels by a formula: SPACING_KARRAS and those
+ * that follow it in enum spacing. */
 bool sampler_takes_sigmas(enum sampler sampler);
 /* Returns the recommended number of steps; 0: it depends on the model. */
 int sampler_usual_steps(enum sampler sampler);

@@ -201,7 +201,7 @@ static void make_points(struct schedule *s, double length, int count) {
     space_levels(s, length, count);
 }
 
-/* --- making a schedule for a strength --- */
+/* --- finding a schedule's timesteps and noise levels for a strength (how much noise the input gets) --- */
 
 static double snap_timestep(double t) {
   static const double trained[] = {249, 499, 749, 999};

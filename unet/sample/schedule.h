@@ -38,8 +38,9 @@ enum final {
 /* The steps that may add fresh noise: none, all but the last, or all. */
 enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
 
-/* The range of noise levels over which a sampler can use spacings of noise levels (SPACING_KARRAS and the following
- * rows). SIGMAS_NONE: the sampler cannot use them. SIGMAS_ALL: the whole range of the schedule. */
+/* The range of noise levels that a sampler can divide into steps by a formula (SPACING_KARRAS and those that follow
+ * it in enum spacing). SIGMAS_NONE: the sampler cannot use such spacings. SIGMAS_ALL: the whole range of the schedule.
+ * */
 enum sigmas {
   SIGMAS_NONE,
   SIGMAS_OF_STEPS /* the range of the steps' own levels, from the first to the last */,

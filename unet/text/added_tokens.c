@@ -90,8 +90,8 @@ static struct added_token *append(struct adding *adding, const char *text, int i
   return added;
 }
 
-/* Adds a token, or changes the kind of a token that was added before. item: the file's entry, which tells the kind;
- * NULL: the kind is unknown. */
+/* Adds a token, or changes the kind of a token that was added before. item: JSON in the file that describes the
+ * token and its kind; NULL: the kind is unknown. */
 static int add_token(struct adding *adding, const cJSON *item, const char *text, int id, const char *path,
                      struct error *err) {
   struct added_token *added = find_added(adding, text);

@@ -47,15 +47,16 @@ static const struct word *find_word(const char *text) {
   return NULL;
 }
 
-/* Reads the name after a bracket that is never closed. at: position of the bracket; name: position at which the name
- * begins. */
+/* Reads a network's name from an expression whose bracket is never closed, such as "<lora:NAME". at: position of
+ * the "<" in the text; name: position at which NAME begins. Returns false if NAME is empty. */
 static bool read_open(const char *text, size_t at, size_t name, struct named *named) {
   size_t size = strcspn(text + name, " \t\r\n,<>"), length = name + size - at;
   *named = (struct named){.kind = NAMED_OPEN, .start = at, .length = length, .name = at, .name_length = length};
   return size > 0;
 }
 
-/* Reads <...>; `at` is the position of the opening bracket. */
+/* Reads a file's name in angle brackets, such as <lora:NAME:0.8>. at: position of the "<" in the text. Returns false
+ * if the brackets name no file. */
 static bool read_bracket(const char *text, size_t at, struct named *named) {
   size_t inside = skip_spaces(text, at + 1), length = strcspn(text + at + 1, "<>");
   const struct word *word = find_word(text + inside);

@@ -22,7 +22,8 @@ struct filling {
   int count, last_comma;
 };
 
-/* Writes a chunk's ids and weights. If weights is NULL, all weights are 1. */
+/* Fills a chunk: start token, the `count` tokens ids[], end token and padding, `length` tokens in all. weights: the
+ * weights of the tokens ids[]; NULL: all are 1. */
 static void fill_chunk(struct prompt_chunk *chunk, const struct tokenizer *tokenizer, const int *ids,
                        const float *weights, int count, int length) {
   tokenizer_frame(tokenizer, ids, count, chunk->ids, length);

@@ -147,7 +147,7 @@ static bool is_inside(const char *at) {
   return ((unsigned char)*at & 0xc0) == 0x80;
 }
 
-/* Returns the beginning of the character that ends before `at`. */
+/* Returns the address of the UTF-8 character of `text` that comes before address `at`. */
 static const char *before(const char *text, const char *at) {
   do
     at--;

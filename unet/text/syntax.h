@@ -40,7 +40,7 @@ struct spans {
 int spans_read(struct spans *spans, const char *text);
 void spans_free(struct spans *spans);
 
-/* Returns the note as a sentence for people. */
+/* Returns the sentence that tells a user what the note about the prompt's syntax means. */
 const char *syntax_note_text(enum syntax_note note);
 
 #endif

@@ -19,7 +19,7 @@ enum { ID_MAX = 1 << 22 };
 /* --- vocabulary.c: finding tokens by text and by id --- */
 
 struct token {
-  const char *text; /* the token's text; NULL: the entry is free */
+  const char *text; /* the token's text; NULL: this element of the hash table is unused */
   int id;
 };
 

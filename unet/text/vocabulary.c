@@ -68,7 +68,7 @@ static int add_text(struct vocabulary *vocabulary, const cJSON *item, struct err
   return 0;
 }
 
-/* Fills vocabulary->text, the list of tokens by id. */
+/* Fills vocabulary->text: at index i the text of the token with id i. */
 static int list_ids(struct vocabulary *vocabulary, const cJSON *json, struct error *err) {
   const cJSON *item;
   vocabulary->text = calloc((size_t)vocabulary->ids + 1, sizeof(*vocabulary->text));
