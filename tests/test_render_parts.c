@@ -205,6 +205,24 @@ static void test_joined(void **state) {
 #undef BEGIN
 }
 
+/* A shard that was killed after its first segment and then resumed is still the part that the whole render needs. If
+ * the shard's end comes before the kill, there is nothing to resume, and it is joined as well. */
+static void test_resumed_shard_is_joined(void **state) {
+  (void)state;
+  static const char first[] = "render slow.mp4 resumed.mkv -q --size 64x64 -c ffv1 --shard 1/2 --skip-existing";
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=20 -c:v libx264 -g 10 slow.mp4");
+  shell("rm -f resumed.mkv*");
+  struct outcome outcome;
+  program_run(&outcome,
+              "@ %s & pid=$!; while kill -0 $pid && ! grep -q '\"segment\":50' resumed.mkv.shard-1-of-2.part.json; do "
+              "sleep 0.01; done; kill -KILL $pid; wait $pid",
+              first);
+  program_expect(0, NULL, "%s --resume", first);
+  program_expect(0, NULL, "render slow.mp4 resumed.mkv -q --size 64x64 -c ffv1 --shard 2/2");
+  program_expect(0, "500 frames of 2 shards", "join resumed.mkv");
+  assert_int_equal(clip_count_frames("resumed.mkv"), 500);
+}
+
 /* All shards use the choices of the shard that began first (here its number of threads), also if several begin at
  * once. */
 static void test_shared_choices(void **state) {
@@ -463,7 +481,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_skipped_files),   cmocka_unit_test(test_joined),
       cmocka_unit_test(test_not_joined),      cmocka_unit_test(test_shared_choices),
       cmocka_unit_test(test_several_inputs),  cmocka_unit_test(test_one_input_fails),
-      cmocka_unit_test(test_inputs_refused),
+      cmocka_unit_test(test_inputs_refused),  cmocka_unit_test(test_resumed_shard_is_joined),
   };
   if (argc != 2 || !clips_open())
     return argc == 2 ? 77 : 2;

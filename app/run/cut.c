@@ -244,6 +244,7 @@ static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
   cut->is_shard = is_shard;
   cut->begins_later = is_shard && part.begin > cut->first;
   cut->begin = part.begins ? part.begin : cut->first;
+  cut->part_begin = cut->begin;
   cut->end = part.end;
   cut->open = part.open;
   cut->job_ends = !job.open;
@@ -379,6 +380,7 @@ static int know(struct cut *cut, const struct cutting *c, struct error *err) {
   cut->known = true;
   int got = frame_places_after(c->places, INT64_MIN, 0, &cut->first, err);
   cut->begin = cut->first;
+  cut->part_begin = cut->begin;
   cut->shift = frame_places_origin(c->places, cut->job_start) - cut->first;
   return got;
 }
@@ -427,7 +429,7 @@ void cut_describe(const struct cut *cut, const struct options *options, struct j
   }
   part->index = shard->count ? (int)shard->index : 1;
   part->count = shard->count ? (int)shard->count : 1;
-  part->begin = (struct job_time){(cut->begin - cut->first) * cut->tick_num, cut->tick_den};
+  part->begin = (struct job_time){(cut->part_begin - cut->first) * cut->tick_num, cut->tick_den};
   part->open = cut->open;
   if (!cut->open)
     part->end = (struct job_time){(cut->end - cut->first) * cut->tick_num, cut->tick_den};

@@ -25,6 +25,8 @@ struct cut {
   /* job_first: seconds from job_start to the first frame of the job (the whole render); later: seconds from job_start
    * to the first frame of the part that this process renders */
   double job_first, later;
+  /* time of the first frame of the part that this process is asked for; `begin` is later if a render is resumed */
+  int64_t part_begin;
   /* This process renders the frames with begin <= time < end, all three in units of frame.pts. open: true: `end` is
    * unused, and it renders all frames from begin to the end of the input. */
   int64_t begin, end;
