@@ -213,10 +213,11 @@ static void test_resumed_shard_is_joined(void **state) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=20 -c:v libx264 -g 10 slow.mp4");
   shell("rm -f resumed.mkv*");
   struct outcome outcome;
-  program_run(&outcome,
-              "@ %s & pid=$!; while kill -0 $pid && ! grep -q '\"segment\":50' resumed.mkv.shard-1-of-2.part.json; do "
-              "sleep 0.01; done; kill -KILL $pid; wait $pid",
-              first);
+  program_run(
+      &outcome,
+      "true; @ %s & pid=$!; while kill -0 $pid && ! grep -q '\"segment\":50' resumed.mkv.shard-1-of-2.part.json; do "
+      "sleep 0.01; done; kill -KILL $pid; wait $pid",
+      first);
   program_expect(0, NULL, "%s --resume", first);
   program_expect(0, NULL, "render slow.mp4 resumed.mkv -q --size 64x64 -c ffv1 --shard 2/2");
   program_expect(0, "500 frames of 2 shards", "join resumed.mkv");
