@@ -129,10 +129,11 @@ def make(farm, sequence):
 def parallel(farm, sequence):
     """On another machine, as far as Parallel knows: its ssh is a script that runs the command here.
 
-    A part of the file is killed as often as Parallel tries it, which is for Parallel to say."""
+    Like sshd, that script sets SHELL: where it is not set, Parallel runs nothing and reports success. A part of the
+    file is killed as often as Parallel tries it, which is for Parallel to say."""
     ssh = farm.folder / "bin" / "ssh_here"
     ssh.write_text('#!/bin/sh\nwhile [ "$1" != node1 ]; do shift; done\nshift\n[ "$1" != -- ] || shift\n'
-                   'exec sh -c "$*"\n')
+                   'SHELL=/bin/sh exec sh -c "$*"\n')
     ssh.chmod(0o755)
     source, output = names(sequence)
     parts, kills = (2, 0) if sequence else (3, 1000)
