@@ -70,7 +70,7 @@ struct attn_args {
   long v2_batch, v2_row;
   int Tk2;
   const int *count2;
-  int count2_rows; /* number of keys for which 1 in *count2 stands; 0 means 1 */
+  int count2_rows; /* number of keys in each group that *count2 counts; 0 means 1 */
 };
 
 enum attn_path {

@@ -47,8 +47,9 @@ ATTN_FUNCTION int attn_second_keys(int count, int most, int rows) {
 struct attn_cuts {
   int tiles;         /* number of row tiles of all heads and batch rows together */
   int clusters;      /* number of clusters of the launch */
-  int share, larger; /* share: number of whole tiles of each cluster; the first `larger` clusters have one more */
-  int from;          /* with fewer keys, those of k and k2 together, row tiles are not cut into ranges of keys */
+  int share, larger; /* share: number of whole tiles that each cluster gets; the first `larger` clusters get one more */
+  int from;          /* least number of keys, those of k and k2 together, for which row tiles are cut into ranges of
+                      * keys */
   /* number of clusters that the GPU runs at a time; all tiles that are cut into ranges of keys are divided between this
    * many clusters at most */
   int most;
@@ -65,8 +66,8 @@ struct attn_piece {
 /* The row tiles, or ranges of keys of row tiles, that one cluster (one or two thread blocks) has still to compute. */
 struct attn_work {
   int blocks; /* number of blocks of keys of each row tile */
-  /* share: number of whole tiles of each cluster, or of units (key blocks of a tile) if tiles are cut; the first
-   * `larger` clusters have one more */
+  /* share: how much work each cluster gets, in whole tiles or, if tiles are cut, in units (key blocks of a tile); the
+   * first `larger` clusters get one tile or unit more */
   int share, larger;
   /* tile, first: row tile and key block at which the cluster's next piece begins; left: number of units (blocks of
    * keys of one row tile) that the cluster still has to do from there on */
@@ -151,8 +152,9 @@ ATTN_FUNCTION struct attn_work attn_work_begin(const struct attn_cuts *cuts, boo
   return work;
 }
 
-/* Stores the next piece of a cluster's work in *piece, and removes it from *work. Returns false if none is left. parts:
- * number of thread blocks of the cluster that split the keys of its one tile; part: the number of the calling one. */
+/* Stores the next piece of a cluster's work in *piece, and removes it from *work. Returns false if no piece is left.
+ * parts: number of thread blocks of the cluster that split the keys of its one tile; part: number of the thread block
+ * that calls. */
 ATTN_FUNCTION bool attn_work_next(struct attn_work *work, int parts, int part, struct attn_piece *piece) {
   if (work->left <= 0)
     return false;

@@ -53,8 +53,8 @@ __device__ __forceinline__ int cluster_rank() {
   return rank;
 }
 
-/* Returns the address that an address of this thread block's shared memory has in the shared memory of the thread block
- * with this rank in the cluster. */
+/* Converts an address in this thread block's shared memory to the same place in another thread block's. rank: number of
+ * that thread block within the cluster. */
 __device__ __forceinline__ uint32_t cluster_address(uint32_t address, int rank) {
   uint32_t remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));

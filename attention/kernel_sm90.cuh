@@ -148,7 +148,7 @@ template <class T> struct Consumer {
 
   /* The consumers do one step of the loop (T::TURNS says which) one after the other. turn_begin waits for this
    * consumer's turn; turn_end hands the turn to the next consumer. zero: always 0, but computed from earlier results,
-   * so that the compiler keeps the order (see probabilities). */
+   * so that the compiler keeps the order (see the comments in `probabilities`). */
   __device__ __forceinline__ void turn_begin() const {
     named_sync(BARRIER_TURN + consumer, 256);
   }
@@ -290,7 +290,8 @@ template <class T> struct Consumer {
     uint32_t probability[T::BN / 16][4] = {};
     int j = piece.first + key_group;
     if (T::TURNS == TURNS_EXPONENTIALS && (piece.last - piece.first - 1) % T::KEY_GROUPS < key_group) {
-      /* This group has one block of keys less than the first group, so it passes its last turn on unused. */
+      /* This group has one block of keys less than the first group. It therefore hands its last turn to the next group
+       * without computing anything. */
       turn_begin();
       turn_end(0);
     }
@@ -323,7 +324,7 @@ template <class T> struct Consumer {
       probabilities<false>(s, probability);
     }
 
-    /* After the last block only O += P V is left. */
+    /* After the last block of keys only the product of its probabilities and values is left: O += P V. */
     clear_stale(j - T::KEY_GROUPS);
     issue_values(probability);
     wgmma_wait<0>();
@@ -390,7 +391,7 @@ template <class T> struct Consumer {
     int last = attn_cluster_of(&work.own, (piece.tile + 1) * work.blocks() - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
-    group_sync(); /* other threads of this consumer may still be reading arrived[] in the previous call */
+    group_sync(); /* wait, because other threads of this consumer may still be reading arrived[] in the previous call */
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();
@@ -481,7 +482,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   c.k_ring = c.v_ring = {c.key_group, 0};
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
-    c.turn_end(0); /* consumer 0 is the first whose turn it is; the last consumer's signal starts it */
+    c.turn_end(0); /* consumer 0 has the first turn; the last consumer gives it that turn here */
   if constexpr (T::CLUSTER > 1)
     cluster_wait(); /* the cluster's other thread block must run before anything is sent to it */
   int q_parity = 0;

@@ -111,8 +111,9 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
-  /* At the end one warpgroup of each row group adds up the results of all. Returns the barrier on which it waits, which
-   * counts the threads of the other warpgroups that have stored their results. */
+  /* At the end one warpgroup of each row group adds up the results of the group's warpgroups. Returns the barrier on
+   * which this warpgroup waits. The barrier counts the threads of the other warpgroups that have stored their
+   * results. */
   __device__ __forceinline__ uint32_t merge_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
   }

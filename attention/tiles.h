@@ -116,7 +116,8 @@ struct TileSm90 {
   static constexpr int Q_CHUNK_BYTES = 64 * 128;
   static constexpr int Q_GROUP_BYTES = CHUNKS * Q_CHUNK_BYTES;
   static constexpr int Q_BYTES = ROW_GROUPS * Q_GROUP_BYTES;
-  /* Bytes of a partial result: for each of 128 threads DP / 8 float4 of O, and one float4 of maxima and sums. */
+  /* Bytes of a partial result. Each of 128 threads has DP / 8 float4 of O (DP: padded head dim), and one float4 of
+   * maxima and sums. */
   static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
   static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
   /* true: the tensor cores add up the rows of P: V gets 8 more columns, all ones, stored once for 16 keys, and O gets 8
@@ -148,7 +149,8 @@ struct TileSm90 {
   static constexpr int Q_FULLS = KEYS_FIRST ? ROW_GROUPS : 1, Q_FULL_BYTES = Q_BYTES / Q_FULLS;
   static constexpr int Q_BARRIERS = Q_FULLS + 1, TILE_BARRIERS = Q_BARRIERS + 4 * STAGES;
   static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS + MERGE_BARRIERS;
-  /* offset of a float that is always 0, which consumers read to keep the compiler from reordering (probabilities) */
+  /* offset of a float that is always 0; consumers read it to keep the compiler from moving exponentials
+   * (`probabilities` in kernel_sm90.cuh) */
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8;
   /* 1024 bytes more than are used, so that the beginning of the used part can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;
@@ -175,7 +177,7 @@ enum shape_sm90 {
   /* for long sequences: as many query rows as a thread block can hold, so that each block of keys is read once for all
    * these rows */
   SHAPE_LONG,
-  SHAPE_PAIR, /* two warpgroups with 64 query rows each in a thread block */
+  SHAPE_PAIR, /* two warpgroups of a thread block have 64 query rows each */
   /* for attentions with so few tiles that less than half of the multiprocessors would work: a tile has as many query
    * rows as in SHAPE_LONG or SHAPE_PAIR, but two thread blocks work on it, each with one half of the keys */
   SHAPE_HALVES,
@@ -183,7 +185,7 @@ enum shape_sm90 {
   /* for few keys: one warpgroup with 64 query rows and blocks of 80 keys; several thread blocks run on a
    * multiprocessor */
   SHAPE_FEW,
-  SHAPE_SHORT, /* for few keys, too: one warpgroup with 64 query rows, but blocks of 64 keys */
+  SHAPE_SHORT, /* for few keys, as SHAPE_FEW: one warpgroup with 64 query rows, but blocks of 64 keys */
   SHAPES_SM90
 };
 

@@ -22,21 +22,22 @@ struct blends {
  * failure. */
 int blends_init(struct blends *blends, const struct weight_change *changes, int count, struct error *err);
 void blends_free(struct blends *blends); /* frees the lists; accepts a zeroed struct */
-/* Loads to the device what a change needs, the checkpoint's values of the weight and the adapters' factors, and appends
- * the change to the lists. target: device address to which the first changed row is written; if blends_run follows, its
- * offset in bytes from the beginning of the shadow buffer (device memory for results). */
+/* Loads to the device what a change needs: the checkpoint's values of the weight, and the adapters' factors. Appends
+ * the change to the lists. target: device address to which the first changed row is written; if blends_run follows, the
+ * offset of this row in bytes from the beginning of the shadow buffer (device memory for results). */
 int blends_add(struct blends *blends, struct cuda_device *device, const struct weight_change *change, void *target,
                struct error *err);
 /* Returns how many bytes of device memory the lists of changed weights, and of the adapters' terms that are added to
  * them, need. */
 size_t blends_bytes(const struct blends *blends);
-/* Starts to copy the lists of changed weights and of the adapters' terms that are added to them to device memory at
- * `lists`, on the CUDA stream on which weights are loaded. Fills *args with the arguments with which launch_blend
- * calculates all changed weights. */
+/* Starts to copy two lists to device memory at `lists`: the changed weights, and the adapters' terms that are added to
+ * them. The copies run on the CUDA stream on which weights are loaded. Fills *args with the arguments with which
+ * launch_blend calculates all changed weights. */
 int blends_send(const struct blends *blends, struct cuda_device *device, void *lists, struct blend_args *args,
                 struct error *err);
-/* overflow: the number that the kernel has left in *args.overflow. Returns 0 if it is 0: all calculated values are
- * finite. Otherwise returns -1 with an error that names the weight with a value that is not. */
+/* overflow: the number that the kernel has left in *args.overflow. Returns 0 if overflow is 0, which means that all
+ * calculated values are finite. Otherwise returns -1 with an error that names the weight that has a value which is not
+ * finite. */
 int blends_check(const struct blends *blends, int overflow, struct error *err);
 /* Calculates all changed weights, stores them in the shadow buffer (device memory for results), and waits until that is
  * done. lists: offset in bytes, in this buffer, at which the lists of weights and terms are put. Fails if a value is

@@ -112,7 +112,7 @@ struct staging {
   struct launch_queue queue;
   void *buffer[2];     /* page-locked memory of STAGING_BYTES each, allocated on first use */
   cudaEvent_t free[2]; /* for each buffer: event after its last copy to the device */
-  int turn;            /* index in buffer[] of the one that was filled with host data last */
+  int turn;            /* index in buffer[] of the buffer that was filled last */
   /* device memory, STAGING_BYTES for each buffer: the buffer's data are copied here if a kernel then has to convert
    * them */
   char *arrived;
@@ -203,8 +203,8 @@ struct cuda_device {
   /* device memory of shadow_bytes bytes in which changed weights are prepared (weights.c); NULL: none was needed yet */
   void *shadow;
   size_t shadow_bytes;
-  /* shadow_ready: event after changed weights or copies of weights were prepared on the stream of `loads`; published:
-   * event after the compute stream has read the last changes that were prepared there */
+  /* shadow_ready: event that follows the last preparation of changed weights, or of copies of weights, on the stream of
+   * `loads`. published: event after which the compute stream has read the last changes that were prepared there */
   cudaEvent_t shadow_ready, published;
 
   /* Working memory of kernels. Lane 0 is for most launches. Lane 1 is for launches that run in parallel to those; it
@@ -239,7 +239,7 @@ static inline struct cuda_device *cuda_enter(struct device *device) {
 /* Allocates device memory, which counts towards the memory limit and is freed by cuda_free. what: a noun for the error
  * message, such as "workspace". */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
-void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* accepts NULL */
+void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* `pointer` may be NULL */
 /* For device memory that cuda_alloc does not allocate. cuda_count adds its bytes to those in use, and fails if the
  * limit does not allow them. cuda_uncount subtracts freed bytes. cuda_no_room sets the error that the GPU's memory is
  * full, and returns -1. */

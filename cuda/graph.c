@@ -15,8 +15,8 @@
 #include "cuda/ways/tuner.h"
 
 /* Longest time, in seconds, for which implementations of convolutions and linear layers are timed while frames run.
- * Frames go on meanwhile, but the user waits for another size or step count. Layers for which no time was left are
- * timed when the same shape is prepared again. */
+ * Frames go on meanwhile, but the size or step count that the user has asked for waits until the timing ends. Layers
+ * for which no time was left are timed when the same shape is prepared again. */
 static const double tune_running_s = 0.5;
 
 /* Returns true if the temporary is written in a region (ops that a run may skip) that runs at the same time as other
@@ -26,9 +26,10 @@ static bool is_parallel(const struct plan *plan, int temporary) {
   return plan_is_parallel(plan, plan->temporaries[temporary].first);
 }
 
-/* Returns the number of the last op until which a temporary must keep its memory if it is written by a parallel region
- * (ops that a run may skip, and that run at the same time as others). If the temporary is read after its region, no
- * other region that may run at the same time may get its memory, so it keeps the memory until these regions end. */
+/* Returns the number of the last op until which a temporary must keep its memory. This matters for temporaries that a
+ * parallel region writes (ops that a run may skip, and that run at the same time as others). If such a temporary is
+ * read after its region, no other region that may run at the same time may get its memory, so it keeps the memory until
+ * these regions end. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;

@@ -50,8 +50,8 @@ enum { LAUNCH_KINDS = LAUNCH_PIXELS_OUT + 1 };
 struct launch {
   enum launch_kind kind;
   int op; /* index, in the plan, of the op that this launch computes, or of the first one if it computes several */
-  /* for launches of libraries: `index` of struct choice (ways/way.h), which says which of the library's algorithms it
-   * is */
+  /* for launches of libraries: which of the library's algorithms is used; it is the field `index` of struct choice
+   * (ways/way.h) */
   int algorithm;
   union {
     struct gemm_args gemm;

@@ -5,7 +5,7 @@
 
 #include "cuda/preparation.h"
 
-/* Turn an OP_ADVECT and an OP_CARRIED_NOISE into launches. */
+/* prepare_advect turns an OP_ADVECT into launches, prepare_carried_noise an OP_CARRIED_NOISE. */
 int prepare_advect(struct preparation *p);
 int prepare_carried_noise(struct preparation *p);
 /* Turns an OP_START with the operand `last` (the last frame's latent, for feedback) into launches. */

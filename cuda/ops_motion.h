@@ -5,7 +5,7 @@
 
 #include "cuda/preparation.h"
 
-/* Each turns the op with its name into launches: prepare_match an OP_MATCH. */
+/* Each of these functions turns one kind of op into launches, and is named after it: prepare_match is for OP_MATCH. */
 int prepare_canvas_place(struct preparation *p);
 int prepare_canvas_draw(struct preparation *p);
 int prepare_canvas_noise(struct preparation *p);

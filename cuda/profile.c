@@ -81,7 +81,8 @@ struct profiler {
    * block is timed, so that caches are as in a real run; owned */
   cudaGraphExec_t *primes;
   int prime_count;
-  /* samples[0] is the whole frame; the others are graphs that begin at a block and end with one of its launches */
+  /* samples[0] is the whole frame. Each other sample is a graph that begins where a block of launches begins, and ends
+   * with one of the block's launches */
   struct sample *samples;
   int sample_count;
   /* For each launch: index of the sample whose timed graph ends with this launch. The launch takes the time of this
@@ -200,7 +201,7 @@ static void profiler_close(struct profiler *p) {
   cudaStreamSynchronize(p->device->queue.stream);
   for (int i = 0; p->samples && i < p->sample_count; i++) {
     const struct sample *sample = &p->samples[i];
-    if (i > 0 && sample->graph) /* sample 0 has the program's own graph */
+    if (i > 0 && sample->graph) /* the graph of sample 0 belongs to the program */
       cudaGraphExecDestroy(sample->graph);
     if (sample->begun)
       cudaEventDestroy(sample->begun);
@@ -338,8 +339,8 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
-  /* true: a run went on during the timing (set by launches_time); it is not used, because only the user could start
-   * such a run */
+  /* true: a run went on while launches_time measured. The value is not used, because only the user could start such a
+   * run */
   bool disturbed;
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {
@@ -428,7 +429,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
-  (void)pictures; /* unused: each run writes to pictures of its own */
+  (void)pictures; /* not used, because each timed run writes to pictures of its own */
   if (!p.program->graphs.without[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)

@@ -31,7 +31,7 @@ static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphCon
 enum { AFTER_MAX = 8 };
 
 /* Adds a conditional node that depends on everything captured so far, and on the node `also` unless that is NULL. What
- * is captured next does not depend on it. */
+ * is captured next does not depend on the new node. */
 static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
                             cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
                             cudaGraph_t *body) {
@@ -118,8 +118,9 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions: groups of launches that a run may skip, as conditional nodes of the CUDA graph --- */
 
 struct region_nodes {
-  /* handles of the conditions of the region's two conditional nodes: [0] of the node with those of the region's
-   * launches that run in parallel to launches outside of it, [1] of the node with its other launches */
+  /* Handles of the conditions of two conditional nodes, which have the region's launches between them. handle[0]: the
+   * node with launches that run at the same time as launches outside the region. handle[1]: the node with all other
+   * launches of the region. */
   cudaGraphConditionalHandle handle[2];
   cudaGraphNode_t parallel;
 };
@@ -165,8 +166,8 @@ static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int f
   return status == cudaSuccess ? end_body(inside.stream, enqueue(s->device, &inside, s->r, first, end)) : status;
 }
 
-/* Captures, as a conditional node, those launches of region number i (launches that a run may skip) that run in
- * parallel to the launches captured next. */
+/* Captures a part of region number i (ops that a run may skip) as a conditional node: those of its launches that run at
+ * the same time as the launches captured next. */
 static cudaError_t capture_parallel(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;

@@ -45,9 +45,9 @@ static int64_t expected_duration(const struct durations *durations) {
          least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);
 }
 
-/* Calls world->ended again and again, with short sleeps between the calls, until its result is not 0, and returns that
- * result. *early_ns: nanoseconds from the first call to the end; -1: the run had ended before. *under_way_ns: last time
- * at which a call returned 0; 0: there was none. */
+/* Asks again and again if the run has ended (world->ended), with short sleeps between the calls, until the result is
+ * not 0, and returns that result. *early_ns: nanoseconds from the first call to the run's end; -1: the run had ended
+ * before the first call. *under_way_ns: last time at which a call returned 0; 0: no call did. */
 static int ask(const struct wait_world *world, int64_t *early_ns, int64_t *under_way_ns) {
   int ended;
   int64_t begun = world->now_ns(world->opaque), now = begun;

@@ -7,8 +7,8 @@
  * If a run writes to memory that it has ended, asking takes next to no time. So the thread polls in the last
  * microseconds: a short sleep would take as much of the processor, and end late.
  *
- * Runs that take longer than expected (first runs, or because another program delays them) are asked less and less
- * often, so that waiting for them takes little as well. */
+ * Some runs take longer than expected (first runs, or runs that another program delays). The thread asks less and less
+ * often if they have ended, so that waiting for them takes little time of the processor. */
 #ifndef CUDA_RUN_WAIT_H
 #define CUDA_RUN_WAIT_H
 

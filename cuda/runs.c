@@ -59,8 +59,8 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
 }
 
 /* Returns how many bytes of a run's buffer `count` frames need. All are counted with the size of the largest one,
- * because any of them may be as large in the next run. least: frames whose way (enum way) is lower are read elsewhere
- * and need no memory. */
+ * because any of them may be as large in the next run. least: WAY_PINNED or WAY_STAGED; frames with a lower value of
+ * enum way are read in other memory, and are not counted. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {
@@ -238,8 +238,8 @@ static const struct run_params *next_params(const struct cuda_program *program) 
   return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
 }
 
-/* Returns the graph with which a part of the next run is launched. It leaves out only ops that this run does not need;
- * of such graphs it is the one that leaves out the most groups of ops (bits of IDLE_... in run.h). */
+/* Returns the graph with which a part of the next run is launched. The graph leaves out only ops that this run does not
+ * need. Of all such graphs it is the one that leaves out the most groups of ops (bits of IDLE_... in run.h). */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
   const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
   unsigned idle = run_idles(program->base.plan, next_params(program)), best = 0;
@@ -264,9 +264,9 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program,
 }
 
 /* Records an event together with the host's time, so that the GPU's clock can be converted to the host's. The error is
- * at most half of the time that recording takes. The clocks drift apart by some microseconds a second, so this is
- * repeated from time to time. Because it waits for all runs, it happens, after the first time, only while no run of
- * this program and no picture of any program is in flight. */
+ * at most half of the time that recording takes. The clocks drift apart by some microseconds a second, so the event is
+ * recorded anew from time to time. Recording waits for all runs. So after the first time it is done only while no run
+ * of this program and no picture of any program is in flight. */
 static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
   static const char doing[] = "the trace's clock";
   double begin = clock_seconds();
@@ -432,9 +432,9 @@ static void choose_ways(const struct cuda_device *device, const struct cuda_prog
   buffer->downloads = program->has_output && !buffer->on_device && !(alone && carry_down(program, buffer, pictures));
 }
 
-/* Undoes the start of a run that has failed in between. Afterwards the device neither reads nor writes its frames and
- * pictures, no copies are left to be made, and the number of the next run, which the launches may have incremented on
- * the device, is set back. */
+/* Undoes the start of a run that failed before all of its parts were started. Afterwards the device neither reads nor
+ * writes the run's frames and pictures, no copies are left to be made, and the number of the next run, which the
+ * launches may have incremented on the device, is set back. */
 static void undo_start(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer) {
   cudaStream_t streams[] = {device->upload, device->queue.stream, device->download};
   for (int i = 0; i < 3; i++)
@@ -550,8 +550,8 @@ static int wait_for_end(struct cuda_device *device, struct cuda_program *program
                         struct error *err) {
   struct awaited awaited = {.buffer = buffer, .stream = device->queue.stream};
   const struct wait_world world = {now_ns, sleep_until, has_ended, !buffer->downloads, &awaited};
-  /* A waiter estimates from earlier runs when a run will end. A run without pictures gets one of its own, because it
-   * comes between runs with pictures and would disturb their estimates. */
+  /* A struct waiter estimates from earlier runs when a run will end. A run without pictures gets a struct waiter of its
+   * own, because it comes between runs with pictures and would disturb their estimates. */
   struct waiter other = {0};
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
   int64_t took_ns;

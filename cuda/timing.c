@@ -77,7 +77,8 @@ static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
     struct reading reading = time_once(w, NULL);
-    if (reading.seconds < long_s) /* a slow first measurement had only loaded code; or this measurement has failed */
+    if (reading.seconds < long_s) /* the first run was slow only because it loaded code, or this measurement has
+                                   * failed */
       return reading;
     best = better(best, reading);
     spent += reading.seconds;

@@ -185,8 +185,8 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   return 0;
 }
 
-/* Makes the copies of changed weights in other layouts again, always of a whole weight. The table also has copies that
- * were added while the merge went on. */
+/* Makes the copies of changed weights in other layouts again, each copy as a whole. The table of copies may have grown
+ * while the merge went on, so the new copies are made again as well. */
 static int make_forms(struct cuda_device *device, bool all, struct error *err) {
   struct merge *m = device->merge;
   const struct derived_table *table = &device->derived[!device->set];

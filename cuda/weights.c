@@ -12,7 +12,8 @@
 /* A layout in which rows of a weight can be copied alone, because the copy has them in the same order as the weight. */
 struct cuda_form {
   struct form form;
-  /* Returns how many bytes `elements` elements of the weight r, a whole number of rows, take in this layout. */
+  /* Returns how many bytes a part of the weight r takes in this layout. elements: the part's number of elements, a
+   * whole number of rows. */
   size_t (*bytes)(const struct resource *r, size_t elements);
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);

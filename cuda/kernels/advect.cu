@@ -14,8 +14,8 @@ constexpr int THREADS = 256;
  * fields count_kernel counts them once. */
 constexpr int COUNTED_BY_ALL = 128 * 128;
 
-/* Return the field, the place of each cell in the texture of noise: last_field before this frame's motion (`places`),
- * moved_field after it (`advected`). */
+/* Return the field, the place of each cell in the texture of noise. last_field returns it as it was before this frame's
+ * motion (`places`), moved_field as it is after that motion (`advected`). */
 __device__ __forceinline__ struct texture_field last_field(const struct advect_args &p) {
   return {p.h, p.w, 256 * p.cell, p.places, 2};
 }

@@ -5,8 +5,8 @@
  *     columns    weighted sums of 2 RADIUS + 1 rows, for the tile's rows and all loaded columns
  *     rows       weighted sums of these along each row; a thread finishes one pixel and updates y
  *
- * Reading x and reading and writing y limits it. While the detail is 0 its threads end at once. blockIdx.z is the
- * number of the picture. */
+ * Reads of x and y and writes of y limit the kernel's speed. While the detail is 0, the kernel's threads end at once.
+ * blockIdx.z is the number of the picture. */
 #include "cuda/kernels/common.cuh"
 
 namespace {

@@ -108,7 +108,7 @@ template <class T> struct epilogue : consumer<T> {
       return false;
     if (thread == 0)
       p.arrived[index] = 0;
-    /* The thread block that finished its split of the tile's sum last adds the sums of all splits. */
+    /* The thread block that is the last to finish its split of the tile's sum adds the sums of all splits. */
     int s = 1;
     /* the sums of two splits are added at a time, except in larger tiles, for which there are too few registers */
     if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) {

@@ -294,8 +294,7 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
     }
     return;
   }
-  /* Otherwise (another activation, or a number of columns that is no multiple of 8) handle one element at a time.
-   * */
+  /* With another activation, or a number of columns that is no multiple of 8, handle one element at a time. */
 #pragma unroll 1
   for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
     int r = i / map.half, column = map.first + i % map.half;

@@ -268,9 +268,9 @@ bool vectors_fit(int columns, int size) {
   return true;
 }
 
-/* Returns into how many slices of whole groups the channels are divided. This is the largest number for which a slice
- * still has least_bytes bytes of each pixel. If there is none, it is the smallest possible number; 0: the channels
- * cannot be divided so. */
+/* Returns into how many slices of whole groups the channels are divided: the largest number for which a slice still has
+ * least_bytes bytes of each pixel, or, if no number is so, the smallest possible one. Returns 0 if the channels cannot
+ * be divided into such slices. */
 int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {

@@ -209,12 +209,12 @@ cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow,
 /* --- pixels.cu, sample.cu: kernels that read the run's parameters: conversion of pixels, sampler's steps, embeddings
  * --- */
 
-/* How numbers that are stored in a picture's planes are converted to R, G, B: each component is (number - zero) *
- * scale, and from luma, Cb and Cr the other factors give R, G, B. */
+/* How the numbers in a picture's planes are converted to R, G, B. First each component becomes (number - zero) * scale.
+ * If the components are luma, Cb and Cr, the other factors then convert them to R, G, B. */
 struct coding {
   float zero[3], scale[3];
-  float r, g, b;                /* weights of R, G and B in the sum that is luma */
-  float r_cr, g_cb, g_cr, b_cb; /* weights of Cr in R, of Cb in G, of Cr in G, of Cb in B */
+  float r, g, b;                /* weights with which luma is the sum of R, G and B */
+  float r_cr, g_cb, g_cr, b_cb; /* factors by which Cb and Cr count in R, G and B; g_cb: factor of Cb in G */
 };
 
 /* The planes of a picture in device memory, with all that is needed to convert them to R, G, B. */
@@ -317,8 +317,8 @@ struct sample_args {
   const half_t *image, *table, *position;
   const float *noise;
   enum dtype model_type, reference_type;
-  /* model: the network's predictions; reference: the operand of this name of OP_GUIDE (residual guidance), NULL: zeros.
-   * model_type and reference_type are their types: FP32 or FP16 */
+  /* model: the network's predictions. reference: the prediction of residual guidance (operand `reference` of OP_GUIDE),
+   * NULL: zeros. model_type and reference_type are their types: FP32 or FP16 */
   const void *model, *reference;
   float *anew;
   float *sums;    /* device memory for launch_guide_sums, [latents][GUIDE_BLOCKS][4] */
@@ -326,8 +326,8 @@ struct sample_args {
   int kept;
   void *y;
   enum dtype y_type;
-  /* number of values of one row of y (a latent, a picture, a prompt slot); in launch_emphasis, launch_between and
-   * launches that do not use n, of all of y */
+  /* Number of values of one row of y (a latent, a picture, a prompt slot). In launch_emphasis, in launch_between and in
+   * launches that do not use n: number of values of all of y */
   size_t count;
   /* Number of rows of y. launch_shift: number of entries of the queue; launch_store_slot: number of slots of the ring,
    * 0: the run's parameters give the slot; launch_emphasis: number of tokens. */
@@ -347,8 +347,8 @@ struct sample_args {
   int values;
   float value[SIZES];
   /* step: number of the sampling step that the launch works for; in a loop the number of the iteration,
-   * block->iteration, is added to it. together: number of latents that are at the same step (for noise: of pictures),
-   * at least 1 */
+   * block->iteration, is added to it. together: number of latents that are at the same step, at least 1; in launches
+   * that make noise, number of pictures */
   int step, together;
   int kept_n; /* number of masks in kept_pixels: 1 for all latents, or one for each latent */
   unsigned image_rows;
@@ -374,8 +374,8 @@ cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sampl
 /* Adds gain * x to y, for n pictures of `count` elements. c: 1 if all pictures have the same x, 0 if each has its
  * own. */
 cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args);
-/* Adds to each pixel of picture i of y row i of `table`: a bias for each channel, projected from the embedding of this
- * picture's timestep. Used where the pictures of a batch are at different timesteps. */
+/* Adds a bias to each channel of the pictures in y; for picture i the biases are row i of `table`. They are projected
+ * from the embedding of the picture's timestep. Used where the pictures of a batch are at different timesteps. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);

@@ -161,7 +161,7 @@ __device__ __forceinline__ float score_of(const struct attn_args &p, const __hal
 }
 
 __global__ void __launch_bounds__(THREADS) plain_attention_kernel(const __grid_constant__ struct attn_args p) {
-  extern __shared__ float totals[]; /* D sums (channels of the head), each of which one thread adds up */
+  extern __shared__ float totals[]; /* D sums, one for each channel of the head; one thread adds up each */
   __shared__ float weights[WEIGHTS], scratch[THREADS];
   int row = blockIdx.x, head = blockIdx.y, n = blockIdx.z;
   int split = p.causal ? min(p.Tk, row + 1) : p.Tk;

@@ -20,7 +20,7 @@ template <class T> __device__ __forceinline__ void make_barriers(const work<T> &
   barrier_init(w.vectors() + 8 * warp, 1);
   barrier_init_fence();
   if (T::SUMS && warp > 0 && warp <= T::CONSUMERS)
-    /* the barrier is used only once; a thread block without a partner never waits for it */
+    /* each consumer's inbox is used only once; a thread block without a partner never waits for this barrier */
     barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES);
 }
 

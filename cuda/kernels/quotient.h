@@ -22,8 +22,8 @@ static inline struct divisor divisor_of(int by) {
   return d;
 }
 
-/* Returns of / d.by. d.inverse is less than one part in 2^32 too small, so the upper word of the product is the
- * quotient or one less, which is corrected. */
+/* Divides `of` by d.by and returns the quotient. d.inverse is less than one part in 2^32 too small, so the upper word
+ * of the product is the quotient or one less, which is corrected. */
 QUOTIENT_FUNCTION int quotient(int of, struct divisor d) {
   uint32_t q = (uint32_t)((uint64_t)(uint32_t)of * d.inverse >> 32);
   return (int)(q + ((uint32_t)of - q * d.by >= d.by));

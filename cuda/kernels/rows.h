@@ -13,7 +13,7 @@ extern "C" {
 
 /* A layer norm of rows of c channels. */
 struct row_norm {
-  const float *gamma, *beta; /* factors and summands, [c]; NULL: 1 and 0 */
+  const float *gamma, *beta; /* factor and summand of each channel, [c]; NULL: 1 and 0 */
   float eps;
 };
 

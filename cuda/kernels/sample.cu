@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant
     element_write(p.y, p.y_type, i, factor * element_read(p.x, p.x_type, i));
 }
 
-/* Adds to each picture of y its bias from the time embedding (launch_add_times). Each thread calculates WIDTH values:
+/* Adds to each picture of y its biases from the time embedding (launch_add_times). Each thread calculates WIDTH values:
  * eight if rows and their addresses are multiples of 8 elements, else one. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constant__ struct sample_args p) {

@@ -15,8 +15,8 @@ using namespace attention;
 constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
 /* The consumers use named barriers BARRIER_GROUP + i, where i is the consumer's number. */
 enum { BARRIER_GROUP = 1 };
-/* This many bytes of shared memory are more than half of a multiprocessor's, so that only one thread block fits
- * it. */
+/* Number of bytes that is more than half of a multiprocessor's shared memory. Only one thread block of this size fits a
+ * multiprocessor. */
 constexpr int ALONE_BYTES = 118000;
 
 /* The epilogues with which kernels are compiled. Those that few products need have kernels of their own, because unused
@@ -154,9 +154,9 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
-  /* Returns the address of barrier number i. Their order in memory: for each stage one that waits for its data (full);
-   * for each stage one that waits until it is free (empty); one for bias and time row (a vector from the time
-   * embedding); one for each consumer's inbox (memory to which another thread block sends its sums). */
+  /* Returns the address of barrier number i. Their order in memory: for each stage one that signals that its data have
+   * arrived (full); for each stage one that signals that it is free (empty); one for bias and time row (a vector from
+   * the time embedding); one for each consumer's inbox (memory to which another thread block sends its sums). */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }
@@ -188,8 +188,8 @@ template <class T> struct work {
   }
 };
 
-/* A position in the ring of stages (buffers in shared memory): the stage's number, and the parity of the phase for
- * which its barrier `full` is waited. */
+/* A position in the ring of stages (buffers in shared memory): the stage's number, and the parity of the phase of its
+ * barrier `full` for which threads wait there. */
 template <class T> struct ring {
   int stage = 0, parity = 0;
   __device__ __forceinline__ void advance() {

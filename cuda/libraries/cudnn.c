@@ -182,8 +182,8 @@ static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, cons
   return finalize(graph, o);
 }
 
-/* Makes the tensor for the result of an operation: after the last one y, in FP16; else an FP32 tensor, which the next
- * operation reads. */
+/* Makes the tensor to which an operation writes its result. For the last operation this is y, in FP16; for any other it
+ * is an FP32 tensor, which the next operation reads. */
 static object result(struct graph *graph, bool last, const int64_t dims[4]) {
   return last ? tensor(graph, UID_Y, CUDNN_DATA_HALF, dims)
               : tensor(graph, FIRST_INNER + graph->next_id++, CUDNN_DATA_FLOAT, dims);

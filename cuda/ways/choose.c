@@ -50,8 +50,8 @@ static size_t output_rows(const struct gemm_args *a) {
   return (size_t)a->n * (size_t)a->out_h * (size_t)a->out_w;
 }
 
-/* Returns the next free address for an operand of `bytes` bytes, and moves *next to its end. The address is as far
- * from a multiple of 256 as `like`, the operand's address in frames, so that both have the same alignment. */
+/* Returns the next free address for an operand of `bytes` bytes, and moves *next to its end. Modulo 256 the address
+ * equals `like`, the operand's address in frames, so that both have the same alignment. */
 static void *place(uintptr_t *next, const void *like, size_t bytes) {
   uintptr_t at = *next + (uintptr_t)like % 256;
   *next += aligned(bytes) + 256;
@@ -60,7 +60,7 @@ static void *place(uintptr_t *next, const void *like, size_t bytes) {
 
 /* Sets the addresses of a copy of a product that is to be timed: its operands and scratch memory, one after the other
  * from `base` on. If the product adds its result to the residual in place, so does the copy. Returns how many bytes
- * they take, also if base is NULL. */
+ * operands and scratch memory take; with base NULL, only this number is of use. */
 static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], struct product *product) {
   struct gemm_args *a = &product->args;
   uintptr_t next = (uintptr_t)base;
@@ -256,7 +256,7 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   return find_best(device, program, product);
 }
 
-/* Lets the kernel of OP_PIXELS_IN, if it is the launch before, also write its pixels with channels padded to 8, as the
+/* If the launch before is the kernel of OP_PIXELS_IN, makes it also write its pixels with channels padded to 8, as the
  * convolution reads them. Then no other launch has to pad them. Returns false if the convolution's input is made in
  * another way. */
 static bool pad_pixels(struct launches *launches, const struct launch *prologue) {

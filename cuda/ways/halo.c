@@ -11,8 +11,8 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return halo_supported(&device->product, &halo);
 }
 
-/* Returns true for upsampled inputs with many pixels. For them this way is chosen without timing others: libraries take
- * twice as long, and need an upsampled copy of the input. */
+/* Returns true for upsampled inputs with many pixels. For them this file's way (halo) is chosen without any timing:
+ * libraries take twice as long, and need an upsampled copy of the input. */
 static bool settles(const struct cuda_device *device, const struct gemm_args *shape) {
   enum { MANY = 64 * 64 };
   const struct choice choice = {.way = &way_halo, .index = HALO_64, .splits = 1};

@@ -49,9 +49,9 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
 }
 
 /* Estimates how many microseconds a product takes. The constants were fitted to measurements by bench_product on an
- * H200. The model takes the longer of two times: the arithmetic of the busiest multiprocessor or its reads from the
- * second-level cache; and the reads of weights from memory. To that it adds start, end, and the addition of split
- * sums, where one multiprocessor reads all parts of a tile. */
+ * H200. Three times overlap, of which the longest counts: the arithmetic of the busiest multiprocessor, the reads from
+ * the second-level cache, and the reads of weights. The model adds the times for the start, for the epilogues, and for
+ * the addition of split sums, where one multiprocessor reads all parts of a tile. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   /* Rates in a microsecond. flops: operations of one multiprocessor; cache, memory: bytes that the whole GPU reads
    * there; weights, sums: bytes of one multiprocessor. slower: factor of the arithmetic's time for each tile shape. */

@@ -150,7 +150,7 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
     tuner->path_new = platform_temporary_name(tuner->path);
   if (!tuner->folder || !tuner->path || !tuner->path_new)
     return error_set(err, STATUS_FAILED, "out of memory");
-  platform_make_folder(dir); /* if this fails, tuner_save fails too, and logs that */
+  platform_make_folder(dir); /* if the folder cannot be made, tuner_save fails later, and logs that */
   read_file(tuner);
   return 0;
 }

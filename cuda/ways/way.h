@@ -48,9 +48,9 @@ struct way {
   /* Adds to bytes[] how many bytes of each scratch area the way needs. shape has sizes but no addresses; c2 is 0 if an
    * earlier launch concatenates the inputs. NULL: the way needs no scratch memory. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
-  /* Returns true if this way is known to be best for the product, so that other ways are neither timed nor given
-   * scratch memory. The result depends on sizes alone; takes() must return true for such a product. NULL: the way is
-   * always timed against others. */
+  /* Returns true if this way (method to compute a product) is known to be best for the product, so that other ways are
+   * neither timed nor given scratch memory. The result depends on sizes alone; takes() must return true for such a
+   * product. NULL: the way is always timed against others. */
   bool (*settles)(const struct cuda_device *device, const struct gemm_args *shape);
   /* Stores the choices (variants and splits) that are worth timing, the most promising first. Returns their number; 0:
    * the way cannot do the product. */
