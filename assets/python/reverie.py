@@ -1,8 +1,10 @@
 """Restyles pictures with a diffusion network: libreverie in Python, by cffi. Pictures are numpy arrays of bytes.
+Frames may be tensors of other libraries, and pictures become such tensors, by DLPack.
 
     import reverie
     with reverie.Reverie(prompt="ink drawing", size="512x512") as engine:
         picture = engine.restyle(frame)          # (height, width, 3 or 4) in, (height, width, 4) out
+        tensor = torch.from_dlpack(picture)      # the same memory
 
 LIBRARY.md says what the library does, and which thread may call what. A call lets other threads of Python run.
 
@@ -138,24 +140,27 @@ class Reverie:
         _call(_library.reverie_prepare, self._open(), width, height)
 
     def submit(self, frame, time_ns=0, restart=False):
-        """Starts making the picture of a frame: an array of bytes, (height, width, 3 or 4)."""
-        pixels = _with_alpha(frame)
+        """Starts making the picture of a frame: an array of bytes, (height, width, 3 or 4), or such a tensor in the
+        host's memory, of any library that knows DLPack. The frame is read by the time this returns."""
+        pixels = _with_alpha(_array(frame))
         height, width = pixels.shape[:2]
-        memory = ffi.from_buffer(pixels)
         own = _struct("reverie_frame", format=_library.REVERIE_RGBA, width=width, height=height, time_ns=time_ns,
                       restart=int(restart))
-        own.plane[0], own.pitch[0] = ffi.cast("void *", memory), pixels.strides[0]
+        own.plane[0], own.pitch[0] = ffi.cast("void *", pixels.ctypes.data), max(pixels.strides[0], 4 * width)
         _call(_library.reverie_submit, self._open(), own)
 
     def collect(self):
-        """Waits for the oldest frame's picture: an array (height, width, 4) of the library's memory, which is given
-        back when the array is gone. It is only read. None: the stream batch is not full yet."""
+        """Waits for the oldest frame's picture: a Picture (height, width, 4) of the library's memory, which is given
+        back when the array and all that share its memory are gone. It is only read. None: the stream batch is not full
+        yet."""
         picture = _struct("reverie_picture")
         _call(_library.reverie_collect, self._open(), picture)
         if not picture.plane[0]:
             return None
         owned = ffi.gc(picture, _library.reverie_release)
-        return numpy.asarray(_Pixels(owned))
+        pixels = {"version": 3, "typestr": "|u1", "shape": (picture.height, picture.width, 4),
+                  "strides": (picture.pitch[0], 4, 1), "data": (int(ffi.cast("uintptr_t", picture.plane[0])), True)}
+        return numpy.asarray(_Memory(owned, pixels)).view(Picture)
 
     def restyle(self, frame, time_ns=0, restart=False):
         """Returns the picture of a frame."""
@@ -180,27 +185,80 @@ class Reverie:
         return self._engine[0]
 
 
-class _Pixels:
-    """The pixels of a picture, as numpy reads memory of others. It keeps the picture."""
+class Picture(numpy.ndarray):
+    """A picture: an array that is only read, and which torch.from_dlpack() and its like take without a copy."""
 
-    def __init__(self, picture):
-        self._picture = picture
-        self.__array_interface__ = {
-            "version": 3, "typestr": "|u1", "shape": (picture.height, picture.width, 4),
-            "strides": (picture.pitch[0], 4, 1), "data": (int(ffi.cast("uintptr_t", picture.plane[0])), True)}
+    def __dlpack__(self, **asked):
+        """Exports the memory, also where the protocol has no word for memory that is only read (DLPack before 1.0):
+        then the importer sees memory that may be written, and must not write it."""
+        try:
+            return super().__dlpack__(**asked)
+        except (TypeError, BufferError):  # numpy before 2.1, or an importer that asks for no version
+            if self.flags.writeable:
+                raise
+        asked.pop("max_version", None)
+        location = self.__array_interface__
+        return numpy.asarray(_Memory(self, {**location, "data": (location["data"][0], False)})).__dlpack__(**asked)
+
+
+class _Memory:
+    """Memory of others, as numpy reads about it. It keeps the memory's owner."""
+
+    def __init__(self, owner, interface):
+        self._owner = owner
+        self.__array_interface__ = interface
 
 
 def _name_of(keyword):
     return "prompt[1]" if keyword == "prompt" else keyword.replace("_", "-")
 
 
-def _with_alpha(frame):
-    """The frame with four bytes a pixel in a row, copied only if it has to be."""
-    pixels = numpy.asarray(frame)
+# Where DLPack says a tensor is, as far as a CPU reads it: the host's memory, also where a GPU reads it as well (pinned,
+# or managed by CUDA).
+_HOST = {1, 3, 11, 13}
+
+
+def _array(frame):
+    """The array with a frame's memory, which is not copied."""
+    if isinstance(frame, numpy.ndarray) or not hasattr(frame, "__dlpack__"):
+        return numpy.asarray(frame)
+    if frame.__dlpack_device__()[0] not in _HOST:
+        raise ValueError("a frame on a GPU: frames are read from the host's memory, so call .cpu() first")
+    try:
+        pixels = numpy.from_dlpack(frame)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ValueError(f"a frame that numpy cannot read ({error}): a tensor of bytes is needed") from error
+    if pixels.dtype == numpy.uint8 and pixels.ndim == 3 and not _has_rows(pixels):
+        raise ValueError(f"a frame {pixels.shape} with strides {pixels.strides}: pixels in a row are needed, so call "
+                         ".contiguous() first")
+    return pixels
+
+
+def _has_rows(pixels):
+    """True if the bytes of each row follow each other, and the rows come in their order. The stride of an axis with one
+    element says nothing."""
+    height, width, channels = pixels.shape
+    to_row, to_pixel, to_channel = pixels.strides
+    return (to_channel == 1 and (width < 2 or to_pixel == channels) and
+            (height < 2 or to_row >= width * channels))
+
+
+def _advice(pixels):
+    """What to do with pixels that have another type or shape."""
+    if pixels.ndim == 4:
+        return ": one frame at a time"
+    last = pixels.ndim != 3 or pixels.shape[2] in (3, 4) or pixels.shape[0] not in (3, 4)
+    return ("" if last else ": move the channels to the end") + (
+        ": multiply values from 0 to 1 by 255, and convert them to uint8" if pixels.dtype.kind == "f" else "")
+
+
+def _with_alpha(pixels):
+    """The pixels with four bytes each, copied only if they have to be."""
     if pixels.dtype != numpy.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (3, 4):
-        raise ValueError(f"a frame of {pixels.dtype} {pixels.shape}: bytes are needed, (height, width, 3 or 4)")
+        raise ValueError(f"a frame of {pixels.dtype} {pixels.shape}: bytes are needed, (height, width, 3 or 4)" +
+                         _advice(pixels))
     if pixels.shape[2] == 3:
         whole = numpy.full((*pixels.shape[:2], 4), 255, numpy.uint8)
         whole[..., :3] = pixels
         return whole
-    return numpy.ascontiguousarray(pixels)
+    return pixels if _has_rows(pixels) else numpy.ascontiguousarray(pixels)

@@ -3,7 +3,9 @@
 
     test_python.py SOURCE_ROOT LIBRARY PICTURES
 
-Skipped where Python has no cffi or no numpy. Those of the distribution are for the distribution's Python."""
+Skipped where Python has no cffi or no numpy. Those of the distribution are for the distribution's Python. What torch does
+with frames and pictures is skipped where Python has no torch."""
+import gc
 import importlib.util
 import os
 import pathlib
@@ -32,6 +34,36 @@ SIDE = 64
 def a_frame(number=0):
     y, x, c = numpy.mgrid[0:SIDE, 0:SIDE, 0:3]
     return ((x * (c + 1) * 2 + y * 3 + 40 * number) % 256).astype(numpy.uint8)
+
+
+class Tensor:
+    """An array of which nothing can be used but DLPack, as a tensor of another library; by default a CPU's."""
+
+    def __init__(self, pixels, device=(1, 0)):
+        self.pixels, self.device, self.exports = pixels, device, 0
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **asked):
+        self.exports += 1
+        return self.pixels.__dlpack__(**asked)
+
+
+def address(pixels):
+    return pixels.__array_interface__["data"][0]
+
+
+def count_free(engine):
+    """Returns how many pictures the engine makes until all are held; then they are given back."""
+    held = []
+    try:
+        while True:
+            held.append(engine.restyle(a_frame()))
+    except reverie.Error as error:
+        if error.status != 7:
+            raise
+    return len(held)
 
 
 class Python(unittest.TestCase):
@@ -68,6 +100,85 @@ class Python(unittest.TestCase):
             engine.restyle(a_frame())
         with self.assertRaisesRegex(reverie.Error, "/nowhere"):
             reverie.Reverie(model="/nowhere")
+
+    def test_frames_are_tensors(self):
+        frame = numpy.dstack([a_frame(), numpy.full((SIDE, SIDE), 255, numpy.uint8)])
+        wide = numpy.zeros((SIDE, SIDE + 9, 4), numpy.uint8)
+        wide[:, 3:3 + SIDE] = frame
+        with reverie.Reverie(prompt="blueprint", size="64x64") as engine:
+            expected = engine.restyle(frame).copy()
+            for pixels in (frame, wide[:, 3:3 + SIDE], a_frame()):
+                for device in ((1, 0), (3, 0)):
+                    tensor = Tensor(pixels, device)
+                    numpy.testing.assert_array_equal(engine.restyle(tensor), expected)
+                    self.assertEqual(tensor.exports, 1)
+            pixel = frame[:1, :1].copy()
+            odd = numpy.lib.stride_tricks.as_strided(pixel, strides=(1, 1, 1))  # as torch tells strides of such axes
+            numpy.testing.assert_array_equal(engine.restyle(Tensor(odd)), engine.restyle(pixel))
+            for refused, reason in ((Tensor(frame, (2, 0)), r"on a GPU.*call \.cpu\(\)"),
+                                    (Tensor(frame[::-1]), r"call \.contiguous\(\)"),
+                                    (Tensor(a_frame().transpose(2, 0, 1).copy().transpose(1, 2, 0)), "contiguous"),
+                                    (Tensor(frame.astype(numpy.float32) / 255), "by 255, and convert them to uint8"),
+                                    (Tensor(frame.transpose(2, 0, 1).copy()), "move the channels to the end"),
+                                    (Tensor(frame[None]), "one frame at a time"),
+                                    (Tensor(frame[0]), r"\(height, width, 3 or 4\)$")):
+                with self.assertRaisesRegex(ValueError, reason) as caught:
+                    engine.submit(refused)
+                self.assertNotIn("\n", str(caught.exception))
+            self.assertEqual(engine.in_flight, 0)
+
+    def test_tensors_are_not_copied(self):
+        frame = numpy.zeros((SIDE, SIDE, 4), numpy.uint8)
+        row, column = frame[:1], frame[:, :1]
+        for pixels in (frame, frame[:, 3:9], row, column, row[:, :1]):
+            taken = reverie._with_alpha(reverie._array(Tensor(pixels)))
+            self.assertEqual((address(taken), taken.shape), (address(pixels), pixels.shape))
+
+    def test_pictures_are_tensors(self):
+        with reverie.Reverie(prompt="blueprint", size="64x64", pictures=1) as engine:
+            picture = engine.restyle(a_frame())
+            self.assertEqual(picture.__dlpack_device__(), (1, 0))
+            expected = picture.copy()
+            tensor, part = numpy.from_dlpack(picture), numpy.from_dlpack(picture[8:, :, :3])
+            self.assertEqual((address(tensor), tensor.shape), (address(picture), (SIDE, SIDE, 4)))
+            self.assertEqual(address(part), address(picture) + 8 * picture.strides[0])
+            picture.__dlpack__()  # an export that nobody takes lets go of the memory by itself
+            del picture, part
+            gc.collect()
+            free = count_free(engine)  # the tensor alone holds the picture
+            numpy.testing.assert_array_equal(tensor, expected)
+            del tensor
+            gc.collect()
+            self.assertEqual(count_free(engine), free + 1)
+            left = numpy.from_dlpack(engine.restyle(a_frame()))
+        numpy.testing.assert_array_equal(left, expected)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "Python has no torch")
+    def test_torch(self):
+        import torch
+        frame = torch.from_numpy(numpy.dstack([a_frame(), numpy.full((SIDE, SIDE), 255, numpy.uint8)]))
+        with reverie.Reverie(prompt="blueprint", size="64x64", pictures=1) as engine:
+            expected = engine.restyle(a_frame()).copy()
+            self.assertEqual(address(reverie._array(frame)), frame.data_ptr())
+            for taken in (frame, frame[..., :3].contiguous()):
+                numpy.testing.assert_array_equal(engine.restyle(taken), expected)
+            for refused, reason in ((frame.permute(2, 0, 1).contiguous(), "move the channels to the end"),
+                                    (frame.permute(2, 0, 1).contiguous().permute(1, 2, 0), "contiguous"),
+                                    (frame / 255, "by 255, and convert"), (frame.bfloat16(), "a tensor of bytes"),
+                                    (frame[None], "one frame at a time")):
+                with self.assertRaisesRegex(ValueError, reason):
+                    engine.submit(refused)
+            picture = engine.restyle(frame)
+            tensor = torch.from_dlpack(picture)
+            self.assertEqual((tensor.data_ptr(), tensor.shape), (address(picture), (SIDE, SIDE, 4)))
+            del picture
+            gc.collect()
+            free = count_free(engine)
+            part = tensor[8:, :8]
+            del tensor
+            numpy.testing.assert_array_equal(part, expected[8:, :8])
+            del part
+            self.assertEqual(count_free(engine), free + 1)
 
     def test_parameters(self):
         rows = {row["name"]: row for row in reverie.parameters()}
