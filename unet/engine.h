@@ -152,7 +152,7 @@ struct engine_shape {
    * engine_info.size_multiple. The networks compute the next multiple of size_multiple, and the surplus at the right
    * and bottom is cropped. */
   int width, height;
-  enum sizing sizing; /* whether width and height are rounded to sizes that pictures may have */
+  enum sizing sizing; /* how width and height are rounded to sizes that pictures may have */
   /* width divided by height of the picture as it will be shown, to which frames are fitted; 0: its pixels are square */
   double aspect;
   enum sampler sampler; /* SAMPLER_AUTO: the sampler that the checkpoint's scheduler config names */
@@ -338,14 +338,15 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
  * chunks, and the handle's number is a multiple of theirs, their chunks are repeated, which changes no picture; if it
  * is no multiple, chunks of the empty prompt are added. */
 
-/* Returns the number of chunks that this text would need in this slot, or -1 with err set. */
+/* Returns the number of chunks (parts of a long prompt) that this text would need in this slot, or -1 with err set. */
 int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err);
 /* Returns the number of prompt chunks for which a handle should be prepared, if the current prompts need `now` chunks
  * and other known prompts need at most `most`. The number is chosen so that, if possible, changing to one of the other
  * prompts needs no new handle. */
 int engine_choose_chunks(int most, int now);
-/* Returns the number of prompt chunks for which a handle should be prepared for these controls: engine_choose_chunks
- * with the prompts that they use (`now`) and all prompts in the slots (`most`). */
+/* Returns the number of prompt chunks for which a handle should be prepared for these controls. It is chosen by
+ * engine_choose_chunks: `now` is the number for the prompts that these controls use, and `most` the largest number for
+ * any prompt in the slots. */
 int engine_chunks(const struct engine *engine, const struct controls *controls);
 
 /* Replaces the limit of device memory for all further allocations, in bytes; 0: no limit. Any thread may call this. */
@@ -360,9 +361,9 @@ enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
  * 1, when sampling starts from it. */
 int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
 
-/* Returns true if control `number` (from 0) would change the frame with these controls if its weight were 1. It would
- * not if it acts in a part of the denoising (control_values.start to end) that is skipped at this strength. Called on
- * the submitting thread. */
+/* Returns true if control `number` (from 0) would change the frame with these controls if its weight were 1. Returns
+ * false for a control that acts only in a part of the denoising (control_values.start to end) that is skipped at this
+ * strength. Called on the submitting thread. */
 bool engine_control_acts(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                          int number);
 
@@ -403,8 +404,8 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
 /* Adds the adapters to the weights with these factors now; without this call, the next frame's controls.adapter does
  * so. A frame shows all of a change or none of it, and the first to show it is the first whose controls ask for it.
  * Adapters cost nothing as long as all factors are 0. Once an adapter has another factor, a GPU stores each weight that
- * adapters change twice: as the checkpoint has it, and with the adapters added. While the factors change it stores a
- * third copy; with a smooth engine it always does. */
+ * adapters change twice: as the checkpoint has it, and with the adapters added. While the factors change, the GPU
+ * stores a third copy of each such weight; with a smooth engine it always stores the third copy. */
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err);
 
 /* Continues the background work of a smooth engine (engine_params.smooth), which is done in slices. Returns 1 if some

@@ -31,7 +31,8 @@ REAL(LORA_WEIGHT, "lora[].weight", FRAME, MODEL, "LoRA [] weight", EACH(lora_wei
      .help = "how much of it is added; 0 leaves the model as it is")
 SWITCH(LORA_LENIENT, "lora-lenient", ENGINE, MODEL, "LoRA lenient", ONE(lora_lenient), .from = "",
        .help = "leave out, with a warning, what of a LoRA has no place in the model")
-/* The index of a choice is a value of enum map_kind plus 1; 0: there is no control. */
+/* `control[]`: the value is the index of a word in .choices, which is a value of enum map_kind plus 1; 0: there is no
+ * control. */
 CHOICE(CONTROL, "control[]", ENGINE, CONTROL, "Control []", EACH(control, CONTROLS_MAX), .choices = MAP_WORDS,
        .from = "",
        .help = "a map that is made of each frame, and a ControlNet or T2I-Adapter that reads it, "
@@ -82,7 +83,7 @@ REAL(CONTROL_EVERY, "control[].every", FRAME, CONTROL, "Control [] every", EACH(
 TEXT(DEPTH_MODEL, "depth-model", ENGINE, CONTROL, "Depth model", ONE(depth_model), .from = PARAMETER_DEPTH_USUAL,
      .help = "network that makes the maps of --control depth: a folder of Depth Anything V2 "
              "in the layout of transformers, or its name")
-/* The index of a choice is a value of enum show. */
+/* `show`: the value is the index of a word in .choices, which is a value of enum show. */
 CHOICE(SHOW, "show", FRAME, CONTROL, "Show", ONE(show), .choices = "picture|map|beside",
        .help = "the picture, the map of a control in its place, or both side by side, each half as "
                "wide and high")
@@ -100,7 +101,7 @@ TEXT(STYLE, "style[]", READING, STYLE, "Style []", EACH(style, STYLES_MAX), .fro
 REAL(STYLE_WEIGHT, "style[].weight", FRAME, STYLE, "Style [] weight", EACH(style_weight, STYLES_MAX), .rank = 3,
      .max = STYLE_WEIGHT_MAX, .standard = 1, .decimals = 2,
      .help = "how much the picture counts beside the prompt, 0 to 2")
-/* The index of a choice is a value of enum style_layers. */
+/* `style[].layers`: the value is the index of a word in .choices, which is a value of enum style_layers. */
 CHOICE(STYLE_LAYERS, "style[].layers", FRAME, STYLE, "Style [] layers", EACH(style_layers, STYLES_MAX),
        .max = STYLE_LAYERS - 1, .choices = "all|style|composition|both",
        .help = "what is taken of the picture: everything, its look alone, where things are "
@@ -127,7 +128,7 @@ REAL(GUIDANCE, "guidance", ROWS, GUIDANCE, "Guidance", ONE(guidance), .rank = 5,
 REAL(IMAGE_GUIDANCE, "image-guidance", ROWS, GUIDANCE, "Image guidance", ONE(image_guidance), .rank = 6, .max = 100,
      .standard = 1.5, .decimals = 2, .low = 1, .high = 5,
      .help = "how closely InstructPix2Pix models follow the input picture")
-/* The index of a choice is a value of enum guidance_mode. */
+/* `guidance-mode`: the value is the index of a word in .choices, which is a value of enum guidance_mode. */
 CHOICE(GUIDANCE_MODE, "guidance-mode", PREPARATION, GUIDANCE, "Guidance mode", ONE(guidance_mode),
        .choices = "none|full|self|one-time", .standard = GUIDANCE_FULL,
        .help = "what --guidance leads away from: in each step the negative prompt, at twice the "
@@ -155,7 +156,8 @@ WHOLE(BANK_ROOM, "bank-room", PREPARATION, TIME, "Bank room", ONE(bank_room), .m
       .help = "frames for which the bank has memory: 39 MB for each frame, step and row with SD-Turbo at 512x512")
 WHOLE(BANK_EVERY, "bank-every", FRAME, TIME, "Bank every", ONE(bank_every), .min = 1, .max = 1000, .standard = 1,
       .low = 1, .high = 16, .unit = "frames", .help = "the bank keeps one of so many frames: more reach further back")
-/* The index of a choice in .choices is its index in the array values_bank_layers. */
+/* `bank-layers`: the value is the index of a word in .choices, and at the same time an index in the array
+ * values_bank_layers. */
 CHOICE(BANK_LAYERS, "bank-layers", PREPARATION, TIME, "Bank layers", ONE(bank_layers), .choices = BANK_LAYER_WORDS,
        .from = "auto, the two finest: 1/8 and 1/16 with SD 1 and 2",
        .help = "the self-attention that has a bank, by its size beside the picture's")
@@ -169,12 +171,12 @@ REAL(SEED_WALK, "seed-walk", NOTHING, PICTURE, "Seed walk", ONE(seed_walk), .ran
      .max = 100, .decimals = 2, .unit = "seeds/s", .low = -2, .high = 2,
      .help = "seeds a second that --seed-position moves on by itself, for ever; in render by "
              "the frames' own times, so that a walk is the same every time")
-/* The index of a choice is a value of enum canvas_mode. */
+/* `canvas`: the value is the index of a word in .choices, which is a value of enum canvas_mode. */
 CHOICE(CANVAS, "canvas", PREPARATION, TIME, "Canvas", ONE(canvas), .choices = "fixed|follow", .by_model = true,
        .from = "follow live with mini, else fixed",
        .help = "where the picture is drawn: fixed, so that texture stays on the screen; follow, on a canvas that "
                "follows the camera, so that texture stays on the scene, for 10 to 30 % more time")
-/* The index of a choice is a value of enum noise_mode. */
+/* `noise`: the value is the index of a word in .choices, which is a value of enum noise_mode. */
 CHOICE(NOISE, "noise", PREPARATION, TIME, "Noise", ONE(noise), .choices = "fixed|carried",
        .help = "fixed: the noise is the same in every frame, so that texture stays on the screen; carried: it moves "
                "with the picture, each part with its own motion")
@@ -192,12 +194,12 @@ SIZE(SIZE, "size", PREPARATION, PICTURE, "Size", ONE(size), .rank = 13, .min = 1
 CHOICE(FIT, "fit", START, PICTURE, "Fit", ONE(fit), .choices = "crop|letterbox|stretch",
        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                "shape they are meant to be seen in")
-/* The index of a choice is a value of enum sampler. */
+/* `sampler`: the value is the index of a word in .choices, which is a value of enum sampler. */
 CHOICE(SAMPLER, "sampler", PREPARATION, PICTURE, "Sampler", ONE(sampler), .choices = SAMPLER_WORDS, .by_model = true,
        .from = "auto, the one the checkpoint names",
        .help = "how steps lead from noise to a picture; pndm, unipc, dpm++ (2M), dpm++-sde, lms and "
                "deis look back on earlier steps")
-/* The index of a choice is a value of enum spacing. */
+/* `spacing`: the value is the index of a word in .choices, which is a value of enum spacing. */
 CHOICE(SPACING, "spacing", PREPARATION, PICTURE, "Spacing", ONE(spacing), .choices = SPACING_WORDS, .by_model = true,
        .from = "auto, that of the checkpoint, or the sampler's own",
        .help = "which timesteps are visited; karras and exponential space noise levels, for euler, "

@@ -49,20 +49,20 @@ enum parameter_need {
 
 /* The groups under which windows and pages list the parameters, in the order in which they list them. */
 enum parameter_group {
-  PARAMETER_GROUP_PROMPT,   /* texts, and which of them are shown */
-  PARAMETER_GROUP_PICTURE,  /* how the network makes a picture of the input */
-  PARAMETER_GROUP_GUIDANCE, /* strength of guidance, and the negative prompt */
-  PARAMETER_GROUP_TIME,     /* what a picture takes from earlier ones */
-  PARAMETER_GROUP_CONTROL,  /* maps that steer the frame */
-  PARAMETER_GROUP_STYLE,    /* style pictures and what reads them */
-  PARAMETER_GROUP_MODEL,    /* files of the model and of what is added to it */
-  PARAMETER_GROUP_SCENE,    /* presets, and how they fade in */
-  PARAMETER_GROUP_SOURCE,   /* what is shown to the network */
-  PARAMETER_GROUP_OUTPUT,   /* what the audience sees, and what is recorded */
-  PARAMETER_GROUP_TEMPO,    /* the clock of beats */
-  PARAMETER_GROUP_WAVE,     /* LFOs, which move other parameters */
-  PARAMETER_GROUP_SOUND,    /* how the sound is analysed: its frequency bands and onsets */
-  PARAMETER_GROUP_WINDOW,   /* windows, and devices that control them */
+  PARAMETER_GROUP_PROMPT,   /* parameters of texts, and of which texts are shown */
+  PARAMETER_GROUP_PICTURE,  /* parameters of how the network makes a picture of the input */
+  PARAMETER_GROUP_GUIDANCE, /* parameters of guidance: its strength, and the negative prompt */
+  PARAMETER_GROUP_TIME,     /* parameters of what a picture takes from earlier pictures */
+  PARAMETER_GROUP_CONTROL,  /* parameters of maps that steer the frame */
+  PARAMETER_GROUP_STYLE,    /* parameters of style pictures, and of the network that reads them */
+  PARAMETER_GROUP_MODEL,    /* parameters that name files of the model, and of what is added to it */
+  PARAMETER_GROUP_SCENE,    /* parameters of presets, and of how presets fade in */
+  PARAMETER_GROUP_SOURCE,   /* parameters of the source, which is shown to the network */
+  PARAMETER_GROUP_OUTPUT,   /* parameters of what the audience sees, and of what is recorded */
+  PARAMETER_GROUP_TEMPO,    /* parameters of the clock of beats */
+  PARAMETER_GROUP_WAVE,     /* parameters of LFOs, which move other parameters */
+  PARAMETER_GROUP_SOUND,    /* parameters of how the sound is analysed: frequency bands and onsets */
+  PARAMETER_GROUP_WINDOW,   /* parameters of windows, and of devices that control the program */
   PARAMETER_GROUPS
 };
 

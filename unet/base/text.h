@@ -22,7 +22,7 @@ struct quoted text_quote(const char *text);
 /* Writes bytes to `hex` as hexadecimal digits and a zero character; hex has memory for 2 * count + 1 characters. */
 void text_hex(char *hex, const unsigned char *bytes, size_t count);
 
-/* Returns true if a name ends with `ending` and is longer than that. */
+/* Returns true if a name ends with `ending` and is longer than `ending`. */
 bool text_ends(const char *name, const char *ending);
 /* Returns the part after the last slash, or all of path if that part is empty. */
 const char *text_last_part(const char *path);

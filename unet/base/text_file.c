@@ -48,7 +48,7 @@ fail:
 
 int text_make_lines(char *text, size_t length) {
   static const char mark[] = "\xEF\xBB\xBF";
-  size_t end = strlen(text), begin = 0; /* begin: where the line that reaches `end` begins */
+  size_t end = strlen(text), begin = 0; /* begin: where the text's last line begins */
   int number = 1;
   for (size_t i = 0; i < end; i++)
     if (text[i] == '\n') {

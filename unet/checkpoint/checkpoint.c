@@ -178,7 +178,7 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
   return open_tokenizer(c, &encoder->tokenizer, folder, tokenizer, err);
 }
 
-/* Adds one text encoder, or the two of SDXL. */
+/* Adds the model's text encoders to the checkpoint: one, or the two of SDXL. */
 static int load_text_encoders(struct checkpoint *c, const char *folder, const struct index *index, struct error *err) {
   if (add_text_encoder(c, folder, "text_encoder", "tokenizer", err))
     return -1;

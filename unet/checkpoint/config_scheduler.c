@@ -282,8 +282,8 @@ static void read_dpm(struct scheduler_config *scheduler, struct config *config) 
 static void read_deis(struct config *config) {
   static const char *const algorithms[] = {"deis", "dpmsolver", "dpmsolver++"},
                            *const types[] = {"logrho", "midpoint", "heun", "bh1",
-                                             /* diffusers' class accepts the names after logrho, too, and treats them as
-                                              * logrho */
+                                             /* diffusers' class also accepts the names that follow logrho here, and
+                                              * treats them as logrho */
                                              "bh2"};
   read_choice(config, "algorithm_type", CHOICES(algorithms, "deis is"), 0);
   read_choice(config, "solver_type", CHOICES(types, "logrho is"), 0);

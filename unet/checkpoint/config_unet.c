@@ -27,8 +27,8 @@ static const char *const other_networks[] = {"class_embed_type",
 
 static const char *const no_matter[] = {"dropout", "addition_embed_type_num_heads", NULL};
 
-/* Returns true for files older than diffusers 0.9, in which a single sample size below 64 is wrong; diffusers'
- * pipelines replace it by 64, too. */
+/* Returns true for files that were written before diffusers 0.9. If such a file has a single sample size, and it is
+ * below 64, the size is wrong; diffusers' pipelines replace it by 64, as this program does. */
 static bool is_early(struct config *config) {
   char version[64];
   int major, minor;

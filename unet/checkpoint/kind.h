@@ -33,8 +33,8 @@ enum weights_kind {
   WEIGHTS_IDENTITY,    /* PuLID or InstantID, adapters that give a person in the picture a certain face */
   WEIGHTS_STYLE_MODEL, /* FLUX Redux, or the style adapter of the T2I-Adapters */
   WEIGHTS_GLIGEN,      /* GLIGEN: a U-Net that also reads boxes, each with a text, or only the layers that read boxes */
-  WEIGHTS_SEGMENTER,   /* Segment Anything */
-  WEIGHTS_CASCADE,     /* Stable Cascade, Wuerstchen */
+  WEIGHTS_SEGMENTER,   /* a network of Segment Anything, which finds objects in pictures */
+  WEIGHTS_CASCADE,     /* a network of Stable Cascade or Wuerstchen */
   WEIGHTS_FLUX,        /* from this row on: networks of families without a U-Net, none of which is supported */
   WEIGHTS_SD3,
   WEIGHTS_WAN,

@@ -15,7 +15,8 @@ static const char *after(const char *name, const char *start) {
   return strncmp(name, start, length) ? NULL : name + length;
 }
 
-/* Reads "12." into *number, and returns the rest of the name; NULL: there is no number below BLOCKS_MAX. */
+/* Reads the number at the beginning of a name such as "12.conv.weight" into *number. Returns the rest of the name after
+ * the dot; NULL: there is no number below BLOCKS_MAX with a dot after it. */
 static const char *take_number(const char *name, int *number) {
   *number = 0;
   if (!isdigit((unsigned char)*name) || (*name == '0' && name[1] != '.'))
@@ -30,8 +31,9 @@ struct rename {
   const char *from, *to;
 };
 
-/* Looks for the first entry of the list with whose text `from` the name begins, and writes to key the name with the
- * entry's text `to` in its place. Returns false if there is no such entry. The list ends with an empty entry. */
+/* Finds the first entry of the list whose text `from` is the beginning of the name. Writes the name to key, with the
+ * entry's text `to` in place of this beginning. Returns false if there is no such entry. The list ends with an empty
+ * entry. */
 static bool rename_start(const char *name, const struct rename *list, char key[KEY_MAX]) {
   for (; list->from; list++) {
     const char *rest = after(name, list->from);

@@ -1,5 +1,5 @@
-/* Finds out what a network predicts (epsilon, v or the sample). No weight of a U-Net shows that, so it is told by other
- * signs in the file, and in configs next to it. */
+/* Finds out what a network predicts (epsilon, v or the sample). No weight of a U-Net shows what it predicts; other
+ * signs in the file do, and configs next to it. */
 #ifndef UNET_CHECKPOINT_PREDICTION_H
 #define UNET_CHECKPOINT_PREDICTION_H
 

@@ -71,7 +71,7 @@ static void seek_row(const struct matching *m, const struct padded *now, const s
   }
 }
 
-/* --- the search at levels 2 and 1 --- */
+/* --- the search for each block's motion at levels 2 and 1 of the pyramid --- */
 
 /* Returns the sum of absolute differences between two blocks of up to eight pixels by `rows` rows. mask: all bits set
  * in the columns that count. */

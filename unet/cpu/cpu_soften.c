@@ -23,7 +23,7 @@ void KERNEL(cpu_encode)(const struct encode *e) {
   }
 }
 
-/* --- blurring the codes --- */
+/* --- blurring the picture's 8-bit codes --- */
 
 INLINE vec_int load_wide(const uint16_t *from) {
   return __builtin_convertvector(*(const vec_half_any *)from, vec_int);

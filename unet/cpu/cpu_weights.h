@@ -9,8 +9,8 @@
  * failure. Takes the lock base.weights. */
 void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
                  struct error *err);
-/* Makes those copies of weights anew whose weights have changed since. The thread that runs programs calls this before
- * each run. */
+/* Makes those copies of weights again whose weights have changed after the copy was made. The thread that runs programs
+ * calls this before each run. */
 int cpu_refresh(struct cpu_device *device, struct error *err);
 void cpu_derived_free(struct cpu_device *device);
 int cpu_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,

@@ -273,9 +273,9 @@ static struct corner tile_corner(const struct block *b, int tile) {
                          columns * c_out, down < TILE ? down : TILE, across < TILE ? across : TILE};
 }
 
-/* Transforms the results for channels c to c + count - 1 of a tile and stores them. m: the sums of products, `step`
- * elements apart from one of the 36 places to the next. plain: the activation is none or ReLU; whole: all of the tile
- * is inside the picture. */
+/* Transforms the results for channels c to c + count - 1 of a tile and stores them. m: the sums of products; step:
+ * number of elements from the sums of one of the 36 places to those of the next place. plain: the activation is none or
+ * ReLU; whole: all of the tile is inside the picture. */
 INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int step, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);

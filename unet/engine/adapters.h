@@ -86,9 +86,9 @@ int adapters_begin(struct adapters *adapters, struct device *device, const float
 int adapters_go_on(struct adapters *adapters, struct device *device, bool all, struct error *err);
 void adapters_made(struct adapters *adapters, struct device *device);
 void adapters_show(struct adapters *adapters, struct device *device);
-/* Sets resource.adapted of each weight that adapters change, among the weights that plans have asked for so far; a
- * device with two sets of weights then stores it twice. Threads that make plans call this function, too, before a
- * program is prepared and its weights are loaded. */
+/* Sets resource.adapted of each weight that adapters change, among the weights that plans have asked for so far. A
+ * device with two sets of weights then stores such a weight in both sets. Must be called after a plan was made, and
+ * before it is prepared as a program, which loads the plan's weights; any thread may call it. */
 void adapters_mark(const struct adapters *adapters, struct resources *resources);
 /* Copies the adapters' factors to the device, and asks the device whether it has two sets of weights. An engine that
  * works in the background (smooth) calls this once its device is open and the texts are encoded. Without this call the

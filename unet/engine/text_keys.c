@@ -69,10 +69,10 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* names[] lists the keys and values of prompts whose memory on the device must not be used for others. Appends those
- * that frames use until the wanted ones are computed. If there is not enough memory for both, completes the background
- * work instead, after which the old ones may be overwritten. count: number of names so far. Returns the new number, or
- * -1. */
+/* names[] lists the keys and values of prompts whose memory on the device must not be used for others. As long as
+ * frames show old prompts because the wanted ones are not computed yet, appends the old prompts' keys and values. If
+ * there is not enough memory for old and wanted ones, completes the background work instead, after which the old ones
+ * may be overwritten. count: number of names so far. Returns the new number, or -1. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)

@@ -52,8 +52,8 @@ bool clip_has_final_norm(const struct text_encoder *encoder) {
 }
 
 int clip_end(const struct text_encoder *encoder, const int *tokens) {
-  /* Configs written before 2023 wrongly say that the end token is number 2. Then it is the token with the highest
-   * number. */
+  /* Configs written before 2023 wrongly say that the end token is number 2. With such a config, the end token is the
+   * token with the highest number. */
   int end = encoder->config.end_token, place = 0;
   for (int i = encoder->config.positions - 1; i >= 0; i--)
     if (end == 2 ? tokens[i] >= tokens[place] : tokens[i] == end)

@@ -49,8 +49,9 @@ static struct tensor read_hint(const struct net *net, const struct controlnet_co
   return x;
 }
 
-/* Copies x to a state of the plan and returns it. So x can be read by ops outside the region (ops that a run may skip)
- * that makes it, and in runs that skip this region. `what` and `number` make the state's name. */
+/* Copies x to a state of the plan (a tensor that outlives a run) and returns the state. So x can be read by ops outside
+ * the region (ops that a run may skip) that makes it, and in runs that skip this region. `what` and `number` make the
+ * state's name. */
 static struct tensor keep(const struct control *control, struct plan *plan, const char *what, int number,
                           struct tensor x) {
   char name[48];
@@ -200,8 +201,8 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    /* Outputs that are averaged over the picture all get the index of the last one, which guess mode does not
-     * weaken. */
+    /* If a control's outputs are averaged over the picture, all of them get the index of the last output, which guess
+     * mode does not weaken. */
     if (control_is_pooled(control)) {
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;

@@ -57,9 +57,9 @@ bool model_reads_input(const struct model *model, bool text_to_image, unsigned c
  * for the negative prompt. Of 3, row 1 is for the negative prompt with the picture, and row 2 for the negative prompt
  * without it. */
 struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance);
-/* Both return how many values the states (tensors that outlive a run) for prompts have: model_prompt_elements those of
- * encoded texts, and of keys and values with one chunk for each prompt; model_keys_elements those of keys and values
- * alone, with this many chunks for each prompt. */
+/* Return how many values the states (tensors that outlive a run) for prompts have. model_prompt_elements counts encoded
+ * texts, and keys and values with one chunk for each prompt; model_keys_elements counts keys and values alone, with
+ * this many chunks for each prompt. */
 size_t model_prompt_elements(const struct model *model);
 size_t model_keys_elements(const struct model *model, int chunks);
 /* Returns true if the guidance scale is an input of the U-Net's time projections (full LCM models), which need no

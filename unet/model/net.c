@@ -35,7 +35,7 @@ static const char *key(const struct net *net, char out[KEY_MAX], const char *nam
   return out;
 }
 
-/* Returns t. If it is no tensor, because the weight was not found, the plan fails with the error err. */
+/* Returns the tensor t. If t is no tensor, because the weight was not found, the plan fails with the error err. */
 static struct tensor found(const struct net *net, struct tensor t, const struct error *err) {
   if (!tensor_exists(t))
     net_fail(net, err);

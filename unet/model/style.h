@@ -43,7 +43,8 @@ void style_keys(const struct style *style, const struct unet *unet, struct plan 
  * innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
-/* The inputs, the same for all layers in a call of the U-Net, of attention to the style pictures (IP-Adapter). */
+/* The inputs of attention to the style pictures (IP-Adapter). They are the same for all layers in a call of the
+ * U-Net. */
 struct unet_style {
   struct tensor slots; /* keys and values of the style pictures (struct style); no tensor: there are no pictures */
   /* how many guidance rows (copies of a latent, one for each prompt) the call's first latent has, and how many each

@@ -84,8 +84,8 @@ static bool may_carry(const struct carrier *of, const char *name) {
                       : original_is_harmless(name);
 }
 
-/* Fails if a component of the checkpoint has tensors that no plan reads, because it is then probably another
- * network. Tensors that published files often contain are allowed. of: tells which function knows these: for a text
+/* Fails if a component of the checkpoint has tensors that no plan reads, because it is then probably another network.
+ * Tensors that published files often contain are allowed. `of` tells which function recognises such tensors: for a text
  * encoder is_harmless, for the adapter's image encoder is_harmless_vision, for all else original_is_harmless. */
 static int check_component(const struct component *component, const struct carrier *of,
                            const struct resources *resources, struct error *err) {

@@ -3,7 +3,7 @@
 #include "unet/model/clip_layer.h"
 #include "unet/model/net.h"
 
-/* Appends the embeddings: the class token followed by the patches, plus the positions. */
+/* Appends the embeddings: the class token followed by the patches, each with the embedding of its position added. */
 static struct tensor embed(const struct net *net, const struct vision_config *config, struct tensor patches) {
   struct error err = {0};
   int c = config->hidden_size;

@@ -27,9 +27,9 @@ struct unet_layer {
   /* heads: number of attention heads; depth: number of transformer blocks in the layer */
   int heads, depth;
   bool only_cross_attention; /* true: attn1 attends to the text, as attn2 does; false: attn1 is self-attention */
-  /* One tensor has the text's keys and values for all layers: number of this layer's first channel in it. */
+  /* number of the layer's first channel in the text's keys and values, a tensor that all layers share */
   int text;
-  /* One tensor has the style pictures' keys and values for all layers: number of this layer's first channel in it. */
+  /* number of the layer's first channel in the style pictures' keys and values, a tensor that all layers share */
   int style;
 };
 
@@ -51,11 +51,11 @@ enum { SKIPS_MAX = 1 + LEVELS_MAX * (LAYERS_MAX + 1) };
 int walk_init(struct walk *walk, const struct unet_config *config, enum unet_part last);
 void walk_free(struct walk *walk); /* frees the list; accepts a zeroed walk */
 
-/* Functions for the attentions to the text in a transformer layer; layers of other kinds have none.
- * walk_texts_per_block returns how many each block has (1: attn2; 2: attn1 and attn2), walk_texts how many the layer
- * has. walk_text_name writes the checkpoint's name of one, and walk_text_channel returns the number of its first
- * channel in the result of unet_texts. Each has as many channels of keys as the layer has channels, followed by as many
- * of values. */
+/* Functions for a transformer layer's attentions to the text; layers of other kinds have no such attention.
+ * walk_texts_per_block returns the number of attentions to the text in each block (1: attn2; 2: attn1 and attn2),
+ * walk_texts the number in the whole layer. walk_text_name writes the checkpoint's name of one attention.
+ * walk_text_channel returns the number of its first channel in the result of unet_texts. There an attention has as many
+ * channels of keys as the layer has channels, followed by as many channels of values. */
 int walk_texts_per_block(const struct unet_layer *layer);
 int walk_texts(const struct unet_layer *layer);
 void walk_text_name(const struct unet_layer *layer, int index, char *name, size_t size);

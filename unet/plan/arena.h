@@ -40,7 +40,7 @@ struct arena_share {
 
 struct arena {
   const struct arena_impl *impl;
-  void *opaque; /* pointer that the device's functions use; arena.c does not */
+  void *opaque; /* pointer that is passed to the device's functions */
   void *base;   /* start of the reserved range of addresses; NULL: none is reserved */
   size_t reserved, mapped;
   /* list of the programs that use the reserved range, with the number of bytes that each needs; all of them use the

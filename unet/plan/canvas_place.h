@@ -20,15 +20,16 @@
 /* Indices of the values that say where the frame lies on the canvas, an endless plane on which the scene stands still
  * (a "place"). All zeros: the frame is at the canvas's origin, neither turned nor scaled. */
 enum place_value {
-  /* a - 1, where a is from the matrix [a -b; b a] that maps the frame to the canvas, in 1 / 2^24; PLACE_B is b */
+  /* The matrix [a -b; b a] maps the frame to the canvas. PLACE_A is a - 1, and PLACE_B is b, both in units of 1 /
+   * 2^24 */
   PLACE_A,
   PLACE_B,
   /* row of the canvas at which the frame begins, in whole pixels, modulo the height of the window (the part of the
    * canvas that the networks draw); PLACE_X is the column, modulo the window's width */
   PLACE_Y,
   PLACE_X,
-  /* where the frame begins on the canvas, beyond the whole pixels of PLACE_Y: distance from that row in 1/256 pixel;
-   * PLACE_REST_X is the same from the column PLACE_X */
+  /* How far the frame begins beyond the whole pixels of PLACE_Y and PLACE_X: PLACE_REST_Y is the distance from that
+   * row, PLACE_REST_X the distance from that column, in 1/256 pixel */
   PLACE_REST_Y,
   PLACE_REST_X,
   /* 1: the frame is resampled with the matrix; 0: it is only shifted by whole pixels, and PLACE_A, PLACE_B,
@@ -108,8 +109,8 @@ CANVAS_FUNCTION void canvas_step(int32_t *at, int32_t *rest, int64_t by, int32_t
   *at = canvas_wrapped(*at + whole, period);
 }
 
-/* Returns an element of a motion's matrix, clamped to -2..2, in 1 / 2^24, so that products do not overflow. The motions
- * of a camera stay within that range. */
+/* Returns an element of a motion's matrix, clamped to -2..2, so that products do not overflow. The motions of a camera
+ * stay within that range. Elements are in units of 1 / 2^24. */
 CANVAS_FUNCTION int64_t canvas_clamped(int32_t element) {
   return element > 2 * CANVAS_ONE ? 2 * CANVAS_ONE : element < -2 * CANVAS_ONE ? -2 * CANVAS_ONE : element;
 }
@@ -200,8 +201,8 @@ struct canvas_view {
    * `warped` is true, the frame is resampled and begins rest_y and rest_x, in 1/256 pixel, further down and right */
   int32_t top, left;
   int32_t rest_y, rest_x;
-  int64_t a, b;           /* the matrix [a -b; b a] from the frame to the window, in 1 / 2^24 */
-  int64_t back_a, back_b; /* the inverse of [a -b; b a], from the window to the frame, in 1 / 2^24 */
+  int64_t a, b;           /* the matrix [a -b; b a], from the frame to the window, in units of 1 / 2^24 */
+  int64_t back_a, back_b; /* inverse of the matrix, from the window to the frame, in units of 1 / 2^24 */
   /* row and column of the canvas at which the window (the part of it that the networks compute) begins, in pixels */
   int32_t cell_y, cell_x;
 };

@@ -52,8 +52,8 @@ struct derived *derived_find(const struct derived_table *table, int resource, co
 /* Adds a copy, whose data the caller has made, to the table. The description of the variant (details) is copied.
  * Returns -1 with err set if memory runs out. */
 int derived_add(struct derived_table *table, const struct derived *copy, struct error *err);
-/* Makes those copies of weights (in other layouts) again whose weights have changed since. After a failure the next
- * call makes the ones that are still out of date. */
+/* Makes those copies of weights (in other layouts) again whose weights have changed after the copy was made. After a
+ * failure the next call makes the copies that are still out of date. */
 int derived_refresh(struct derived_table *table, struct device *device, const struct resources *resources,
                     struct error *err);
 void derived_free(struct derived_table *table);

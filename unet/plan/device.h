@@ -59,8 +59,8 @@ struct device_info {
 /* Options with which a program is prepared. */
 struct program_options {
   enum pixel_format output; /* format of the pictures that OP_PIXELS_OUT writes; ignored if the plan has no such op */
-  /* largest number of parts into which a run may be divided (device_start_part); above 1 the program gets own_memory,
-   * too */
+  /* largest number of parts into which a run may be divided (device_start_part); if it is above 1, own_memory counts as
+   * true */
   int parts;
   /* true: temporaries have memory of their own, so that other programs' runs do not overwrite them; false: they are in
    * the arena, which all programs share */
@@ -195,8 +195,8 @@ struct device {
 };
 
 /* device_reads_in_place returns true if runs read this frame's planes where they are, in the device's memory.
- * device_reads_later returns true if a run still reads the frame, there or in the host's memory, after submit has
- * returned. */
+ * device_reads_later returns true if a run still reads the frame after submit has returned, in the device's memory or
+ * in the host's. */
 bool device_reads_in_place(const struct device *device, const struct frame *frame);
 bool device_reads_later(const struct device *device, const struct frame *frame);
 
@@ -215,8 +215,9 @@ int device_count_bytes(struct device *device, struct device_counters *counters, 
                        struct error *err);
 void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes);
 
-/* The beginning of every device's own struct of a program (a plan that the device has prepared). device_prepare sets
- * the fields after the device's `prepare`, except `parts` and `element`, which `prepare` sets. */
+/* The beginning of every device's own struct of a program (a plan that the device has prepared). device_prepare first
+ * calls the device's function `prepare`, which sets `parts` and `element`. After that device.c sets the other
+ * fields. */
 struct program {
   /* The following fields are set by device_prepare, and constant afterwards. */
   const struct plan *plan;

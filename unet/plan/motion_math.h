@@ -266,12 +266,12 @@ MOTION_CODE int motion_model_y(const struct motion_model *m, int x, int y) {
 }
 
 /* The first guess of the whole picture's motion is the vector near which most blocks' vectors lie. To find it, vectors
- * are counted in bins. A bin is for vectors whose y lie within 4 pixels, and whose x do. There are MOTION_BINS along
- * each axis, and "no motion" is in the middle one. */
+ * are counted in bins. A bin has the vectors that end in one square of 4 x 4 pixels. There are MOTION_BINS bins along
+ * each axis; "no motion" is in the middle one. */
 enum { MOTION_BINS = 32 };
 
-/* Returns the number, row by row, of the bin in which the vector (x, y) of a block lies, in 1/256 pixel; -1: it lies
- * outside all bins. */
+/* Returns the number of the bin to which the vector (x, y) of a block belongs; -1: the vector lies outside all bins. x
+ * and y are in 1/256 pixel. Bins are numbered row by row. */
 MOTION_CODE int motion_bin(int y, int x) {
   int row = (y + 64 * 256 + 512) >> 10, column = (x + 64 * 256 + 512) >> 10;
   bool inside = row >= 0 && column >= 0 && row < MOTION_BINS && column < MOTION_BINS;
@@ -361,8 +361,8 @@ MOTION_CODE void motion_fit(struct motion_model *m, const struct motion_sums *s,
 }
 
 /* Sums over all certain matches, by which a model of the whole picture's motion is judged. still, fitted: squared
- * distances of the vectors from "no motion" and from the model; count: number of matches; agreeing: number of those
- * close to the model; length: squared lengths of the model's vectors at these. */
+ * distances of the vectors from "no motion" and from the model; count: number of matches; agreeing: number of matches
+ * close to the model; length: squared lengths of the model's vectors at these agreeing matches. */
 struct motion_merit {
   int64_t still, fitted, count, agreeing, length;
 };
@@ -423,8 +423,8 @@ MOTION_CODE int motion_difference(int now, int last, int gain) {
   return motion_abs(now * gain - last * (256 - gain));
 }
 
-/* Returns true if the difference `sum` is clearly lower than `other`: by a quarter of it, and by 0.8 grey levels a
- * pixel. Both are sums of differences over 8x8 pixels, in 1/2048 grey level. */
+/* Returns true if `sum`, a sum of differences, is clearly lower than `other`: by at least a quarter of `other`, and by
+ * at least 0.8 grey levels a pixel. Both are sums over 8x8 pixels, in 1/2048 grey level. */
 MOTION_CODE bool motion_is_clear(int sum, int other) {
   return sum + 64 * 1638 <= other && 4 * (int64_t)sum <= 3 * (int64_t)other;
 }
@@ -437,8 +437,8 @@ MOTION_CODE bool motion_is_near(int y, int x, int other_y, int other_x) {
   return motion_abs(y - other_y) <= 384 && motion_abs(x - other_x) <= 384;
 }
 
-/* Returns true if the vectors of both directions cancel, as they do for a block that was visible in the last frame. (y,
- * x): the block's vector to its position there; (back_y, back_x): the vector from there to this frame. */
+/* Returns true if two vectors cancel, as they do for a block that was visible in the last frame. (y, x) leads from the
+ * block to its position in the last frame; (back_y, back_x) leads from that position to this frame. */
 MOTION_CODE bool motion_agrees(int y, int x, int back_y, int back_x) {
   int most = 256 + ((motion_abs(y) + motion_abs(x)) >> 4);
   return motion_abs(y + back_y) <= most && motion_abs(x + back_x) <= most;
@@ -493,8 +493,8 @@ MOTION_CODE bool motion_is_blank(const struct motion_tally *t) {
   return t->now * 16 < t->groups || !t->now;
 }
 
-/* Returns the value GLOBAL_BLANK (op_motion.h) of this frame. blank: it has no texture; past: there is a last frame;
- * before: the last frame's value, which is read only if `past` is true. */
+/* Returns the value GLOBAL_BLANK (op_motion.h) of this frame. blank: this frame has no texture; past: there is a last
+ * frame; before: GLOBAL_BLANK of the last frame, which is read only if `past` is true. */
 MOTION_CODE int32_t motion_blank(bool blank, bool past, int32_t before) {
   return blank ? 1 : past && before == 1 ? 2 : 0;
 }

@@ -1,7 +1,7 @@
 /* The ops of noise that moves with the picture, so that its grain does not stand still while things move. Each cell of
- * the latent has a place in an endless texture of noise; each cell of the texture stands for one cell of two tables
- * that hold the noise itself. texture.h explains this and has the arithmetic, in whole numbers; op.h says how ops are
- * declared. */
+ * the latent has a place in an endless texture of noise. The noise itself is in two tables, and each cell of the
+ * texture stands for one entry of one of the tables. texture.h explains this and has the arithmetic, in whole numbers;
+ * op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_CARRY_H
 #define UNET_PLAN_OP_CARRY_H
 
@@ -10,9 +10,9 @@
 
 /* Moves the field (each cell's place in the texture of noise) along the motion since the last frame, and finds the
  * entry of the noise tables that each cell shows. y holds for each cell: its place (2 values), the entry, and 1 if this
- * run starts the texture anew (renews it) because it is too distorted, else 0. The place is the one before such a
- * renewal. If run.restart is set, and after a cut, the field becomes the identity, and cell i of the texture gets entry
- * i of the first table.
+ * run starts the texture anew (renews it) because it is too distorted, else 0. In a run that renews the texture, y has
+ * the cell's place in the old texture. If run.restart is set, and after a cut, the field becomes the identity, and cell
+ * i of the texture gets entry i of the first table.
  *   flow     int32 [1, h, w, 2]: displacement of each cell to its position in the last frame, in 1/256 pixel
  *   visible  int32 [1, h, w, 1]: not 0 if the cell was seen in the last frame
  *   global   int32 [1, 1, 1, values]: from OP_FLOW; the first value is not 0 after a cut

@@ -80,7 +80,7 @@ struct op_inject {
    * `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
   int rows, first;
 };
-/* Returns 10^(-1 + index / (count - 1)), the factor of guess mode in the formula above. */
+/* Returns 10^(-1 + index / (count - 1)), the factor of guess mode in the formula of OP_INJECT. */
 float inject_guess(const struct op_inject *op);
 
 /* y = prologue(x): a norm and an activation as an op of its own, for the case that the ops which read y cannot apply

@@ -18,15 +18,15 @@ struct op_embed {
 
 /* y = the sinusoidal embeddings of timesteps: row i is that of t = run.step[i].timestep, a real number. With half = c /
  * 2 and f_k = exp(-ln(10000) k / (half - shift)), a row is [cos | sin] of t f_k if cos_first is true (diffusers'
- * flip_sin_to_cos), else [sin | cos]. It is computed in FP32 or better. With the field `rows`, that many successive
- * rows belong to the same step, and `first` of them to the first step. If `values` is not 0, all rows are instead the
- * embeddings of the numbers value[0] to value[values - 1], one after another, with half = c / (2 values).
+ * flip_sin_to_cos), else [sin | cos]. It is computed in FP32 or better. By the fields `rows` and `first`, several
+ * successive rows may belong to the same step. If `values` is not 0, all rows are instead the embeddings of the numbers
+ * value[0] to value[values - 1], one after another, with half = c / (2 values).
  *   y  [rows, 1, 1, c]; the caller gives the number of rows and c as y.n and y.c */
 #define OPERANDS_TIMESTEP(T, P) T(y, OPERAND_WRITE)
 struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
-  float shift; /* the number `shift` in the formula above, diffusers' freq_shift */
+  float shift; /* the number `shift` in the formula of OP_TIMESTEP; diffusers calls it freq_shift */
   /* the first `first` rows of y belong to the first step, and `rows` rows to each later one; rows 0 means 1, first 0
    * the same as rows */
   int rows, first;

@@ -32,8 +32,8 @@ struct plan_loop {
   int first, end, iterations;
 };
 
-/* Which run parameter (run.h) decides whether a run executes a region (a group of ops that may be skipped): it does
- * unless the parameter is 0 or false. */
+/* Which run parameter (run.h) decides whether a run executes a region (a group of ops that may be skipped). A run skips
+ * the region if the parameter is 0 or false. */
 enum region_kind {
   /* run.control[index].gain[step]; if the call has several latents, the region runs if one of them has a gain other
    * than 0 */
@@ -57,9 +57,9 @@ struct region_when {
 struct plan_region {
   int first, end;
   struct region_when when;
-  /* A device may run ops first to parallel_end - 1, the beginning of this region, at the same time as ops
-   * parallel_with to first - 1, which precede the region. parallel_end 0: no op of the region may run at the same time
-   * as ops outside it. */
+  /* Ops `first` to parallel_end - 1 are the beginning of this region. A device may run them at the same time as ops
+   * parallel_with to `first` - 1, which precede the region. parallel_end 0: no op of the region may run at the same
+   * time as ops outside it. */
   int parallel_with, parallel_end;
 };
 

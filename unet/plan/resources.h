@@ -40,8 +40,8 @@ enum { RESOURCES_MAX = 1 << 14 };
 
 struct resources {
   struct resource *list; /* array with room for RESOURCES_MAX entries, so that no entry ever moves */
-  /* number of resources (weights and other tensors that plans share); another thread may append while it is read, so
-   * use resources_count */
+  /* number of resources (weights and other tensors that plans share); another thread may append one at any moment, so
+   * read the number by resources_count */
   int count;
   uint64_t version; /* the highest of all resources' versions */
 };

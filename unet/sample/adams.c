@@ -22,8 +22,8 @@ static int order_of(const struct schedule *s, int i) {
   return schedule_order(s, i, order);
 }
 
-/* Computes integrals over rho in step i, one for each power k < count: of v^k, where v is by how much rho, or its
- * logarithm, has changed since the step began. */
+/* Computes for step i the integrals of v^k over rho, one for each power k < count. v is the change since the step
+ * began: the change of rho, or for DEIS that of rho's logarithm. */
 static void integrate(const struct schedule *s, int i, int count, double integral[SOLVE_MAX]) {
   double from = rho(s->from[i]), to = rho(s->to[i]), v = is_deis(s) ? log(to / from) : to - from;
   for (int k = 0; k < count; k++)
@@ -33,8 +33,8 @@ static void integrate(const struct schedule *s, int i, int count, double integra
       integral[k] = k ? pow(v, k) * to - k * integral[k - 1] : to - from;
 }
 
-/* Computes the weights of the predictions of noise in step i: weights[0] of its own prediction, weights[1] and on of
- * the predictions of the steps before it. */
+/* Computes the weights that step i gives to predictions of noise: weights[0] is for the step's own prediction, the
+ * following weights are for the predictions of the steps before it. */
 static void weigh(const struct schedule *s, int i, double weights[SOLVE_MAX]) {
   double integral[SOLVE_MAX], at[SOLVE_MAX];
   int order = order_of(s, i);

@@ -252,8 +252,8 @@ static struct level final_level(const struct schedule *s) {
                        [FINAL_SIGMA] = s->config->final_sigma_min,
                        [FINAL_LOWEST] = true};
   struct level level = level_of(rest[s->impl->final] ? s->abar[0] : 1);
-  /* samplers with noise_by_sigma end at y = x / a, as diffusers' Euler does: there the picture has the factor 1 and the
-   * noise the factor sigma */
+  /* With noise_by_sigma the last step ends at x / a instead of at the latent x = a x0 + b eps, as in diffusers' Euler.
+   * In x / a the picture x0 has the factor 1, and the noise eps has the factor sigma = b / a */
   if (s->impl->noise_by_sigma)
     level = (struct level){1, sigma_of(level)};
   return level;

@@ -174,8 +174,8 @@ static int add_from_whole(struct adding *adding, struct error *err) {
 
 /* --- tokens with a role: start, end, unknown and padding --- */
 
-/* The four tokens with a role, in the order in which transformers adds them: if one text has two roles, the later one
- * decides its kind. */
+/* The four tokens with a role, in the order in which transformers adds them. If one text has two roles, the later role
+ * decides the kind of its token. */
 static const struct role {
   const char *key, *usual;
   size_t place; /* offset, in struct tokenizer_files, of the field for the id */

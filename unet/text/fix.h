@@ -12,8 +12,8 @@ enum text_fix {
   /* Cleans as transformers' CLIPTokenizer without ftfy: removes control and format characters, and makes each Chinese
    * character a word. */
   FIX_BASIC,
-  /* Changes nothing but the composition to NFC, as transformers' fast tokenizer does, which is the only one in
-   * transformers 5. */
+  /* Only composes characters to NFC, as transformers' fast tokenizer does. It is the only tokenizer that transformers 5
+   * has. */
   FIX_FAST,
 };
 

@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 enum named_kind {
-  NAMED_LORA,      /* <lora:NAME>, <lora:NAME:WEIGHT>, <lyco:NAME:WEIGHT> */
-  NAMED_NETWORK,   /* <hypernet:NAME:WEIGHT> */
-  NAMED_EMBEDDING, /* embedding:NAME */
+  NAMED_LORA,      /* a network, written as <lora:NAME>, <lora:NAME:WEIGHT> or <lyco:NAME:WEIGHT> */
+  NAMED_NETWORK,   /* a network, written as <hypernet:NAME:WEIGHT> */
+  NAMED_EMBEDDING, /* an embedding, written as embedding:NAME */
   NAMED_TOKEN,     /* <NAME>: a word that a textual inversion or the tokenizer may have added */
-  NAMED_OPEN,      /* <lora:NAME:WEIGHT whose closing bracket is missing */
+  NAMED_OPEN,      /* a network whose closing bracket is missing: <lora:NAME:WEIGHT */
 };
 
 struct named {
