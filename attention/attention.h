@@ -86,7 +86,7 @@ struct attn_device {
   void *encode_tensor_map; /* the driver's function cuTensorMapEncodeTiled; NULL: the Hopper kernel cannot be used */
   /* True: the Hopper kernel is launched as a programmatic dependent: it may become resident before the work that
    * precedes it in the stream is done, and waits for that work on the device. False: it starts after that work.
-   * attention_open sets it where the kernel is there; the caller may clear it. */
+   * attention_open sets this field to true if the Hopper kernel can be used; the caller may clear it. */
   bool overlap;
 };
 
@@ -94,7 +94,8 @@ struct attn_device {
 cudaError_t attention_open(struct attn_device *device);
 
 /* Returns true if attention_launch can run args by this path on this device. Checks shapes, alignment and the device's
- * compute capability, and for ATTN_HOPPER whether that kernel is there and can do the shape; reads no device memory. */
+ * compute capability, and for ATTN_HOPPER if the Hopper kernel can be used and can do the shape. Reads no device
+ * memory. */
 bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. A

@@ -58,7 +58,7 @@ struct attn_cuts {
   int first_active;
 };
 
-/* A piece of the work on row tile number `tile`: its blocks of keys first to last - 1. */
+/* A piece of the work on row tile number `tile`: its blocks of keys `first` to `last - 1`. */
 struct attn_piece {
   int tile, first, last;
 };

@@ -70,7 +70,7 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const uint32_t (&a)[
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* Copies rows first to first + ROWS - 1 of one head to shared memory, with zeros for rows from `limit` on and for
+/* Copies rows `first` to `first + ROWS - 1` of one head to shared memory, with zeros for rows from `limit` on and for
  * channels from D on. */
 template <int DP, int ROWS, int THREADS>
 __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long row_stride, int first, int limit, int D,
@@ -296,7 +296,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES;
   uint32_t stages = shared_address(buffers);
   char *own_q = shared + (row_warp * 16 * T::PITCH + first_channel) * 2;
-  /* memory through which warps exchange parts of scores; it held Q before */
+  /* memory that holds Q at first, and through which warps later exchange parts of scores */
   float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32;
   /* Load Q and the first block of keys and values. */
   load_rows<T::DP, T::BM, T::THREADS>(shared_address(shared),

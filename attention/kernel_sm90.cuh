@@ -191,8 +191,8 @@ template <class T> struct Consumer {
   }
 
   /* Adds to the scores the part that the other thread block of the cluster has computed from its half of the channels.
-   * Each thread exchanges it with the thread that has the same rows and keys there. Both get the same sums to the bit,
-   * so both take the same decisions from here on. */
+   * Each thread exchanges its part with the thread that has the same rows and keys in the other thread block. Both
+   * threads get the same sums to the bit, so both take the same decisions from here on. */
   __device__ __forceinline__ void add_other_slice(float (&s)[T::BN / 8][4]) {
     if constexpr (T::SLICES > 1) {
       int warp = consumer * 4 + thread / 32, other = slice_of_block<T>() ^ 1;

@@ -97,7 +97,7 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + warp);
   }
   /* Returns the barrier on which a warp waits before it sends scores: its phase ends when the warp of the same number
-   * in the other thread block has read the scores that were sent before. */
+   * in the other thread block has read the scores that this warp has sent last. */
   __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
@@ -225,7 +225,7 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   /* Wait until Q's shared memory is free, and arm the barriers for the first Q. */
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
-    /* Load Q, before K if the shape says so. */
+    /* Load Q: before K, unless the shape loads the first keys before Q (KEYS_FIRST). */
     /* The keys of a tile may be divided into several parts. If there are fewer blocks of keys than parts, this part
      * has none; its Q is loaded here all the same. */
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last;

@@ -19,8 +19,8 @@ void output_describe(struct cuda_program *program, enum pixel_format format, int
  * the runs. Memory for input planes is allocated later, by buffers_grow. After a failure, buffers_free frees what was
  * created. */
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err);
-/* Makes the program's buffers for input planes at least as large as `room`. They are allocated anew only if a frame is
- * larger than all before. After a failure the program has no buffers, and the next frame tries again. */
+/* Makes the program's buffers for input planes at least as large as `room`. The buffers are allocated anew only if a
+ * frame is larger than all earlier ones. After a failure the program has no buffers, and the next frame tries again. */
 int buffers_grow(struct cuda_device *device, struct cuda_program *program, const struct buffer_room *room,
                  struct error *err);
 /* Frees what buffers_create and buffers_grow have allocated, also after a failure. */

@@ -112,7 +112,7 @@ void launches_truncate(struct launches *launches, int count); /* removes all lau
 void launches_free(struct launches *launches);                /* frees the list; accepts a zeroed struct */
 cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct launch *launch);
-/* Enqueues the launches with indices first to end - 1 of the list, in order. */
+/* Enqueues the launches with indices `first` to `end - 1` of the list, in order. */
 cudaError_t launches_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                              const struct launches *launches, int first, int end);
 /* Returns the name of a kind of launch for profiles and the tuning file, such as "gemm". */

@@ -197,7 +197,7 @@ void cuda_memory_free(struct cuda_device *device) {
     cudaMemPoolDestroy(device->pool);
 }
 
-/* --- host data and weights of the checkpoint to the device --- */
+/* --- copying host data and the checkpoint's weights to the device --- */
 
 static int staging_open(struct staging *staging, struct error *err) {
   for (int i = 0; i < 2; i++) { /* buffers and events that an earlier call has created before it failed are kept */

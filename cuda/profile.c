@@ -49,8 +49,8 @@ static const struct {
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* A range of a run's launches, first to end - 1. Number 0 is launch_begin; number i + 1 is launch i of the program's
- * list. */
+/* A range of a run's launches, `first` to `end - 1`. Number 0 is launch_begin; number i + 1 is launch i of the
+ * program's list. */
 struct range {
   int first, end;
 };
@@ -376,7 +376,7 @@ static int measure_alone(const struct profiler *p, struct profile *profile, cons
   return status;
 }
 
-/* --- the profile as a whole --- */
+/* --- making the whole profile of a program --- */
 
 /* Runs the program twice, so that the buffers of both runs that may be in flight have these parameters: the timed
  * graphs read them in turn. */

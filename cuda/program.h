@@ -12,8 +12,8 @@
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 };
 
 /* A program's launches as CUDA graphs. without[i][part] is the graph of one part of a run, for runs that leave out the
- * parts of the plan whose bits are set in i (IDLE_CONTROL and others in unet/plan/run.h). NULL: there is no such graph;
- * one that leaves out less is used. If without[0] is NULL as well, launches are enqueued one by one. */
+ * parts of the plan whose bits are set in i (IDLE_CONTROL and others in unet/plan/run.h). NULL: there is no such graph,
+ * and a graph that leaves out less is used instead. If without[0] is NULL as well, launches are enqueued one by one. */
 struct graphs {
   cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };

@@ -105,7 +105,7 @@ static cudaError_t enqueue_one(const struct cuda_device *device, const struct la
   return launch_enqueue(device, queue, &alone);
 }
 
-/* Enqueues the launches with numbers first to end - 1, except those that the run leaves out. */
+/* Enqueues the launches with numbers `first` to `end - 1`, except those that the run leaves out. */
 static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                            const struct recording *r, int first, int end) {
   cudaError_t status = cudaSuccess;
@@ -177,8 +177,8 @@ static cudaError_t capture_parallel(struct stretch *s, int i) {
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
 }
 
-/* Captures launches first to end - 1, none of which is in a region (ops that a run may skip). Where a region has ops
- * that may run in parallel to launches from number n on, these ops are captured before launch n. */
+/* Captures launches `first` to `end - 1`, none of which is in a region (ops that a run may skip). Where a region has
+ * ops that may run in parallel to launches from number n on, these ops are captured before launch n. */
 static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {
@@ -220,7 +220,7 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Enqueues launches first to end - 1 one by one. The host decides which regions run, from the run's parameters. */
+/* Enqueues launches `first` to `end - 1` one by one. The host decides which regions run, from the run's parameters. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
@@ -240,8 +240,8 @@ static bool needs_decision(const struct cuda_device *device, const struct plan_r
   return !device->use_graph || !memory || region->parallel_end;
 }
 
-/* Captures launches first to end - 1 in a graph, or enqueues them. This range never contains only a part of a region
- * (ops that a run may skip together). */
+/* Captures launches `first` to `end - 1` in a graph, or enqueues them. This range never contains only a part of a
+ * region (ops that a run may skip together). */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
   const struct plan_region *all = r->program->regions;

@@ -32,7 +32,7 @@ static int64_t least_of(const int64_t *recent_ns, unsigned count) {
 }
 
 /* Returns the smallest of the last DELAYS delays, in nanoseconds, between a run's submission and its beginning. The
- * mean would not do: if one run in ten begins at once, the thread must wake early enough for that run, too. */
+ * mean of the delays would not do: if one run in ten begins at once, the thread must wake early enough for that run. */
 static int64_t expected_delay(const struct durations *durations) {
   return least_of(durations->delays_ns, durations->delays < DELAYS ? durations->delays : DELAYS);
 }

@@ -209,9 +209,9 @@ static bool carry_down(const struct cuda_program *program, const struct run_buff
 
 /* --- starting a run on the device --- */
 
-/* Returns how many of the launches first to end - 1 are enqueued in a run without a graph. Launches in regions (groups
- * of ops that a run may skip) that this run skips are not counted. iteration: number of the loop's iteration, from 0,
- * which some conditions for skipping depend on. */
+/* Returns how many of the launches `first` to `end - 1` are enqueued in a run without a graph. Launches in regions
+ * (groups of ops that a run may skip) that this run skips are not counted. iteration: number of the loop's iteration,
+ * from 0, which some conditions for skipping depend on. */
 static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
                          int iteration) {
   int count = end - first;

@@ -13,8 +13,9 @@ double clock_seconds(void) {
 
 /* Limits in seconds. The first run of launches may include loading their code, which takes less than loading_s.
  * Launches whose first run takes more than twice the best time of other candidates, plus loading_s, are not timed
- * further. Launches of at least long_s are timed one by one, until they have taken enough_s together; shorter ones in a
- * graph that repeats them. If the best time is below short_s, there is no first run before that graph. */
+ * further. Launches of at least long_s are timed one by one, until they have taken enough_s together. Shorter launches
+ * are timed in a graph that repeats them. If the best time is below short_s, there is no first run before that
+ * graph. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
 /* Launches whose time is measured, the queue on which they run, and the events before and after them. */
@@ -71,7 +72,7 @@ static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph
   return (struct reading){(double)milliseconds * 1e-3, busy || w->device->runs != runs};
 }
 
-/* --- the best one of several measurements --- */
+/* --- taking the best of several measurements --- */
 
 static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;

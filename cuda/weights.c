@@ -176,8 +176,8 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
 }
 
 /* Plans the copies (struct segment) that write the rows of a change to the second set of weights, and adds them to
- * *update. Each reads the same part of the shadow buffer as the copy of these rows to the first set, which was planned
- * before. first: the first of those copies to the first set. */
+ * *update. The copies of these rows to the first set are planned already; each new copy reads the same part of the
+ * shadow buffer as one of them. first: the first of the copies to the first set. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];

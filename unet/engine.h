@@ -387,8 +387,8 @@ int engine_set_style(struct engine *engine, int slot, const struct engine_style 
 /* Returns true if style picture number `slot` is set. */
 bool engine_has_style(const struct engine *engine, int slot);
 
-/* New FP32 values for rows first to first + rows - 1 of a weight. A row holds the weights of one output channel; in a
- * convolution it is [kh][kw][in], kernel height and width and input channels. Weights of layers that read the same
+/* New FP32 values for rows `first` to `first + rows - 1` of a weight. A row holds the weights of one output channel; in
+ * a convolution it is [kh][kw][in], kernel height and width and input channels. Weights of layers that read the same
  * input are stored as one joined weight. */
 struct engine_weight {
   const char *name; /* name in the form component/tensor, such as "unet/conv_in.weight" */

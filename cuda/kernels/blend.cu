@@ -76,7 +76,7 @@ __device__ __forceinline__ bool inside(const struct blend_task &task, const stru
   return row_of(t, i) < task.rows && column_of(t, g, j) < task.columns;
 }
 
-/* --- reading and storing a thread's values --- */
+/* --- reading and storing a thread's values of a weight --- */
 
 __device__ __forceinline__ void read4(const void *from, enum dtype type, size_t at, float to[GROUP]) {
   if (type == DTYPE_F32) {
@@ -141,9 +141,9 @@ __device__ __forceinline__ bool store(const struct blend_task &task, const struc
 
 /* --- products of two factors --- */
 
-/* Copies a block of each factor to shared memory: of the tile's rows of `left` the columns first to first + DEPTH - 1,
- * multiplied by `factor`; of the tile's columns of `right` the rows first to first + DEPTH - 1. Positions outside of
- * the matrices become 0. */
+/* Copies a block of each factor to shared memory: of the tile's rows of `left` the columns `first` to `first + DEPTH -
+ * 1`, multiplied by `factor`; of the tile's columns of `right` the rows `first` to `first + DEPTH - 1`. Positions
+ * outside of the matrices become 0. */
 __device__ __forceinline__ void share(const struct blend_task &task, const struct tile &t, const float *left,
                                       const float *right, int rank, int first, float factor, struct factors &shared) {
   const int r = (int)threadIdx.x / DEPTH, k = (int)threadIdx.x % DEPTH;

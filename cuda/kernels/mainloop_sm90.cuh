@@ -123,7 +123,7 @@ template <class T> struct producer {
   }
 
   /* Loads the weights. They are constant, so this does not wait for earlier kernels in the stream. The bias is constant
-   * too, but the producer of A loads it, which has time while it waits. */
+   * as well, but it is loaded by the producer of A, which has time for that while it waits. */
   __device__ __forceinline__ void run_weights() {
     ring<T> at_stage;
     do {

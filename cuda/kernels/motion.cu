@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(THREADS) details_kernel(const __grid_constant_
   p.y[i] = motion_detail(p.scratch[i], there, level == 1);
 }
 
-/* --- the search for each block's match in the other frame --- */
+/* --- the search, for each block of one frame, for the matching block of the other frame --- */
 
 constexpr int SEEK = 8, SEEK_NOW = SEEK + 4, SEEK_LAST = SEEK_NOW + 2 * MOTION_REACH;
 
@@ -389,8 +389,8 @@ __device__ void compare(const struct motion_args &p, const struct direction &d, 
     motion_compare(s, now, motion_sample(d.last, w, h, 512 * u + vx, 512 * v + vy));
 }
 
-/* Bits for a group of blocks of pixels. GROUP_NOW: this frame has texture there (its brightness varies); GROUP_BOTH:
- * this frame and the last one have; GROUP_ALIKE: the two frames look alike there. */
+/* Bits for a group of blocks of pixels. GROUP_NOW: this frame has texture there (its brightness varies). GROUP_BOTH:
+ * both this frame and the last one have texture there. GROUP_ALIKE: the two frames look alike there. */
 enum { GROUP_NOW = 1, GROUP_BOTH = 2, GROUP_ALIKE = 4 };
 
 /* Judges one group of picture blocks, that with the numbers (blockIdx.x, blockIdx.y): returns GROUP_NOW, GROUP_BOTH and

@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS)
   store8(p.y + at, v);
 }
 
-/* --- plain attention: one thread block for each row of q and head --- */
+/* --- plain attention: one thread block for each row of q and each head --- */
 
 __device__ float block_reduce(float v, bool largest, float *shared) {
   __syncthreads();

@@ -54,8 +54,8 @@ struct tile_shape {
   static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may calculate several tiles, one after the other */
   static constexpr product_end END = END_;
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
-  /* Offsets of bias and time row (a vector from the time embedding) in shared memory. There are two buffers for both:
-   * for this tile and for the next one. */
+  /* Offsets of bias and time row (a vector from the time embedding) in shared memory. Bias and time row have two
+   * buffers each: one for this tile, one for the next tile. */
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
   static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
@@ -116,7 +116,7 @@ template <class T> struct work {
   int row, column; /* row: first row of the product in the tile; column: first column of y */
   /* with an upsampled input: which of the 2x2 output pixels of an input pixel is calculated, 0 to 3, row by row */
   int quarter;
-  int begin, end; /* the blocks of 64 channels that this part of the sum has: begin to end - 1 */
+  int begin, end; /* the blocks of 64 channels that this part of the sum has: `begin` to `end - 1` */
   int tile;       /* number of the tile, from 0, among those side by side in y */
   /* 0 or 1: which of the two buffers for bias and time row (a vector from the time embedding) this tile uses; also the
    * parity of the barrier phase that ends when they have arrived */
@@ -188,8 +188,8 @@ template <class T> struct work {
   }
 };
 
-/* A position in the ring of stages (buffers in shared memory): the stage's number, and the parity of the phase of its
- * barrier `full` for which threads wait there. */
+/* A position in the ring of stages (buffers in shared memory): the stage's number, and the parity of the phase for
+ * which threads wait at the stage's barrier `full`. */
 template <class T> struct ring {
   int stage = 0, parity = 0;
   __device__ __forceinline__ void advance() {

@@ -8,7 +8,8 @@
 #include "cuda/ways/product.h"
 #include "cuda/ways/tuner.h"
 
-/* Returns the implementation (way) that is known to be best for this product without being timed; NULL: none is. */
+/* Returns the implementation (way) that is known, without timing, to be the best for this product; NULL: there is
+ * none. */
 static const struct way *find_settled(const struct cuda_device *device, const struct gemm_args *shape) {
   for (int i = 0; i < WAYS && !device->forced; i++)
     if (ways[i]->settles && ways[i]->settles(device, shape))

@@ -1,6 +1,6 @@
 #include "cuda/ways/product.h"
 
-/* --- the matrix product that an op is --- */
+/* --- describing an op as a matrix product --- */
 
 /* The operands that convolutions, linear layers and injections have in common, as their ops name them. */
 struct operands {

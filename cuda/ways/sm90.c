@@ -53,8 +53,9 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
  * the second-level cache, and the reads of weights. The model adds the times for the start, for the epilogues, and for
  * the addition of split sums, where one multiprocessor reads all parts of a tile. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  /* Rates in a microsecond. flops: operations of one multiprocessor; cache, memory: bytes that the whole GPU reads
-   * there; weights, sums: bytes of one multiprocessor. slower: factor of the arithmetic's time for each tile shape. */
+  /* Rates in a microsecond. flops: operations of one multiprocessor; cache: bytes that the whole GPU reads from the
+   * cache; memory: bytes that the whole GPU reads from memory; weights, sums: bytes of one multiprocessor. slower:
+   * factor of the arithmetic's time for each tile shape. */
   static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5;
   static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
   struct product_args product = as_product(args, choice);

@@ -114,7 +114,7 @@ static bool is_alpha_alone(const struct group *group) {
   return true;
 }
 
-/* --- grouping all tensors of a file --- */
+/* --- grouping all tensors of an adapter's file --- */
 
 static void leave_out(struct groups *groups, const struct safetensor *t) {
   if (!groups->left_out++)
@@ -180,7 +180,7 @@ void groups_free(struct groups *groups) {
   *groups = (struct groups){0};
 }
 
-/* --- summary of what the file changes --- */
+/* --- summary of what an adapter's file changes --- */
 
 /* Returns the part of the model to which a module belongs. If the beginning of the name does not tell, a module of
  * "encoder_layers" is taken for the text encoder's, and any other for the U-Net's. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Makes a string from outside safe to show, in place: control characters (C1 too), line ends, characters that change
+/* Makes a string from outside safe to show, in place: control characters (C0 and C1), line ends, characters that change
  * the direction of writing, and bytes that are no UTF-8 become '?'. Returns text. Errors and log lines are cleaned when
  * they are made (error_set, log_line); other text must be cleaned by this function. */
 char *text_clean(char *text);

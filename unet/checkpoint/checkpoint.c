@@ -40,7 +40,7 @@ static void close_config(struct config_file *file) {
 }
 
 /* Frees the config's text. If there is a file at the config's path, the path is given to the component, which needs it
- * for messages; otherwise it is freed, too. */
+ * for messages; otherwise the path is freed with the text. */
 static void close_part_config(struct component *component, struct config_file *file) {
   if (!file->own) {
     component->config = file->path;

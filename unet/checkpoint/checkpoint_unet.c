@@ -158,7 +158,7 @@ int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_s
   return 0;
 }
 
-/* --- what the name of a U-Net's file tells --- */
+/* --- recognising what a U-Net was trained for by the name of its file --- */
 
 static bool has_word(const char *path, const char *word) {
   size_t size = strlen(word);

@@ -13,7 +13,7 @@ struct family {
   const struct family_row *row;
   int in_channels;
   enum prediction prediction;
-  /* what showed whether the network predicts epsilon or v, as words for messages: "its tensor v_pred" */
+  /* words for messages that name the sign by which the prediction (epsilon or v) was recognised: "its tensor v_pred" */
   char prediction_by[160];
   /* true: no file tells what the network predicts; the spread of a norm's biases has decided (SD 2), or what is
    * usual for the family is assumed */

@@ -185,8 +185,8 @@ int original_unet(struct safetensors *view, const struct safetensors *files, con
 
 struct controlnet_names {
   struct numbering numbering;
-  /* number N of the last convolution (input_hint_block.N) among the layers that read the map; the activations between
-   * the convolutions are counted, too */
+  /* number N of the last convolution (input_hint_block.N) among the layers that read the map; the numbers also count
+   * the activations between the convolutions */
   int last_hint;
 };
 

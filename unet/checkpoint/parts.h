@@ -200,7 +200,7 @@ int clip_config_parse(struct clip_config *config, const char *text, const char *
 int depth_config_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
 /* Parses preprocessor_config.json; text NULL: there is none, and defaults are used. */
 int depth_preprocessor_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
-/* Parses a scheduler's config. If only the sampler or its spacing is not supported, this fails too, but sets `lacks`
+/* Parses a scheduler's config. Also fails if only the sampler or its spacing is not supported, but then sets `lacks`
  * and all other fields. */
 int scheduler_config_parse(struct scheduler_config *config, const char *text, const char *path, const struct log *log,
                            struct error *err);

@@ -20,7 +20,8 @@ enum prediction_witness {
 struct prediction_sign {
   enum prediction_witness witness;
   enum prediction prediction;
-  char by[160]; /* what showed whether the network predicts epsilon or v, as words for messages: "its tensor v_pred" */
+  char by[160]; /* words for messages that name the sign by which the prediction (epsilon or v) was recognised: "its
+                 * tensor v_pred" */
 };
 
 struct prediction_signs {
@@ -37,8 +38,8 @@ struct prediction_signs {
 int prediction_read(struct prediction_signs *signs, const struct safetensors *files, struct error *err);
 /* Adds what the scheduler's file of the same model says that the network predicts. Fails if the file cannot be read. */
 int prediction_read_scheduler(struct prediction_signs *signs, const char *path, struct error *err);
-/* Logs which sign of the network's prediction was used, if two signs contradict each other, and the sign that this
- * program cannot interpret, if there is one. path: the weights' file. */
+/* If two signs of the network's prediction contradict each other, logs which sign was used. Also logs the sign that
+ * this program cannot interpret, if there is one. path: the weights' file. */
 void prediction_tell(const struct prediction_signs *signs, const char *path, const struct log *log);
 
 /* Finds in the text of a web UI's config what the network predicts. Returns false if the text does not tell. */

@@ -12,14 +12,15 @@
  * upsample(prologue(x and x2 concatenated)). The prologue is a norm and an activation. */
 struct gather {
   const void *x[2];
-  enum dtype dtype[2]; /* types of x and x2, each FP32 or bfloat16; out_dtype may be either, too */
+  enum dtype dtype[2]; /* types of x and x2, each FP32 or bfloat16, as is out_dtype */
   int c[2];            /* numbers of channels of x and x2; c[1] is 0 if there is no x2 */
   int n, h, w;
   bool upsample;
   const struct prologue *prologue;
   const float *gamma, *beta; /* factors and summands of the norm for each channel; NULL: 1 and 0 */
   double *totals;            /* scratch of 2 * n * (c[0] + c[1]) values for sums; used by group norm only */
-  /* scratch of n * (c[0] + c[1]) values each, for every channel of every picture; used by group norm only */
+  /* Scratch memory, used by group norm only. Each array has n * (c[0] + c[1]) values, one for every channel of every
+   * picture */
   float *mean, *scale, *shift;
   void *out; /* the result: [n, h << upsample, w << upsample, c[0] + c[1]] */
   enum dtype out_dtype;
@@ -62,8 +63,8 @@ struct winograd {
   float *scratch; /* scratch of winograd_scratch floats for each thread */
 };
 
-/* The samples of a row, first to first + count - 1, of which an output pixel is a weighted mean. All samples but the
- * first and the last have the weight middle_weight. */
+/* The samples of a row, `first` to `first + count - 1`, of which an output pixel is a weighted mean. All samples but
+ * the first and the last have the weight middle_weight. */
 struct tap {
   int first, count;
   float first_weight, middle_weight, last_weight;

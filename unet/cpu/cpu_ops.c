@@ -37,7 +37,8 @@ static float input_at(const struct norm_input *in, size_t row, int c) {
   return c < in->c1 ? in->x[row * (size_t)in->c1 + (size_t)c] : in->x2[row * (size_t)in->c2 + (size_t)(c - in->c1)];
 }
 
-/* Normalises channels first to first + count - 1 of rows row to row + rows - 1 by their common mean and variance. */
+/* Normalises channels `first` to `first + count - 1` of rows `row` to `row + rows - 1` by their common mean and
+ * variance. */
 static void norm_region(const struct norm_input *in, const struct prologue *p, const float *gamma, const float *beta,
                         size_t row, size_t rows, int first, int count, float *out) {
   size_t channels = (size_t)(in->c1 + in->c2);

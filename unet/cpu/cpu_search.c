@@ -193,7 +193,7 @@ void KERNEL(cpu_pad)(const struct padded *p, const int32_t *from) {
     copy_row(p, from, y);
 }
 
-/* --- the choice of each block's vector --- */
+/* --- the choice of each block's motion vector --- */
 
 int KERNEL(cpu_cost)(const struct direction *d, int x, int y, int vy, int vx) {
   enum { SIDE = 8 };

@@ -85,7 +85,7 @@ void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *
     pack_channel(weight, c_out, c_in, channel, packed);
 }
 
-/* --- one block of tiles: transforming inputs, multiplying, transforming results --- */
+/* --- one block of tiles: transforming its inputs, multiplying, transforming its results --- */
 
 /* A block of tiles of 4x4 outputs, and one thread's memory for it. Tiles are numbered row by row, image after image.
  * patches: transformed inputs [tiles][PLACES][c]; products: [tiles][PLACES][WIDE * LANES]; zeros: a pixel of zeros, for

@@ -9,15 +9,16 @@
 #include "unet/base/controls.h"
 #include "unet/plan/device.h"
 
-/* One change that an adapter makes to rows first to first + rows - 1 of a weight (a resource). place: the element of
- * the adapter's list of changes (struct adapter_place) that has the factors of this change. */
+/* One change that an adapter makes to rows `first` to `first + rows - 1` of a weight (a resource). place: the element
+ * of the adapter's list of changes (struct adapter_place) that has the factors of this change. */
 struct bound {
   int resource, adapter;
   size_t first, rows;
   const struct adapter_place *place;
 };
 
-/* A tensor of the checkpoint that one adapter changes. It is identified by its file and its offset there. */
+/* A tensor of the checkpoint that one adapter changes. The tensor is identified by its file and its offset in the
+ * file. */
 struct changed_tensor {
   const struct weight_file *file;
   size_t offset;

@@ -54,7 +54,7 @@ static int do_job(struct engine *engine, struct error *err) {
   return status < 0 ? -1 : 0;
 }
 
-/* --- changing weights for adapters --- */
+/* --- changing weights for adapters in the background --- */
 
 static int do_merge(struct engine *engine, bool all, struct error *err) {
   struct background *b = &engine->background;

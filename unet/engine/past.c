@@ -69,7 +69,7 @@ bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *
   return !(features_of(wish, shape) & options[FOLLOW].excluded_by) && !wish->carried && !wish->feedback;
 }
 
-/* --- whether a run may use data of earlier frames --- */
+/* --- deciding whether a run may use data of earlier frames --- */
 
 /* Length of the pause between two runs, in ns, after which an engine whose frames come in real time (engine.paced)
  * uses nothing that earlier frames left. */

@@ -101,7 +101,7 @@ void sampling_tell(struct engine *engine, const struct engine_shape *wish, const
              engine->model_path);
 }
 
-/* --- coefficients of the steps, and time projections --- */
+/* --- computing the coefficients of the steps, and the time projections --- */
 
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta) {
   if (prepared->table_known && prepared->sampling.strength == strength && prepared->sampling.eta == eta)
@@ -169,8 +169,8 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
   return make_times(engine, prepared, &now, run, err);
 }
 
-/* Returns the inputs of the time projections for a run that still shows the texts of the frame before. Texts are among
- * these inputs because in SDXL the pooled text is added to the time embedding. */
+/* Returns the inputs of the time projections for a run that still shows the texts of the previous frame. Texts are
+ * among these inputs because in SDXL the pooled text is added to the time embedding. */
 static struct conditioning conditioning_of_former_texts(const struct engine *engine, struct prepared *prepared,
                                                         const struct run_params *run) {
   struct conditioning c = conditioning_of(engine, prepared, run);
@@ -182,7 +182,7 @@ bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
   /* The projections on the device can be used only if they were made for the same steps and for the texts of the
-   * frame before. They could not be computed again, because the pooled texts on the device may be those of this frame
+   * previous frame. They could not be computed again, because the pooled texts on the device may be those of this frame
    * already. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);

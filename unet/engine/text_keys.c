@@ -22,8 +22,8 @@ static uint64_t text_keys_name(const struct engine *engine, int slot, int most) 
 }
 
 /* Starts to compute the keys and values of the prompt in a slot, one chunk a run. most: number of chunks of the longest
- * prompt that is used with this one; chunks: number for which the handle is prepared; place: index of the memory on the
- * device that gets them. */
+ * prompt that is used with this one; chunks: number of chunks for which the handle is prepared; place: index of the
+ * device memory into which the keys and values go. */
 static int make_keys(struct engine *engine, struct program *program, int slot, int most, int chunks, int place,
                      struct error *err) {
   for (int c = 0; c < chunks; c++) {

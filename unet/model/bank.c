@@ -5,8 +5,8 @@
 
 static const char ring_prefix[] = "bank ring ";
 
-/* Returns the level at which a layer works: how often the picture's width and height are halved up to there. scale:
- * width of a latent's cell in pixels. */
+/* Returns the level at which a layer works: how often the picture's width and height are halved before the layer.
+ * scale: width of a latent's cell in pixels. */
 static int level_of(const struct unet_layer *layer, int scale) {
   int level = layer->halvings;
   for (; scale > 1; scale /= 2)

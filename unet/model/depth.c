@@ -30,7 +30,7 @@ void depth_close(struct depth **depth) {
   free(d);
 }
 
-/* --- the backbone, DINOv2 --- */
+/* --- the backbone of the depth network (DINOv2) --- */
 
 /* The depth network and the plan to which its ops are appended. */
 struct depth_net {
@@ -136,7 +136,7 @@ static void backbone(const struct depth_net *d, struct tensor picture, float sca
   plan_leave(plan, mark);
 }
 
-/* --- neck and head, a DPT --- */
+/* --- neck and head of the depth network (DPT) --- */
 
 /* Turns tokens into a picture with 4, 2, 1 or 1/2 times as many pixels along each axis as there are patches. The class
  * token is left out. */
@@ -210,7 +210,7 @@ static struct tensor head(const struct depth_net *d, struct tensor x) {
   return x;
 }
 
-/* --- the whole network, from pixels to depth --- */
+/* --- the whole depth network, from pixels to depth --- */
 
 struct depth_grid depth_grid(const struct depth *depth, int width, int height) {
   const struct depth_config *config = &depth->files.config;

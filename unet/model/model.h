@@ -66,7 +66,7 @@ size_t model_keys_elements(const struct model *model, int chunks);
  * second guidance row for it. */
 bool model_embeds_guidance(const struct model *model);
 
-/* Returns a number of pixels: width and height of what the networks compute are multiples of it, because the
+/* Returns a number of pixels. Width and height of the networks' pictures are multiples of this number, because the
  * autoencoder and the U-Net halve both several times. */
 int model_size_multiple(const struct model *model);
 /* Returns the side, in pixels, of the cells by which a frame can be shifted without changing its look: if a frame and

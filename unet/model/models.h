@@ -49,8 +49,8 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
  * for; "" for the model's own U-Net. */
 int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX], const char *whose, int slots,
                   int positions, struct resources *resources, struct error *err);
-/* Returns rows first to first + rows - 1 of the table of time projections, which belong to one call of the U-Net. loop:
- * true: they are for the call in the first iteration of the plan's loop, and an op chooses those of later
+/* Returns rows `first` to `first + rows - 1` of the table of time projections, which belong to one call of the U-Net.
+ * loop: true: they are for the call in the first iteration of the plan's loop, and an op chooses those of later
  * iterations. */
 struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop);
 /* Append a call of the U-Net in three parts: unet_begin, unet_down, unet_up. Between them the caller may change the

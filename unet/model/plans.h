@@ -119,8 +119,8 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
 /* Refuses a checkpoint with weights that none of the plans above would read (unused.c); some such weights are common in
  * published files and are accepted. Stores in *elements the number of values in the weights that the plans read. */
 int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err);
-/* Refuses an IP-Adapter or image encoder with weights that no plan reads. plans_style must have made its plans with
- * these resources before. Adds the number of values that the plans read to *elements. */
+/* Refuses an IP-Adapter or image encoder with weights that no plan reads. Must be called after plans_style has made its
+ * plans with these resources. Adds the number of values that the plans read to *elements. */
 int plans_check_style_unused(const struct ip_adapter *adapter, const struct resources *resources, size_t *elements,
                              struct error *err);
 /* Refuses a control's network that does not fit the model, or that has weights which no plan reads. */

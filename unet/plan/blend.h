@@ -52,8 +52,8 @@ struct blend {
  * `elements` values, and the factors' shapes fit the rows and columns of the blend. */
 bool blend_term_fits(const struct blend_term *term, const struct blend *blend, size_t elements);
 
-/* Computes rows first to first + rows - 1 of a weight with the adapters' terms added, on the calling thread. Every
- * device's result is compared with this function's. base and out begin with row `first` and may be the same memory;
+/* Computes rows `first` to `first + rows - 1` of a weight with the adapters' terms added, on the calling thread. Every
+ * device's result is compared with this function's. `base` and `out` begin with row `first` and may be the same memory;
  * scratch has room for three rows. */
 void blend_rows(const struct blend *blend, size_t first, size_t rows, const float *base, float *out, float *scratch);
 

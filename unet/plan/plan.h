@@ -26,7 +26,7 @@ struct declared_state {
   enum demand demand;
 };
 
-/* The plan's loop: a run executes ops first to end - 1 `iterations` times in succession, and all other ops once.
+/* The plan's loop: a run executes ops `first` to `end - 1` `iterations` times in succession, and all other ops once.
  * Zeroed: there is no loop. */
 struct plan_loop {
   int first, end, iterations;
@@ -52,8 +52,8 @@ struct region_when {
   int latents;
 };
 
-/* A region, a group of ops that a run may skip: ops first to end - 1 of the plan, counted from 0. A run executes them
- * if the condition `when` holds. Otherwise the tensors that they would write keep their values. */
+/* A region, a group of ops that a run may skip: ops `first` to `end - 1` of the plan, counted from 0. A run executes
+ * them if the condition `when` holds. Otherwise the tensors that they would write keep their values. */
 struct plan_region {
   int first, end;
   struct region_when when;

@@ -72,7 +72,8 @@ size_t resource_row_elements(const struct resource *resource);
 /* Reads a weight as FP32 in the order of struct resource's shape: a convolution, [out][in][kh][kw] in the file, becomes
  * [out][kh][kw][in]. out holds n*h*w*c values. */
 int resource_read_f32(const struct resource *resource, float *out, struct error *err);
-/* Reads rows first to first + rows - 1 of a weight as FP32; the values are in the order of struct resource's shape. */
+/* Reads rows `first` to `first + rows - 1` of a weight as FP32; the values are in the order of struct resource's
+ * shape. */
 int resource_read_rows_f32(const struct resource *resource, size_t first, size_t rows, float *out, struct error *err);
 /* Fails (STATUS_MODEL) if some value of a weight is not finite in FP16. States are always accepted. */
 int resource_check_f16(const struct resource *resource, struct error *err);

@@ -37,7 +37,7 @@ int weight_file_read(const struct weight_file *file, size_t offset, void *out, s
   return 0;
 }
 
-/* --- checking and converting values --- */
+/* --- checking and converting values of weights --- */
 
 static float stored_value(enum dtype dtype, const void *stored, size_t i) {
   if (dtype == DTYPE_F32) {
@@ -148,8 +148,8 @@ int weight_part_read(const struct weight_part *part, size_t first, size_t count,
   return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
 }
 
-/* The exponent and mantissa of an FP16 number, moved to the bits that these have in FP32, are the number times 2^-112.
- * This holds for subnormal numbers, too. */
+/* If the exponent and mantissa of an FP16 number are moved to the bits where FP32 has exponent and mantissa, the result
+ * is the number times 2^-112. This also holds for subnormal numbers. */
 static void f16_row(const unsigned char *stored, size_t count, float *out) {
   for (size_t i = 0; i < count; i++) {
     uint16_t bits;

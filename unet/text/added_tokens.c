@@ -27,7 +27,7 @@ static const cJSON *field(const struct adding *adding, int listing, const char *
   return cJSON_GetObjectItemCaseSensitive(adding->listings[listing].json, key);
 }
 
-/* --- adding one token --- */
+/* --- adding one token to the added tokens --- */
 
 static struct added_token *find_added(const struct adding *adding, const char *text) {
   for (int i = 0; i < adding->files->added_count; i++)

@@ -7,7 +7,7 @@
 #include "unet/base/text.h"
 #include "unet/text/tokenizer_impl.h"
 
-/* --- finding tokens by text and by id --- */
+/* --- finding the tokens of a vocabulary by text and by id --- */
 
 static size_t hash(const char *text) {
   uint32_t h = 2166136261u; /* becomes the text's hash by the FNV-1a function */
