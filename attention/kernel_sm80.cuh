@@ -111,8 +111,8 @@ template <class T> struct KeyBlocks {
     total = split + (two.count + T::BN - 1) / T::BN;
   }
 
-  /* first returns the index, within k or k2, of the first key in key block j; valid returns the number of keys from
-   * there to the end of k or k2. */
+  /* first() returns the index, within k or k2, of the first key in key block j. valid() returns the number of keys from
+   * that key to the end of k or k2. */
   __device__ __forceinline__ int first(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -233,7 +233,7 @@ template <class T>
 __device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char *shared, float (&o)[T::DP / 8][4],
                                            const OnlineSoftmax &softmax, float scale, int first) {
   constexpr int PITCH = T::DP + 4;
-  float *partial = reinterpret_cast<float *>(shared); /* the warps' partial results: [KEY_GROUPS][16][PITCH] */
+  float *partial = reinterpret_cast<float *>(shared); /* partial results of the warps: [KEY_GROUPS][16][PITCH] */
   float *maxima = partial + T::KEY_GROUPS * 16 * PITCH, *sums = maxima + T::KEY_GROUPS * 16;
   int lane = threadIdx.x % 32, group = threadIdx.x / 32;
   /* After this barrier no warp reads the buffers of keys and values any more, so they are overwritten. */

@@ -221,10 +221,10 @@ template <class T> struct Consumer {
     }
   }
 
-  /* Turns a block's scores into probabilities and updates the softmax state. FIRST: it is the consumer's first block of
-   * keys for this tile. In later blocks the product O += P V of the block before still reads `probability` and adds to
-   * o, so it must end before either is written. It normally has ended already, because finding the maxima takes
-   * longer. */
+  /* Turns a block's scores into probabilities and updates the softmax state. FIRST: the block is the consumer's first
+   * block of keys for this tile. In later blocks the product O += P V of the previous block still reads `probability`
+   * and adds to `o`, so this product must end before `probability` or `o` is written. It normally has ended already,
+   * because finding the maxima takes longer. */
   template <bool FIRST>
   __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4]) {
     float top[2], keep[2];

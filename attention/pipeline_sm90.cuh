@@ -44,8 +44,8 @@ template <class T> struct Work {
     return attn_work_next(&own, T::PARTS, part_of_block<T>(), &piece);
   }
 
-  /* row returns the index, within k or k2, of the first key (row) in key block j; valid returns the number of keys from
-   * there to the end of k or k2. */
+  /* row() returns the index, within k or k2, of the first key (row) in key block j. valid() returns the number of keys
+   * from that key to the end of k or k2. */
   __device__ __forceinline__ int row(int j) const {
     return (j < split ? j : j - split) * T::BN;
   }
@@ -102,8 +102,8 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
 
-  /* part returns the buffer in which a row group receives the results of the thread block that has the other half of
-   * the keys; part_full returns the barrier that counts their bytes. */
+  /* part() returns the buffer in which a row group receives the results of the thread block that has the other half of
+   * the keys. part_full() returns the barrier that counts the bytes of these results. */
   __device__ __forceinline__ uint32_t part(int row_group) const {
     return base + T::PART_OFFSET + row_group * T::PART_GROUP_BYTES;
   }

@@ -239,7 +239,8 @@ static inline struct cuda_device *cuda_enter(struct device *device) {
 /* Allocates device memory, which counts towards the memory limit and is freed by cuda_free. what: a noun for the error
  * message, such as "workspace". */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
-void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* `pointer` may be NULL */
+void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* frees memory of cuda_alloc; `pointer` may be
+                                                                          * NULL */
 /* For device memory that cuda_alloc does not allocate. cuda_count adds its bytes to those in use, and fails if the
  * limit does not allow them. cuda_uncount subtracts freed bytes. cuda_no_room sets the error that the GPU's memory is
  * full, and returns -1. */

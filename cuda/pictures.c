@@ -25,7 +25,7 @@ struct cuda_picture {
   struct picture base;
   struct picture_home *home;
   void *memory; /* device memory with the picture's planes */
-  size_t bytes; /* size of `memory` in bytes */
+  size_t bytes; /* size in bytes of the picture's device memory */
   size_t used;  /* number of bytes, from the beginning of `memory`, that the last run writes */
   bool mapped;  /* true: `memory` was allocated by the driver's functions (driver_memory.h); false: by cudaMalloc */
   /* Held by a thread while it copies the picture to the host, so that no other thread copies it as well. */

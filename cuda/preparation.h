@@ -1,5 +1,5 @@
-/* Functions for those that turn ops into launches (ops.c and others): they look up the addresses of an op's operands,
- * and append launches. */
+/* Helpers of the functions that turn ops into launches (ops.c and others): they look up the addresses of an op's
+ * operands, and append launches. */
 #ifndef CUDA_PREPARATION_H
 #define CUDA_PREPARATION_H
 

@@ -77,8 +77,8 @@ struct profiler {
   int places;
   double *bytes; /* number of bytes that each launch reads and writes */
   bool *skipped; /* for each launch: true if it is in a region that the run skips */
-  /* launches are divided into blocks; for each block a graph of launches before it, which runs untimed before the
-   * block is timed, so that caches are as in a real run; owned */
+  /* Launches are divided into blocks. For each block there is a graph of the launches before the block, which runs
+   * untimed before the block is timed, so that caches are as in a real run. The graphs are owned */
   cudaGraphExec_t *primes;
   int prime_count;
   /* samples[0] is the whole frame. Each other sample is a graph that begins where a block of launches begins, and ends

@@ -30,7 +30,7 @@ struct run_buffer {
   /* true: input planes were copied to the device for this run; false: the run reads none, or the device had them */
   bool pixels;
   int64_t submitted_ns;
-  struct picture *pictures[BATCH_MAX]; /* pictures that the run writes */
+  struct picture *pictures[BATCH_MAX]; /* the pictures that the run writes */
   bool on_device;                      /* true: the pictures stay in device memory and are not copied to the host */
   /* true: the download stream copies the pictures to the host, so the run has ended when the event `downloaded` is
    * reached; false: the run's last kernel copies them, or they are not copied */

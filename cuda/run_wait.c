@@ -38,8 +38,8 @@ static int64_t expected_delay(const struct durations *durations) {
 }
 
 /* Returns the expected nanoseconds from a run's submission to its end: the shortest of the last delays plus the
- * shortest of the last durations. If a run takes longer, the thread only asks a few times more. With means instead, the
- * thread would wake after the end of each run that takes less. */
+ * shortest of the last durations. If a run takes longer, the thread only asks a few times more. If means were used
+ * instead, the thread would wake too late for each run that takes less than the mean. */
 static int64_t expected_duration(const struct durations *durations) {
   return expected_delay(durations) +
          least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);

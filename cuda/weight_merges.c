@@ -37,8 +37,8 @@ struct merge {
    * finite */
   int *finding;
   cudaEvent_t begun, ended, found;
-  /* true: the events begun and ended enclose a slice of background work, timed_tiles tiles, whose time was not read
-   * yet */
+  /* true: the events `begun` and `ended` enclose a slice of background work, which has timed_tiles tiles and whose time
+   * was not read yet */
   bool timing;
   unsigned timed_tiles, slice; /* slice: number of tiles in the next slice of background work */
 };

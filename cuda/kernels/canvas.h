@@ -15,8 +15,8 @@ struct canvas_args {
   const void *x; /* the input: a picture, FP16 or FP32; for launch_canvas_noise noise, FP32 */
   void *y;
   enum dtype x_type, y_type; /* element types of x and y: FP32 or FP16 */
-  int h, w;                  /* size of x in pixels */
-  int y_h, y_w;              /* size of y in pixels */
+  int h, w;                  /* height and width of the input x in pixels */
+  int y_h, y_w;              /* height and width of the result y in pixels */
   int n, c;
   struct canvas_size size;
   bool back, nearest;

@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(THREADS) spread_kernel(const __grid_constant__
                     __half2float(bottom[across.first]), __half2float(bottom[across.second]), down.share, across.share);
   float low = p.range[0], width = p.range[1] - low;
   value = width > 0 ? (value - low) / width : 0.0f;
-  __half shade = __float2half_rn(value > 0 ? fminf(value, 1.0f) : 0.0f); /* NaN becomes 0 */
+  __half shade = __float2half_rn(value > 0 ? fminf(value, 1.0f) : 0.0f); /* a depth that is NaN becomes 0 */
 #pragma unroll
   for (int k = 0; k < 3; k++)
     p.y[3 * pixel + k] = shade;

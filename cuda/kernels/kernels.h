@@ -69,9 +69,10 @@ struct gemm_args {
    * alone */
   const half_t *x, *x2;
   const half_t *weight;   /* weights [columns, taps, c + c2], 16-byte aligned */
-  const float *bias;      /* [columns]; NULL: none */
-  const half_t *time;     /* [columns], a vector from the time embedding, added like bias; NULL: none */
-  const half_t *residual; /* [rows, columns], added to the product; NULL: none */
+  const float *bias;      /* the bias of each column of y, [columns]; NULL: there is none */
+  const half_t *time;     /* a vector from the time embedding, [columns], which is added like the bias; NULL: there is
+                           * none */
+  const half_t *residual; /* what is added to the product, [rows, columns]; NULL: nothing is added */
   half_t *y;              /* the result: [rows, columns], or [rows, columns / 2] with ACT_GEGLU */
   int n, h, w, c, c2;
   int out_h, out_w;
@@ -291,8 +292,8 @@ cudaError_t launch_detail(const struct launch_queue *queue, const struct detail_
 
 struct map_args {
   const struct run_block *block;
-  const half_t *x; /* the picture, [h, w, 3] */
-  half_t *y;       /* the map, [h, w, 3] */
+  const half_t *x; /* the picture of which the map is made, [h, w, 3] */
+  half_t *y;       /* the map that is made, [h, w, 3] */
   void *scratch;   /* device memory of map_scratch_bytes(kind, w, h) bytes */
   enum map_kind kind;
   int control, w, h;
@@ -332,8 +333,8 @@ struct sample_args {
   /* Number of rows of y. launch_shift: number of entries of the queue; launch_store_slot: number of slots of the ring,
    * 0: the run's parameters give the slot; launch_emphasis: number of tokens. */
   int n;
-  /* [kept_n] masks, at least 0.5 where the input picture is kept; NULL: none. launch_unet_input: a mask has `size`
-   * times the latent's width and height. */
+  /* masks, [kept_n]: at least 0.5 where the input picture is kept; NULL: there is no mask. launch_unet_input: a mask
+   * has `size` times the latent's width and height. */
   const float *kept_pixels;
   /* w: width of the latent in pixels; size: side of the square, in pixels of the mask, that becomes one pixel of the
    * latent. launch_mask: number of pixels of the mask; launch_blocks: side of a block. */
@@ -342,8 +343,8 @@ struct sample_args {
   int pitch;      /* number of elements from one row of `table` to the next */
   /* how many guidance rows (computations for one prompt each) the first latent has, and each later one */
   struct guidance_rows rows;
-  /* launch_timestep: 0: y has the embeddings of the steps' timesteps; else y has the embeddings of the first `values`
-   * entries of value[], side by side */
+  /* for launch_timestep: if `values` is 0, y has the embeddings of the steps' timesteps; else y has the embeddings of
+   * the first `values` entries of value[], side by side */
   int values;
   float value[SIZES];
   /* step: number of the sampling step that the launch works for; in a loop the number of the iteration,

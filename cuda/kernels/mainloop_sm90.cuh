@@ -226,9 +226,9 @@ template <class T> struct consumer {
     }
   }
 
-  /* Sets each sum's start value: the bias and the value from the time embedding or, if the sum is split between thread
-   * blocks and this one does not have the first part, 0. This costs no time, because the first blocks of the operands
-   * are still being loaded. */
+  /* Sets each sum's start value: the bias plus the value from the time embedding. If the sum is split between thread
+   * blocks, only the block with the first part starts from these, and the others start from 0. This costs no time,
+   * because the first blocks of the operands are still being loaded. */
   __device__ __forceinline__ void begin() {
     int column = lane % 4 * 2;
     clear();

@@ -16,7 +16,7 @@ struct motion_args {
   const int32_t *now, *last; /* pyramids of this frame's picture and of the last one's, as OP_PYRAMID stores them */
   const int32_t *match, *fit;
   int32_t *y;       /* result of launch_pyramid, launch_match or launch_fit, in the layout of that op's y */
-  int32_t *scratch; /* device memory of motion_scratch_bytes(&size) bytes */
+  int32_t *scratch; /* scratch memory on the device, of motion_scratch_bytes(&size) bytes */
   /* for launch_flow: the run's parameters in device memory */
   const struct run_block *block;
   int32_t *kept; /* for launch_flow: the state with the last frame's pyramid, which is replaced by this frame's */

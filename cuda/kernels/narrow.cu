@@ -77,8 +77,8 @@ __device__ __forceinline__ void load_tile(const struct gemm_args &p, const tilin
 
 template <class S>
 __device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile, float sum[ROWS][S::N / 8][4]) {
-  /* Lane l gives ldmatrix the address of one chunk (8 channels): chunk 2 step + l / 16 of pixels, chunk 2 step + l / 8
-   * % 2 of weights. */
+  /* Lane l gives ldmatrix the address of one chunk (8 channels): chunk number 2 * step + l / 16 of the pixels, chunk
+   * number 2 * step + (l / 8) % 2 of the weights. */
   constexpr int INNER = S::CHUNKS == 1 ? 1 : S::CHUNKS / 2;
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll S::UNROLL

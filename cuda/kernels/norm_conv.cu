@@ -68,7 +68,7 @@ struct memory {
   /* for each line of threads and each channel: sums of the distances to the channel's first value, and of their
    * squares */
   float2 partial[THREADS * 8];
-  float2 parts[THREADS]; /* [parts][channels of the thread block]: sums over several entries (lines) of `partial` */
+  float2 parts[THREADS]; /* sums over several entries (lines) of `partial`, [parts][channels of the thread block] */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     norm_conv_kernel(const __grid_constant__ struct norm_conv_args p, const __grid_constant__ division d) {
   extern __shared__ uint4 dynamic_memory[];
   memory *m = reinterpret_cast<memory *>(dynamic_memory);
-  /* [thread block of the cluster][M N][thread]: sums that the cluster's thread blocks have sent */
+  /* sums that the cluster's thread blocks have sent, [thread block of the cluster][M N][thread] */
   float *results = reinterpret_cast<float *>(m + 1);
   __half *weights = reinterpret_cast<__half *>(results + SLICES * M * N * THREADS);
   __half *tile = weights + plane_halves(d.slice, 9 * 16 * M);

@@ -18,10 +18,12 @@ struct norm_conv_args {
   int groups;
   float eps;
   enum activation act;    /* activation after the norm: ACT_NONE or ACT_SILU */
-  const half_t *weight;   /* [columns, 9, c + c2]: output channel, tap of the window, input channel */
-  const float *bias;      /* [columns]; NULL: none */
-  const half_t *time;     /* [columns], a vector from the time embedding, added like bias; NULL: none */
-  const half_t *residual; /* [n, h, w, columns], added to the result; NULL: none */
+  const half_t *weight;   /* weights of the convolution, [columns, 9, c + c2]: output channel, tap of the window, input
+                           * channel */
+  const float *bias;      /* the bias of each output channel, [columns]; NULL: there is none */
+  const half_t *time;     /* a vector from the time embedding, [columns], which is added like the bias; NULL: there is
+                           * none */
+  const half_t *residual; /* what is added to the result, [n, h, w, columns]; NULL: nothing is added */
   half_t *y;              /* the result, [n, h, w, columns] */
   int n, h, w, columns;
 };

@@ -232,9 +232,9 @@ __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ st
     p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
 }
 
-/* A 3x3 convolution after an upsampling by 2 is done as four 2x2 convolutions before it. Returns true if row k of the
- * 3x3 window reads the input row that is row `tap` of the 2x2 window. first: row, 0 or 1, of the output pixel among the
- * two rows that an input row becomes. Columns work the same way. */
+/* A 3x3 convolution after an upsampling by 2 is done as four 2x2 convolutions before the upsampling. Returns true if
+ * row k of the 3x3 window reads the input row that is row `tap` of the 2x2 window. first: row, 0 or 1, of the output
+ * pixel among the two rows that an input row becomes. Columns work the same way. */
 static __device__ __forceinline__ bool sees(int first, int tap, int k) {
   return (first + k + 1) / 2 == first + tap;
 }

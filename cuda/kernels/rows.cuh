@@ -182,8 +182,8 @@ template <int C> struct portion {
   __device__ __forceinline__ void write(__half *to, int pitch, uint4 value) const {
     *reinterpret_cast<uint4 *>(to + (size_t)row * pitch + column) = value;
   }
-  /* take reads a thread's 16 bytes of a row from shared memory, and share_out writes them. In shared memory channels
-   * have the order that place() gives. */
+  /* take() reads a thread's 16 bytes of a row from shared memory, and share_out() writes them. In shared memory
+   * channels have the order that place() gives. */
   __device__ __forceinline__ uint4 take(const __half *from) const {
     const uint32_t *pair = reinterpret_cast<const uint32_t *>(from + row * PITCH<C> + place(column));
     return make_uint4(pair[0], pair[4], pair[8], pair[12]);

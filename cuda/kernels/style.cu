@@ -97,7 +97,8 @@ __device__ __forceinline__ size_t place_of(const struct style_args &p, int slot,
   return (size_t)slot * p.tokens * p.pitch + at;
 }
 
-/* Attention to the style pictures. Each lane has PAIRS pairs of channels of a row, or with ANY at most that many. */
+/* Attention to the style pictures. Each lane has PAIRS pairs of channels of a row; if ANY is true, at most PAIRS
+ * pairs. */
 template <int PAIRS, bool ANY>
 __global__ void __launch_bounds__(THREADS) style_kernel(const __grid_constant__ struct style_args p) {
   int head = blockIdx.y, n = blockIdx.z, pairs = ANY ? p.d / (2 * LANES) : PAIRS;

@@ -20,8 +20,8 @@ struct dnn_conv;
 const char *blas_name(void);
 /* Opens cuBLASLt. Returns NULL if the library is missing. */
 struct blas *blas_open(void);
-void blas_close(struct blas *blas);           /* `blas` may be NULL */
-size_t blas_version(const struct blas *blas); /* returns 0 if `blas` is NULL */
+void blas_close(struct blas *blas);           /* frees *blas and the handle of cuBLASLt; `blas` may be NULL */
+size_t blas_version(const struct blas *blas); /* returns the library's version; 0 if `blas` is NULL */
 
 /* Prepares the product y by algorithm number `index` of those that cuBLASLt's heuristics offer for args. args->kernel
  * must be 1, and x2 NULL. y gets the bias added if `bias` is not NULL, and the residual if args->act is ACT_NONE. If
@@ -29,7 +29,7 @@ size_t blas_version(const struct blas *blas); /* returns 0 if `blas` is NULL */
  * Returns NULL if there is no such algorithm, if cuBLASLt refuses it, or if memory runs out. */
 struct blas_product *blas_product_create(struct blas *blas, const struct gemm_args *args, const half_t *bias, half_t *y,
                                          int index, void *workspace, size_t workspace_bytes);
-void blas_product_destroy(struct blas_product *product); /* `product` may be NULL */
+void blas_product_destroy(struct blas_product *product); /* frees the product; `product` may be NULL */
 cudaError_t blas_product_launch(const struct blas_product *product, cudaStream_t stream);
 
 /* --- cuDNN: convolutions --- */
@@ -46,7 +46,7 @@ size_t dnn_version(const struct dnn *dnn);
  * need another activation or a bias that is not aligned to 16 bytes. */
 struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
                                  int index, void *workspace, size_t workspace_bytes);
-void dnn_conv_destroy(struct dnn_conv *conv); /* `conv` may be NULL */
+void dnn_conv_destroy(struct dnn_conv *conv); /* frees the convolution; `conv` may be NULL */
 cudaError_t dnn_conv_launch(const struct dnn_conv *conv, cudaStream_t stream);
 
 #endif

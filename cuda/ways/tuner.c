@@ -15,7 +15,8 @@ struct entry {
   char key[KEY_MAX];
   struct choice choice;
   bool own;   /* true: this process has timed the choice; false: it was read from the file or given by tuner_take */
-  bool final; /* true: the choice is saved to the file; false: not, because frames that ran disturbed its timing */
+  bool final; /* true: the choice is saved to the file; false: it is not saved, because frames that ran disturbed its
+               * timing */
   bool used;  /* true: a plan that this process has prepared uses the choice */
 };
 

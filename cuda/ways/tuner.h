@@ -9,7 +9,7 @@
 /* Opens a tuner, and reads the file of choices in the folder `dir`. If dir is NULL or there is no such file, the table
  * is empty at first, which is no failure. The caller closes *tuner, also after a failure. */
 int tuner_open(struct tuner **tuner, const struct cuda_device *device, const char *dir, struct error *err);
-void tuner_close(struct tuner *tuner); /* `tuner` may be NULL */
+void tuner_close(struct tuner *tuner); /* frees the tuner; `tuner` may be NULL */
 
 /* tuner_write returns the choices that programs of this process use (tuner_find, tuner_store) as a text like that of
  * the file, sorted by their keys. The caller frees it; NULL: out of memory. tuner_take replaces all choices by those of

@@ -86,7 +86,7 @@ struct parameter_row {
   int decimals;        /* number of decimals with which a TYPE_REAL is shown and rounded */
   const char *unit;    /* unit of a number; NULL: there is none */
   const char *choices; /* the words that the parameter may have, in the form "a|b|c"; TYPE_CHOICE only */
-  const char *text;    /* default of a TYPE_TEXT; NULL: there is none */
+  const char *text;    /* default value of a parameter of type TYPE_TEXT; NULL: there is none */
   /* the default in words, for the help, where a value alone would not explain it; NULL: the value is shown */
   const char *from;
   const char *help;

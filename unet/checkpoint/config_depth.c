@@ -147,7 +147,7 @@ int depth_preprocessor_parse(struct depth_config *depth, const char *text, const
   config_numbers(&config, "image_mean", mean, -16, 16, depth->mean, 3);
   config_numbers(&config, "image_std", deviation, 1e-3, 16, depth->deviation, 3);
   config_only_number(&config, "ensure_multiple_of", depth->patch);
-  config_only_number(&config, "resample", 3); /* 3 stands for bicubic */
+  config_only_number(&config, "resample", 3); /* the value 3 of the field "resample" stands for bicubic interpolation */
   double factor = config_number(&config, "rescale_factor", 1 / 255.0, 0, 1);
   if (factor < 1 / 255.1 || factor > 1 / 254.9)
     config_refuse(&config, "rescale_factor", "another than 1 / 255", NULL);

@@ -53,7 +53,7 @@ struct winograd {
   int n, h, w, c;
   bool upsample;
   const float *weight;  /* the weight, transformed and packed by winograd_pack */
-  const float *bias;    /* [c_out]: added to each pixel; NULL: there is none */
+  const float *bias;    /* the bias of each output channel, [c_out]; NULL: there is none */
   const void *residual; /* tensor with the shape of y, added to the result; may be y itself; NULL: there is none */
   enum dtype residual_dtype;
   enum activation act;
@@ -145,7 +145,7 @@ struct cpu_kernels {
   int (*cost)(const struct direction *, int x, int y, int vy, int vx);
   /* Copies `in` to `out` and converts it to out_dtype; used for a residual that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
-  /* out += factor * in. */
+  /* adds factor * in to out, element by element */
   void (*add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count);
 };
 

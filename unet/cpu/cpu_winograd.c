@@ -161,8 +161,8 @@ static void locate_patch(const struct block *b, struct position at, const void *
   }
 }
 
-/* Transforms channels c to c + count - 1 of a patch, and stores the result in out. Where channels fill whole vectors,
- * it is inlined with constant dtype and count. */
+/* Transforms channels `c` to `c + count - 1` of a patch, and stores the result in `out`. Where channels fill whole
+ * vectors, the function is inlined with constant dtype and count. */
 INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dtype, int c, const int count, float *out,
                           int channels) {
   vec half[PATCH][PATCH]; /* the patch after the transform of its columns; indexed [column][row] */
@@ -273,7 +273,7 @@ static struct corner tile_corner(const struct block *b, int tile) {
                          columns * c_out, down < TILE ? down : TILE, across < TILE ? across : TILE};
 }
 
-/* Transforms the results for channels c to c + count - 1 of a tile and stores them. m: the sums of products; step:
+/* Transforms the results for channels `c` to `c + count - 1` of a tile and stores them. m: the sums of products; step:
  * number of elements from the sums of one of the 36 places to those of the next place. plain: the activation is none or
  * ReLU; whole: all of the tile is inside the picture. */
 INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int step, int c,

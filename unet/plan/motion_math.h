@@ -220,7 +220,7 @@ MOTION_CODE void motion_add_slopes(struct motion_slopes *s, const int32_t *now, 
 }
 
 struct motion_match {
-  int y, x; /* vector in 1/256 pixel */
+  int y, x; /* the vector of the match, in 1/256 pixel */
   /* how certain the vector is, that is, how much the block's brightness differs from that at positions nearby; about
    * the smaller eigenvalue of the matrix [xx xy; xy yy] (struct motion_slopes) */
   int weight;

@@ -35,13 +35,14 @@ struct plan_loop {
 /* Which run parameter (run.h) decides whether a run executes a region (a group of ops that may be skipped). A run skips
  * the region if the parameter is 0 or false. */
 enum region_kind {
-  /* run.control[index].gain[step]; if the call has several latents, the region runs if one of them has a gain other
-   * than 0 */
+  /* The parameter is run.control[index].gain[step]. If the call has several latents, the region runs if one of them has
+   * a gain other than 0 */
   REGION_CONTROL,
-  REGION_MAP,    /* run.control[index].map: the run computes this control's map */
-  REGION_STYLE,  /* run.style[index].weight: these ops read this style picture */
-  REGION_MOTION, /* run.motion: the run measures motion; index is 0 */
-  REGION_BANK,   /* run.bank.frames: number of earlier frames to whose keys and values the ops attend; index is 0 */
+  REGION_MAP,    /* the parameter is run.control[index].map, which is true if the run computes this control's map */
+  REGION_STYLE,  /* the parameter is run.style[index].weight, the weight of the style picture that these ops read */
+  REGION_MOTION, /* the parameter is run.motion, which is true if the run measures motion; `index` is 0 */
+  REGION_BANK,   /* the parameter is run.bank.frames, the number of earlier frames to whose keys and values the ops
+                  * attend; `index` is 0 */
   REGION_KINDS
 };
 struct region_when {

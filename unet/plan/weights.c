@@ -214,7 +214,8 @@ uint16_t f32_to_f16(float value) {
     return sign | 0x7e00;
   if (bits >= 0x477ff000) /* the value would round to 65536 or more, so it becomes infinity */
     return sign | 0x7c00;
-  /* below 2^-14 FP16 has steps of 2^-24, and so has FP32 at 0.5: the addition rounds to them */
+  /* Below 2^-14 FP16 has steps of 2^-24. FP32 has the same steps at 0.5, so adding 0.5 rounds the value to these
+   * steps */
   if (bits < 0x38800000) {
     float magnitude;
     memcpy(&magnitude, &bits, 4);

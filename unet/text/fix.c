@@ -283,8 +283,8 @@ static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t len
   free(now.bytes);
 }
 
-/* Returns the position at which the first line that contains < begins; `length` if no line does. The text from there on
- * is taken for HTML, whose entities are not replaced. */
+/* Returns the position at which the first line that contains '<' begins; `length` if no line does. The text from that
+ * position on is taken for HTML, whose entities are not replaced. */
 static size_t find_html(const char *bytes, size_t length) {
   const char *found = length ? memchr(bytes, '<', length) : NULL;
   size_t at = found ? (size_t)(found - bytes) : length;
