@@ -134,8 +134,8 @@ enum { LANES = 2 };
 
 /* The stream, memory and lock with which one thread prepares programs while another one may submit runs. */
 struct preparing {
-  /* Held while a program is prepared or released, so that no other program is prepared or released at the same time. A
-   * thread that needs base.weights as well locks this lock first. */
+  /* Lock that is held while a program is prepared or released, so that no other program is prepared or released at the
+   * same time. A thread that needs base.weights as well locks this lock first. */
   pthread_mutex_t lock;
   struct launch_queue queue; /* the queue (CUDA stream) on which candidate kernels are timed and graphs are captured */
   /* Streams on which parts of a graph are captured: the body of the plan's loop, and the bodies of conditional nodes

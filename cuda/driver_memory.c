@@ -48,8 +48,8 @@ size_t driver_memory_round(const struct driver_memory *driver, size_t bytes) {
   return unit ? (bytes + unit - 1) / unit * unit : bytes;
 }
 
-/* Maps memory at newly reserved addresses, and undoes the steps before if one fails. The mapping keeps the memory alive
- * after its handle is released. */
+/* Maps memory at newly reserved addresses. If a step fails, undoes the steps that have succeeded. The mapping keeps the
+ * memory alive after its handle is released. */
 static bool map(const struct driver_memory *driver, CUmemGenericAllocationHandle memory, size_t bytes,
                 CUdeviceptr *at) {
   const CUmemAccessDesc access = {.location = driver->kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};

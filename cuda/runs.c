@@ -147,7 +147,7 @@ static int fill_buffer(struct cuda_device *device, struct cuda_program *program,
   order->ups = order->downs = 0;
   order->end = buffer->end;
   order->number = program->base.submitted + 1;
-  if (!order->number) /* the 32-bit number has wrapped around to 0, which is not allowed */
+  if (!order->number) /* the run's number has 32 bits and has wrapped around to 0, which is not allowed */
     order->number = UINT32_MAX;
   buffer->end->number = 0;
   return 0;

@@ -173,7 +173,7 @@ struct convert_args {
   const void *source;
   enum dtype dtype;
   void *target;
-  struct element element; /* number type to which the values are converted, for `target` */
+  struct element element; /* number type of `target`, to which the values are converted */
   size_t rows;
   int channels, taps;
 };

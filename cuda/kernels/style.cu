@@ -37,7 +37,7 @@ template <int PAIRS> struct slice {
   }
 };
 
-/* Adds gain * softmax(q k^T) v, for one style picture, to total. */
+/* Adds gain * softmax(q k^T) v, for one style picture, to `total`. */
 template <int PAIRS>
 __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &q, const __half *k, const __half *v,
                                        int pairs, int tokens, int pitch, float gain) {

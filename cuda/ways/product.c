@@ -12,7 +12,7 @@ static struct operands get_operands(const struct op *op) {
   if (op->type == OP_CONV) {
     const struct op_conv *o = &op->conv;
     struct operands all = {o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
-    /* if each picture has its own bias from the time embedding, another launch adds these after the product */
+    /* if each picture has its own bias from the time embedding, another launch adds these biases after the product */
     if (o->time.n > 1)
       all.time = (struct tensor){0};
     return all;

@@ -21,8 +21,10 @@ enum status {
 
 struct error {
   enum status status;
-  bool lost; /* STATUS_DEVICE: the device has failed for this process for good; another process may be able to use it */
-  bool absent; /* STATUS_DEVICE: true: the machine has no such device, so nothing that the user does makes it usable */
+  bool lost; /* with status STATUS_DEVICE: true: this process cannot use the device any more, but another process may be
+              * able to */
+  bool absent; /* with status STATUS_DEVICE: true: the machine has no such device, so nothing that the user does makes
+                * it usable */
   char message[512];
 };
 

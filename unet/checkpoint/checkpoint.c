@@ -428,7 +428,8 @@ static int open_single(struct checkpoint *c, const struct checkpoint_sources *so
   return 0;
 }
 
-/* Fails if nothing exists at this path, so that a wrong name is not reported as a missing config. Accepts NULL. */
+/* Fails if nothing exists at this path, so that a wrong name is not reported as a missing config. Does not fail if path
+ * is NULL. */
 static int check_there(const char *path, struct error *err) {
   return !path || platform_exists(path) ? 0
                                         : error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));

@@ -34,7 +34,8 @@ struct attend {
   void *y;
   enum dtype q_dtype, k_dtype, v_dtype, y_dtype, k2_dtype, v2_dtype;
   int q_pitch, k_pitch, v_pitch, y_pitch, k2_pitch, v2_pitch;
-  int n, k_n; /* number of pictures of q, and of k and v: k_n is n, or 1 if all pictures of q share the keys */
+  int n, k_n; /* n: number of pictures of q. k_n: number of pictures of k and v, which is n, or 1 if all pictures of q
+               * share the keys */
   int heads, dim, queries, keys, keys2;
   size_t n2;
   float scale;

@@ -9,7 +9,8 @@
  * needs. */
 struct mapping {
   const struct op_map *op;
-  /* w, h: size of the picture in pixels; parameter: the map's, rounded to integers (the gain in sixteenths) */
+  /* w, h: size of the picture in pixels; parameter: the map's parameters, rounded to integers (the gain in
+   * sixteenths) */
   int w, h, parameter[MAP_PARAMS];
   const float *x;
   float scale, bias; /* factor and summand that turn the tensor's values into 8-bit codes: x * scale + bias */

@@ -40,8 +40,8 @@ int cpu_load(struct cpu_device *device, struct tensor resource, struct error *er
 /* Does the same as cpu_load, for a caller that holds the lock base.weights. */
 int cpu_load_held(struct cpu_device *device, int index, struct error *err);
 /* Returns a weight's FP32 data for use at this moment: the loaded data, or, if there is none, data that is read now and
- * stored in *temporary. The caller sets *temporary to NULL before and frees it after. Returns NULL with err set on
- * failure. */
+ * stored in *temporary. The caller sets *temporary to NULL before the call, and frees it after use. Returns NULL with
+ * err set on failure. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
 /* Makes sure that the scratch memory of the program (prepared plan), which one op after another uses, will have at
  * least this many bytes. */

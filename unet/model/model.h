@@ -42,8 +42,9 @@ static inline int text_place(int slot, int chunk) {
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
 void model_free(struct model *model); /* frees the model's memory; accepts a zeroed model */
-/* Adds control number index to the model: a kind of map, and the network that reads it, which must outlive the model
- * (NULL: none). Only plans that are made afterwards can include it. On failure the model is unchanged. */
+/* Adds control number `index` to the model: a kind of map, and the network that reads it, which must outlive the model
+ * (NULL: there is no network). Only plans that are made afterwards can include the control. On failure the model is
+ * unchanged. */
 int model_add_control(struct model *model, int index, enum map_kind map, const struct control_network *network,
                       struct error *err);
 

@@ -30,13 +30,14 @@ struct blend_term {
   int rank, rank2;
   /* BLEND_KRONECKER: m and n in its formula above, the numbers of rows and of input channels of `right` */
   int block_rows, block_channels;
-  /* All factors of an adapter are stored one after the other in one vector (`store`). These are the indices in it of
-   * the first values of this term's factors; factors that the kind does not have are not read. */
+  /* All factors of an adapter are stored one after the other in one vector (`store`). The following fields are the
+   * indices, in this vector, of the first values of this term's factors; factors that the kind does not have are not
+   * read. */
   size_t left, right, left2, right2;
   enum blend_gain axis;
-  size_t gain;          /* index in that vector of the first gain; not read if axis is GAIN_NONE */
+  size_t gain;          /* index in the vector `store` of the first gain; not read if axis is GAIN_NONE */
   int store;            /* index in resources.list of the vector that has the adapter's factors */
-  const float *factors; /* the values of that vector (`store`) in the host's memory; borrowed from the adapter */
+  const float *factors; /* values of the vector `store` in the host's memory; borrowed from the adapter */
 };
 
 /* Some rows of one weight W, and the terms that are added to them, one for each adapter (see the formula at the top of

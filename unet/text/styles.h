@@ -42,7 +42,7 @@ char *styles_prompt(const struct styles *styles, const char *text);
  * that strength must blend its picture with the input. Returns false for NULL. */
 bool styles_blends(const struct styles *styles);
 /* Returns the number in "lattice": a frame that is shifted by multiples of so many pixels becomes the same picture,
- * shifted. 0 if the field is missing, and for NULL. */
+ * shifted. Returns 0 if the field is missing, and for NULL. */
 int styles_lattice(const struct styles *styles);
 /* Returns true if the file has "guidance": false, which means that guidance would spoil the model's pictures; false for
  * NULL. */

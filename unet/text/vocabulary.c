@@ -10,7 +10,7 @@
 /* --- finding the tokens of a vocabulary by text and by id --- */
 
 static size_t hash(const char *text) {
-  uint32_t h = 2166136261u; /* becomes the text's hash by the FNV-1a function */
+  uint32_t h = 2166136261u; /* hash of the text, by the FNV-1a function */
   for (; *text; text++)
     h = (h ^ (unsigned char)*text) * 16777619u;
   return h;
