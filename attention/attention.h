@@ -50,8 +50,8 @@ struct attn_args {
   /* number of elements from one batch row of q to the next (positive unless B is 1), and from one row to the next;
    * o_batch and o_row are those of o */
   long q_batch, q_row;
-  /* number of elements from one batch row of k to the next (0: all batch rows share one K), and from one row to the
-   * next; v_batch and v_row for v */
+  /* number of elements from one batch row of k to the next (0: all batch rows share one K), and from one row of k to
+   * the next; v_batch and v_row are those of v */
   long k_batch, k_row;
   long v_batch, v_row;
   long o_batch, o_row;

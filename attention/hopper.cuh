@@ -76,8 +76,9 @@ __device__ __forceinline__ void cluster_wait() {
 }
 
 /* Arrives at another thread block's barrier, to say that a buffer has been read. The arrival has release semantics for
- * this thread block alone; a release for the cluster would wait for all writes under way. By the memory model this is
- * too weak for another thread block, but a load has returned its value before this instruction is issued. */
+ * this thread block alone; a release for the cluster would wait for all writes under way. The memory model demands a
+ * stronger release towards another thread block; none is needed here, because a load has returned its value before this
+ * instruction is issued. */
 __device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }

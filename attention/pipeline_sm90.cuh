@@ -88,8 +88,8 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
     return barrier(T::Q_BARRIERS + 3 * T::STAGES + stage);
   }
-  /* inbox returns the buffer in which a consumer warp (numbered from 0) receives the scores of the thread block that
-   * has the other half of the channels; inbox_full returns the barrier that counts their bytes. */
+  /* inbox() returns the buffer in which a consumer warp (numbered from 0) receives the scores of the thread block that
+   * has the other half of the channels; inbox_full() returns the barrier that counts the bytes of these scores. */
   __device__ __forceinline__ uint32_t inbox(int warp) const {
     return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
   }

@@ -133,7 +133,7 @@ struct OnlineSoftmax {
   }
 
   /* Turns scores, for which begin() or expect() was called, into 2^(scale * (score - m) + zero). ADD: true: also adds
-   * them to sum. */
+   * them to `sum`. */
   template <bool ADD, int GROUPS>
   __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
     if (far)
@@ -199,7 +199,7 @@ template <int GROUPS> __device__ __forceinline__ void largest(const float (&tile
   }
 }
 
-/* Masks columns valid to 8 * GROUPS - 1 of a tile of scores, which belong to no key. column: this thread's first
+/* Masks columns `valid` to 8 * GROUPS - 1 of a tile of scores, which belong to no key. column: this thread's first
  * column, 2 * (lane % 4). */
 template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)[GROUPS][4], int valid, int column) {
 #pragma unroll

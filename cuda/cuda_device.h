@@ -121,10 +121,11 @@ struct staging {
 /* A lane: working memory of kernels that run one after the other. Kernels that run at the same time use different
  * lanes. */
 struct lane {
-  void *workspace; /* WORKSPACE_BYTES for partial sums, and for libraries */
+  void *workspace; /* WORKSPACE_BYTES bytes of device memory for partial sums, and for libraries */
   /* ARRIVALS counters for tiles whose sum is split between thread blocks; all are 0 between kernels */
   unsigned *arrivals;
-  float *norm_partial; /* NORM_PARTIAL_FLOATS floats for sums of group norms, of guidance rescale and of depth maps */
+  float *norm_partial; /* device memory of NORM_PARTIAL_FLOATS floats, for sums of group norms, of guidance rescale and
+                        * of depth maps */
   /* Device memory for attention kernels: attention_bytes bytes, as many as the largest attention so far needs. It is
    * zeroed once, and each launch leaves it as the next one expects it. */
   void *attention;
@@ -261,7 +262,7 @@ int cuda_pool_open(struct cuda_device *device, struct error *err);
 void cuda_pool_trim(struct cuda_device *device);
 
 /* How an op uses a tensor of the checkpoint: as a matrix, as a vector (bias, gamma, beta), or in any other way. The
- * element type on the device follows from it. */
+ * element type on the device follows from this use. */
 enum role { ROLE_ANY /* the type follows from the tensor's shape and its `demand` */, ROLE_MATRIX, ROLE_VECTOR };
 /* Returns the number format (such as FP16) in which the device stores a resource: a weight, or another tensor that
  * plans share. No other function decides this. */

@@ -28,7 +28,7 @@ struct cuda_picture {
   size_t bytes; /* size in bytes of the picture's device memory */
   size_t used;  /* number of bytes, from the beginning of `memory`, that the last run writes */
   bool mapped;  /* true: `memory` was allocated by the driver's functions (driver_memory.h); false: by cudaMalloc */
-  /* Held by a thread while it copies the picture to the host, so that no other thread copies it as well. */
+  /* Lock that a thread holds while it copies the picture to the host, so that no other thread copies it as well. */
   pthread_mutex_t lock;
   atomic_bool copied;
 };

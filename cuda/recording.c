@@ -15,8 +15,8 @@
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #endif
 
-/* Creates the handle of a conditional node in the graph that is being captured. first: its value at the beginning of
- * each launch of the graph. */
+/* Creates the handle of a conditional node in the graph that is being captured. first: the handle's value at the
+ * beginning of each launch of the graph. */
 static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphConditionalHandle *handle) {
   enum cudaStreamCaptureStatus capturing;
   cudaGraph_t graph;

@@ -391,8 +391,8 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
-/* Stores the addresses of the pictures that the run writes in buffer->order, the memory from which the GPU reads what
- * to do. */
+/* Stores in buffer->order (the memory from which the GPU reads what to do) the addresses of the pictures that the run
+ * writes. */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
   for (int i = 0; i < program->base.pictures; i++) {

@@ -185,8 +185,8 @@ struct engine_shape {
    * batch, several pictures a run, or more than 8 calls of the network a picture. */
   int bank_room;
   unsigned bank_layers;
-  /* Whether the networks draw on a canvas that follows the camera. CANVAS_FOLLOW needs an input frame, and one frame a
-   * run without a stream batch. The networks then compute more than the picture (prepared_info.drawn_width).
+  /* Says whether the networks draw on a canvas that follows the camera. CANVAS_FOLLOW needs an input frame, and one
+   * frame a run without a stream batch. The networks then compute more than the picture (prepared_info.drawn_width).
    * CANVAS_AUTO is taken as CANVAS_FIXED where CANVAS_FOLLOW would be refused. */
   enum canvas_mode canvas;
   /* carried: frames may have noise that moves with the picture (controls.carried). feedback: the last picture's latent

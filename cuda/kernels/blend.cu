@@ -162,7 +162,7 @@ __device__ __forceinline__ void share(const struct blend_task &task, const struc
   }
 }
 
-/* Adds factor * left [rows, rank] @ right [rank, columns] to sum, for the values of this tile. */
+/* Adds factor * left [rows, rank] @ right [rank, columns] to `sum`, for the values of this tile. */
 __device__ __forceinline__ void multiply(const struct blend_task &task, const struct tile &t, const float *left,
                                          const float *right, int rank, float factor, struct factors &shared,
                                          struct block &sum) {

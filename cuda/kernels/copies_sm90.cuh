@@ -83,8 +83,9 @@ __device__ __forceinline__ void load_bytes(uint32_t to, const void *from, int by
                : "memory");
 }
 
-/* Loads and stores of four or two 8x8 matrices of halves, by all lanes of a warp. Lane l gives the address of row l %
- * 8 of matrix l / 8. Of each matrix it gets or gives elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4. */
+/* Loads and stores of four or two 8x8 matrices of halves, by all lanes of a warp. Lane l gives the address of row l % 8
+ * of matrix l / 8. Of each matrix the lane gets (loads) or gives (stores) elements 2 (l % 4) and 2 (l % 4) + 1 of row l
+ * / 4. */
 
 __device__ __forceinline__ void load_matrices(uint32_t (&v)[4], uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -50,7 +50,7 @@ template <int LINES, int C> __device__ __forceinline__ float2 add_lines(const fl
   return total;
 }
 
-/* Stores the factor and the shift with which each channel is normalised in m->factors. first, size: first channel and
+/* Stores in m->factors the factor and the shift with which each channel is normalised. first, size: first channel and
  * number of channels of the thread's group. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void find_factors(const struct row_enter &p, float pivot, int first, int size,

@@ -27,9 +27,9 @@ typedef cudnnBackendDescriptor_t object;
  * must have no padding. */
 struct shape {
   int n, h, w, c, out_h, out_w, columns, kernel, stride, pad;
-  /* What cuDNN does after the convolution, in the same kernel. fused: 1 if anything; act: the activation; residual,
-   * vector: 1 if the residual, and a vector (the bias, the time row, which comes from the time embedding, or their
-   * sum), are added. All are 0 if fused is 0. */
+  /* What cuDNN does after the convolution, in the same kernel. fused: 1 if cuDNN does anything after the convolution;
+   * act: the activation; residual, vector: 1 if the residual, and a vector (the bias, the time row, which comes from
+   * the time embedding, or their sum), are added. All are 0 if fused is 0. */
   int fused, act, residual, vector;
 };
 
@@ -42,7 +42,7 @@ struct graph {
   /* all descriptors that belong to the graph, except plans; they are destroyed in reverse order */
   object objects[OBJECTS_MAX];
   int count;
-  int64_t next_id; /* the next tensor that one operation writes for another gets the id FIRST_INNER + this */
+  int64_t next_id; /* the next tensor that one operation writes for another gets the id FIRST_INNER + next_id */
   bool failed;     /* true: cuDNN has refused a call while the graph was built, which is checked once at the end */
   object offers[OFFERS_MAX];
   int64_t offer_count, next_offer;

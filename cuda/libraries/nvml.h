@@ -10,7 +10,7 @@ struct nvml;
 /* opens NVML for the GPU with this PCI address; returns NULL if the library cannot be used */
 struct nvml *nvml_open(const char *pci_bus_id);
 void nvml_close(struct nvml *nvml); /* closes NVML; `nvml` may be NULL */
-/* Writes the driver's version, such as "580.159.04", or "unknown" if that is so or if `nvml` is NULL. */
+/* Writes the driver's version, such as "580.159.04"; "unknown" if it cannot be read or `nvml` is NULL. */
 void nvml_driver(struct nvml *nvml, char *out, size_t size);
 /* Writes the GPU's clocks, performance state and power as "SM 1980 of 1980 MHz, memory 3201 MHz, P0, 210 W", or "" if
  * they are unknown or `nvml` is NULL. */

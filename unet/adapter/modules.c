@@ -175,7 +175,7 @@ static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH
   return true;
 }
 
-/* Returns the index of the first name in the sorted table that is not less than text. */
+/* Returns the index of the first name in the sorted table that is not less than `text`. */
 static int first_name(const struct module_table *table, const char *text) {
   int low = 0, high = table->name_count;
   while (low < high) {

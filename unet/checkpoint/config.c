@@ -86,7 +86,7 @@ void config_only_parts(struct config *config, const char *const *known, const ch
     for (const char *const *name = known; *name && !is_known; name++)
       is_known = !strcmp(*name, item->string);
     if (!is_known)
-      /* can be called for each item of the list, because config_refuse keeps only the first error */
+      /* config_refuse can be called for each item of the list, because it keeps only the first error */
       config_refuse(config, item->string, class, hint);
   }
 }

@@ -43,7 +43,7 @@ static void check_groups(const struct kl_config *kl, struct config *config) {
 static void read_activation(struct config *config) {
   char act[32];
   config_string(config, "act_fn", "silu", act, sizeof act);
-  if (strcmp(act, "silu") && strcmp(act, "swish")) /* both names stand for the same activation, SiLU */
+  if (strcmp(act, "silu") && strcmp(act, "swish")) /* "silu" and "swish" are names of the same activation, SiLU */
     config_refuse(config, "act_fn", act, "silu is");
 }
 

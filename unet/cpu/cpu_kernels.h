@@ -129,7 +129,7 @@ struct cpu_kernels {
   void (*attend)(const struct attend *);
   /* returns the number of floats that winograd_pack writes */
   size_t (*winograd_packed)(int c_out, int c_in);
-  /* stores in packed the weights [c_out][3][3][c_in] of a convolution, transformed for Winograd's algorithm */
+  /* stores in `packed` the weights [c_out][3][3][c_in] of a convolution, transformed for Winograd's algorithm */
   void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed);
   size_t (*winograd_scratch)(int c_in);
   void (*winograd)(const struct winograd *);

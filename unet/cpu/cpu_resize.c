@@ -41,7 +41,8 @@ static void fill_taps(const struct resize *r) {
   }
 }
 
-/* Adds each sample of a row, times weight, to sum. fresh: true: sum is overwritten, because it has no values yet. */
+/* Adds each sample of a row, times `weight`, to `sum`. fresh: true: `sum` is overwritten, because it has no values
+ * yet. */
 static void add_bytes(float *restrict sum, const uint8_t *restrict row, size_t count, float weight, bool fresh) {
   if (fresh)
     for (size_t i = 0; i < count; i++)
@@ -71,7 +72,7 @@ static struct track track_of(const struct resize *r, const struct channel *c) {
                         (size_t)c->stride / size};
 }
 
-/* Stores in sum the weighted sum of those rows of the frame's plane that output row y covers. Only the columns from
+/* Stores in `sum` the weighted sum of those rows of the frame's plane that output row y covers. Only the columns from
  * which the output's pixels are computed are summed. */
 static void sum_rows(const struct resize *r, const struct channel *c, int y, float *sum) {
   const struct geometry *g = &r->geometry;

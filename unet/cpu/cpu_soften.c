@@ -53,9 +53,9 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
-/* Stores in out a row of `count` values, each the weighted mean of the values at its index in the 2 s->reach + 1 rows
- * row[0], row[1] and so on, multiplied by `times`. Behind the end of each row, and of out, there must be
- * memory for WIDE more values. */
+/* Stores in `out` a row of `count` values, each the weighted mean of the values at its index in the 2 s->reach + 1 rows
+ * row[0], row[1] and so on, multiplied by `times`. Behind the end of each row, and of `out`, there must be memory for
+ * WIDE more values. */
 static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
   for (int at = 0; at < count; at += WIDE)
     sum_wide(s, row, at, times, out);

@@ -28,7 +28,7 @@ struct blend_term {
   enum blend_kind kind;
   float weight, scale;
   int rank, rank2;
-  /* BLEND_KRONECKER: m and n in its formula above, the numbers of rows and of input channels of `right` */
+  /* BLEND_KRONECKER: m and n in the formula of LoKr, the numbers of rows and of input channels of `right` */
   int block_rows, block_channels;
   /* All factors of an adapter are stored one after the other in one vector (`store`). The following fields are the
    * indices, in this vector, of the first values of this term's factors; factors that the kind does not have are not

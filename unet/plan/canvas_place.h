@@ -62,8 +62,8 @@ struct canvas_size {
 /* Limits of the strain, which says how far the frame is turned and scaled on the canvas: the length of (a - 1, b), if
  * the matrix [a -b; b a] maps the frame to the canvas. It never exceeds STRAIN_MOST. Up to STRAIN_FREE it follows the
  * measured motion; above that it grows more slowly. Each frame of a pan reduces it by the fraction 1 / STRAIN_EASED;
- * while the picture stands still it stays. PAN_STRAIN is the largest strain that the motion measured in a pure pan may
- * have; it is measurement error, which would otherwise add up. */
+ * while the picture stands still the strain stays as it is. PAN_STRAIN is the largest strain that the motion measured
+ * in a pure pan may have; it is measurement error, which would otherwise add up. */
 enum { PAN_STRAIN = CANVAS_ONE / 1024 };
 enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_EASED = 64 };
 /* Largest distance, in 1/256 pixel, between the whole pixel at which the frame is drawn and its true position; beyond

@@ -97,7 +97,7 @@ struct device_pictures {
   size_t bytes; /* size of a picture in bytes */
   /* count: number of pictures in the pool; batch: largest number of pictures that one run of any program makes */
   int count, batch;
-  /* protects the following fields, because programs may be prepared on another thread during runs */
+  /* lock that protects the following fields, because programs may be prepared on another thread during runs */
   pthread_mutex_t lock;
   struct picture_pool *pool;
 };

@@ -35,7 +35,8 @@ enum {
   MOTION_LIGHT = 250 * 16, /* least brightness, in 1/16 grey level, of a pixel that counts as overexposed */
   MOTION_NONE = 1 << 30,   /* a cost that stands for "no candidate": higher than any candidate's */
   MOTION_ONE = 1 << 24,    /* the number that stands for 1 in the matrix of a similarity (shift, turn and zoom) */
-  /* largest absolute value of the numbers a and b in a similarity's matrix (struct motion_model), in 1 / MOTION_ONE */
+  /* largest absolute value of the numbers a and b in a similarity's matrix (struct motion_model), in units of 1 /
+   * MOTION_ONE */
   MOTION_STEEPEST = 1 << 22
 };
 
@@ -243,8 +244,8 @@ MOTION_CODE struct motion_match motion_solve(struct motion_slopes s, int y, int 
 /* --- the motion of the whole picture, fitted to the blocks' vectors --- */
 
 /* The whole picture's motion as a similarity (shift, turn and zoom) from positions in this frame to positions in the
- * last one, about the picture's centre: x' = (1 + a) x - b y + tx, y' = b x + (1 + a) y + ty; a and b in 1 /
- * MOTION_ONE, tx and ty in 1/256 pixel. */
+ * last one, about the picture's centre: x' = (1 + a) x - b y + tx, y' = b x + (1 + a) y + ty; a and b are in units of 1
+ * / MOTION_ONE, tx and ty in 1/256 pixel. */
 struct motion_model {
   int a, b, ty, tx;
 };

@@ -113,7 +113,7 @@ OP_TABLE(PLAN_CONSTRUCTOR)
 
 /* plan_loop_begin and plan_loop_end enclose the ops of the plan's loop: ops that are appended between these calls are
  * repeated. A plan has at most one loop, whose last op is an OP_STEP. Only two tensors carry values from one iteration
- * to the next: this op's x and its earlier predictions. */
+ * to the next: the x of that OP_STEP and its earlier predictions. */
 void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
 /* plan_region_begin and plan_region_end enclose a region: runs may skip the ops that are appended between these calls.
