@@ -227,9 +227,10 @@ static int join_all(struct join *join, struct error *err) {
   progress_init(&join->progress, kind, progress_stream(kind, join->options->output), pictures);
   join->begun_ns = platform_now_ns();
   int status = joining_run(&joining, &pictures, err);
-  progress_end(&join->progress, !status, pictures, (double)(platform_now_ns() - join->begun_ns) * 1e-9);
+  const bool ended = !status || (pictures && err->status == STATUS_INPUT); /* OUT is there, maybe without its sound */
+  progress_end(&join->progress, ended, pictures, (double)(platform_now_ns() - join->begun_ns) * 1e-9);
   free(kept);
-  if (pictures && (!status || err->status == STATUS_INPUT) && join->options->verbose >= 0)
+  if (pictures && ended && join->options->verbose >= 0)
     fprintf(stderr, "%s: %ld frames of %d shard%s\n", join->options->output, pictures, shards->count,
             shards->count == 1 ? "" : "s");
   return status;

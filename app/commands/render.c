@@ -18,8 +18,14 @@
 
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
+  double frames = (double)at->frames;
   render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
-  progress_update(&render->progress, at->frames, at->seconds);
+  if (render->frames_in_out !=
+      1) { /* frames that OUT's rate leaves out are skipped, but OUT's frames take their time */
+    frames = (double)(at->frames + at->skipped) * render->frames_in_out;
+    render->progress.total = lround((double)render->total * render->frames_in_out);
+  }
+  progress_update(&render->progress, lround(frames), at->seconds);
 }
 
 /* Moves the script on over those frames before `seconds` that this process does not render (with --shard), so that its
@@ -172,13 +178,16 @@ static int run(struct render *render, struct error *err) {
     return -1;
   long frames = render_frames(render);
   render->total = frames && (!source.frames || frames < source.frames) ? frames : source.frames;
+  render->frames_in_out = render_frames_in_out(render, source.fps);
   enum progress_kind kind = progress_wanted(options);
   progress_init(&render->progress, kind, progress_stream(kind, options->output), render->total);
   render->progress.place = *render->place;
   int status = pipeline_run(&pipeline, &result, err);
-  progress_end(&render->progress, !status && !atomic_load(&setup_stop), result.written, result.seconds);
+  /* Also if the input broke off or a side track failed, OUT has all that could be made, and its final name. */
+  bool ended = !status || (err->status == STATUS_INPUT && result.written);
+  progress_end(&render->progress, ended && !atomic_load(&setup_stop), result.in_output, result.seconds);
   *render->place = render->progress.place;
-  if (!status)
+  if (ended)
     render_close_line(render, &result);
   existing_tell(&render->existing);
   long there = result.written + (long)render->resuming.pictures;

@@ -51,6 +51,7 @@ struct render {
   struct progress progress;
   struct progress_place *place;
   long total;               /* number of frames that are rendered or skipped; 0: unknown */
+  double frames_in_out;     /* number of OUT's frames for each of IN's; 1 if they correspond to each other */
   struct existing existing; /* finds pictures of the output's sequence that exist already, for --skip-existing */
   bool is_there;            /* true: the output is a file that exists already, and is left as it is (--skip-existing) */
   /* text that each picture of a sequence carries, which tells with which settings it was made (job/mark.h) */
@@ -69,6 +70,9 @@ struct render {
 /* Returns the largest number of frames to read from the source: --frames, minus the pictures that an unfinished file of
  * an earlier attempt contains; 0: no limit. */
 long render_frames(const struct render *render);
+/* Returns how many frames OUT gets for each frame of IN, on average. It is not 1 with --fps, nor with GIF, which holds
+ * no more than 50 frames a second, if IN has more. fps: IN's frames a second; 0: unknown. */
+double render_frames_in_out(const struct render *render, double fps);
 /* Returns true if OUT gets the input's alpha channel. */
 bool render_keeps_alpha(const struct options *options);
 /* Sets the output's name, and checks that it can be written to, before any expensive work. With --skip-existing it also

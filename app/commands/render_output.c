@@ -20,6 +20,12 @@ long render_frames(const struct render *render) {
   return render->options->frames - (long)render->resuming.pictures;
 }
 
+double render_frames_in_out(const struct render *render, double fps) {
+  const struct cadence *cadence = &render->cadence;
+  double paced = cadence->num ? (double)cadence->num / cadence->den : fps;
+  return fps > 0 ? sink_rate(render->output, render->container, paced) / fps : 1;
+}
+
 /* Returns true if OUT gets the input's alpha. OUT gets none with text to image, whose pictures do not match the frames,
  * nor with --mask alpha, where alpha marks the region to repaint. */
 bool render_keeps_alpha(const struct options *options) {

@@ -233,7 +233,7 @@ static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
   const struct options *options = c->options;
   bool is_shard = cut_asks_for_shard(options);
   if (options->range.step > 1 && !frame_places_is_sequence(c->places))
-    return error_set(err, STATUS_USAGE, "--range: only of a picture sequence every %ldth can be taken",
+    return error_set(err, STATUS_USAGE, "--range: a step of %ld can be taken only of a picture sequence",
                      options->range.step);
   if (find_job(c, &job, &cut->first, err) < 0)
     return -1;

@@ -565,6 +565,13 @@ static void say_kept(const struct sink *sink, struct error *err) {
               part ? part : "it");
 }
 
+/* Returns how many frames the output has. ended: the sink has ended without an error of its own; false: the output is
+ * not read again to count them, and all written pictures count. */
+static long count_in_output(const struct run *run, bool ended) {
+  long frames = run->sink && ended ? sink_pictures(run->sink) : -1;
+  return frames >= 0 ? frames : run->written;
+}
+
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err) {
   *result = (struct pipeline_result){0};
   struct run run = {.pipeline = pipeline, .result = result};
@@ -597,6 +604,7 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   }
   if (run.sink && status && err->status == STATUS_OUTPUT)
     say_kept(run.sink, err);
+  result->in_output = count_in_output(&run, !status || err->status == STATUS_INPUT);
   if (run.sink && sink_part(run.sink))
     snprintf(result->part, sizeof result->part, "%s", sink_part(run.sink));
   if (run.started_ns)

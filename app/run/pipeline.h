@@ -70,8 +70,11 @@ struct pipeline {
 enum pipeline_stage { STAGE_DECODER, STAGE_ENGINES, STAGE_ENCODER, PIPELINE_STAGES };
 
 struct pipeline_result {
-  long written;          /* number of pictures that were given to the sink */
-  long skipped;          /* number of frames for which no picture was made, because it existed already */
+  long written; /* number of pictures that were given to the sink */
+  long skipped; /* number of frames for which no picture was made, because it existed already */
+  /* number of frames in the output, which differs from `written` if the sink repeats pictures or leaves some out, or if
+   * a resumed render contains pictures of an earlier attempt; equal to `written` if the sink does not count them */
+  long in_output;
   double seconds;        /* time from submitting the first frame until the sink was finished */
   double first_frame_ms; /* ms from submitting the first frame until its picture was finished */
   /* Statistics of the time, in ms, that the engine needed for a frame: from its submission, or from the end of the

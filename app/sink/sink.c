@@ -264,6 +264,13 @@ bool sink_shows_pictures(const char *spec) {
   return find(spec) == &sink_ffmpeg || find(spec) == &sink_pipewire;
 }
 
+double sink_rate(const char *spec, const char *format, double fps) {
+  struct target target;
+  bool gif = find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
+             !strcmp(target.container->name, "gif");
+  return gif && fps > GIF_FPS_MOST ? GIF_FPS_MOST : fps;
+}
+
 enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec, const char *pixel_format) {
   struct target target;
   if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))

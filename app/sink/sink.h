@@ -17,7 +17,8 @@ struct part_left;
 struct sink;
 struct sound_tap;
 
-enum { SINK_HOLDS = 2 };
+/* SINK_HOLDS: number of pictures that a sink may hold. GIF_FPS_MOST: most frames a second that are written to a GIF. */
+enum { SINK_HOLDS = 2, GIF_FPS_MOST = 50 };
 
 /* An unfinished file (part.h) whose complete segments (pictures that can be decoded without the others) are copied to
  * the beginning of an output, and the contents of its manifest. */
@@ -145,6 +146,10 @@ bool sink_keeps_segments(const char *spec, const char *format);
 
 /* True if people look at the output's pictures, so that missing transparency would be noticed (not hash: or null:). */
 bool sink_shows_pictures(const char *spec);
+
+/* Returns how many of `fps` frames a second the output keeps: GIF keeps GIF_FPS_MOST of more, others keep all. format:
+ * as sink_options.container; may be NULL. */
+double sink_rate(const char *spec, const char *format, double fps);
 
 /* Returns the pixel format in which spec's encoder should get the frames, so that the encoder loses least. format,
  * codec, pixel_format: as in sink_options; may be NULL. */

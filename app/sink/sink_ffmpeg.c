@@ -334,6 +334,9 @@ static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double sec
  * encoder, the muxer or the last page. */
 static long ffmpeg_pictures(const struct sink *sink) {
   const struct ffmpeg_sink *to = (const struct ffmpeg_sink *)sink;
+  const AVCodec *codec = to->encoder.context->codec;
+  if (!to->failed && codec && !strcmp(codec->name, "libwebp_anim"))
+    return to->sent; /* this encoder gives all pictures in one packet */
   if (!to->failed || (to->output->oformat->flags & AVFMT_NOFILE))
     return to->written;
   return to->seekable ? ffmpeg_count_pictures(ffmpeg_sink_path(to)) : -1;

@@ -17,7 +17,7 @@
 #include "app/sink/whole_files.h"
 
 /* GIF_LEAST: shortest time between two pictures of a GIF, in hundredths of a second. */
-enum { GIF_LEAST = 2 };
+enum { GIF_LEAST = 100 / GIF_FPS_MOST };
 
 struct ffmpeg_sink {
   struct sink sink;

@@ -85,4 +85,18 @@ static int hash_finish(struct sink *sink, bool whole, struct error *err) {
   return fflush(to->out) || ferror(to->out) ? write_failed(to, err) : 0;
 }
 
-const struct sink_impl sink_hash = {"hash", accepts, hash_open, hash_write, hash_finish, hash_close};
+/* Returns how many frames have their checksum in the file; -1: unknown, because it could not be written. */
+static long hash_pictures(const struct sink *sink) {
+  const struct hash_sink *to = (const struct hash_sink *)sink;
+  return ferror(to->out) ? -1 : to->frames;
+}
+
+const struct sink_impl sink_hash = {
+    .name = "hash",
+    .accepts = accepts,
+    .open = hash_open,
+    .write = hash_write,
+    .finish = hash_finish,
+    .close = hash_close,
+    .pictures = hash_pictures,
+};
