@@ -183,7 +183,7 @@ static void test_names_that_terminals_obey(void **state) {
       {3, "render \"folder/$N\" null:", SHOWN},
       {6, "render good.mp4 \"$N\"", SHOWN},
       {6, "render good.mp4 \"nowhere/$N\"", SHOWN},
-      {6, "render good.mp4 \"$N.xyz\"", SHOWN},
+      {2, "render good.mp4 \"$N.xyz\"", SHOWN},
       {2, "render good.mp4 x.mp4 -c \"$N\"", SHOWN},
       {2, "render good.mp4 x.mp4 --input-format \"$N\"", SHOWN},
       {2, "render good.mp4 x.mp4 \"--$N\"", NULL},

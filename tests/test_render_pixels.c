@@ -55,7 +55,7 @@ static void test_encoder_options(void **state) {
   program_expect(0, NULL, "render " CLIP_3 " high.mkv --size 64x64 --encoder-options profile=baseline:level=3.1");
   expect_same("profile", "echo Constrained Baseline,31", STREAM("profile,level", "high.mkv"));
   /* DNxHD's default profile has only television sizes; DNxHR has all from 256x120 on. */
-  program_expect(6, "encoder dnxhd cannot be opened", "render " CLIP_3 " no.mov --size 256x128 -c dnxhd");
+  program_expect(2, "encoder dnxhd cannot be opened", "render " CLIP_3 " no.mov --size 256x128 -c dnxhd");
   program_expect(0, NULL,
                  "render " CLIP_3 " dnx.mov --size 256x128 -c dnxhd --encoder-options profile=dnxhr_hqx "
                  "--pixel-format yuv422p10le");
@@ -90,7 +90,7 @@ static void test_encoder_options_refused(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     program_expect(2, cases[i].said, "render " CLIP_3 " %s --size 64x64 --encoder-options %s", cases[i].out,
                    cases[i].options);
-  program_expect(6, "as --encoder-options and --pixel-format ask",
+  program_expect(2, "does not take preset=fastest, but ultrafast",
                  "render " CLIP_3 " no.mp4 --size 64x64 --encoder-options preset=fastest");
   shell("test ! -e no.mp4 -a ! -e no.webm");
 }

@@ -200,14 +200,14 @@ static void test_sound_in_mxf(void **state) {
 static void test_taken_rates(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.3 -c:v libx264 slow.mkv");
-  program_expect(6, "does not take 10 frames a second at 64x64, but 23.976, 24, 25, 29.97, 30, 50, 59.94, 60",
+  program_expect(2, "does not take 10 frames a second at 64x64, but 23.976, 24, 25, 29.97, 30, 50, 59.94, 60",
                  "render slow.mkv slow.mxf --size 64x64");
-  program_expect(6, "does not take 10 frames a second at 720x576, but 25;", "render slow.mkv slow.gxf --size 720x576");
-  program_expect(6, "does not take 64x64 at 25 frames a second; --size may be 720x576",
+  program_expect(2, "does not take 10 frames a second at 720x576, but 25;", "render slow.mkv slow.gxf --size 720x576");
+  program_expect(2, "does not take 64x64 at 25 frames a second; --size may be 720x576",
                  "render uneven.mkv uneven.gxf --size 64x64");
-  program_expect(6, "takes neither 64x64 nor 10 frames a second, but 640x480 at 29.97, 720x480 at 29.97, 720x576 at 25",
+  program_expect(2, "takes neither 64x64 nor 10 frames a second, but 640x480 at 29.97, 720x480 at 29.97, 720x576 at 25",
                  "render slow.mkv slow.gxf --size 64x64");
-  program_expect(6, "--size may be 720x576", "render uneven.mkv uneven.dv --size 64x64");
+  program_expect(2, "--size may be 720x576", "render uneven.mkv uneven.dv --size 64x64");
 }
 
 /* Formats with a constant frame rate get repeated pictures, so that they stay in step with the sound: where frames are

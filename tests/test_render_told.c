@@ -1,4 +1,5 @@
-/* Tests what render tells: the last lines of --progress, also if the input breaks off. */
+/* Tests what render tells: the last lines of --progress, also if the input breaks off, and what is wrong with encoder
+ * options, codecs and containers that are refused. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <stdio.h>
@@ -80,10 +81,50 @@ static void test_told_at_status_3(void **state) {
   shell("test ! -e head.mp4 && ! grep -q 100 out.txt");
 }
 
+/* Wrong encoder options, codecs and containers are told in one line that names option, value and what is possible,
+ * before anything is rendered. */
+static void test_wrong_encoders(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"o.mp4 --encoder-options preset=silly", "does not take preset=silly, but ultrafast, superfast"},
+      {"o.mp4 --encoder-options tune=film,silly", "does not take tune=film,silly, but film, animation"},
+      {"o.mp4 --encoder-options profile=silly", "does not take profile=silly, but baseline, main, high"},
+      {"o.mp4 --encoder-options crf=20:level=99", "libx264 does not take level=99; it opens without it"},
+      {"o.mp4 --encoder-options x264opts=silly=1", "libx264 does not take x264opts=silly=1; it opens without it"},
+      {"o.mp4 -c hevc --encoder-options preset=silly", "libx265 does not take preset=silly, but ultrafast"},
+      {"o.mp4 -c hevc --encoder-options tune=silly", "libx265 does not take tune=silly, but psnr"},
+      {"o.mp4 -c hevc --encoder-options profile=silly", "libx265 does not take profile=silly"},
+      {"o.webm --encoder-options deadline=silly", "does not take deadline=silly, but best, good, realtime"},
+      {"o.webm --encoder-options cpu-used=99", "does not take cpu-used=99, but -"},
+      {"o.mov -c prores_ks --encoder-options profile=silly", "does not take profile=silly, but auto, proxy, lt"},
+      {"o.webm -c libx264", "--codec libx264: webm does not take h264, but "},
+      {"o.mp4 -c ffv1", "--codec ffv1: mp4 does not take ffv1, but h264, hevc, "},
+      {"o.gif -c libx264", "--codec libx264: gif does not take h264, but gif"},
+      {"o.ts -c ffv1", "--codec ffv1: mpegts does not take ffv1, but h264"},
+      {"o.h264 -c libx265", "--codec libx265: h264 does not take hevc, but h264"},
+      {"o%02d.png -c libx264", "--codec libx264: o%02d.png does not take h264, but png"},
+      {"o.xyz", "o.xyz: no container is known by this extension; try .mp4 or .mkv"},
+      {"o", "o: no container is known by this extension"},
+      {"o.mp4 --range 2-8:2", "--range: a step of 2 can be taken only of a picture sequence"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render ten.mp4 %s --size 64x64", cases[i][0]);
+    if (outcome.status != 2 || outcome.lines != 1 || !strstr(outcome.said, cases[i][1]))
+      fail_msg("render ten.mp4 %s: status %d: %s", cases[i][0], outcome.status, outcome.said);
+  }
+  shell("! ls o.* o0* 2>/dev/null | grep .");
+  static const char *const right[] = {"o.mp4 --encoder-options preset=4:tune=film,fastdecode:profile=high",
+                                      "o.mov -c prores_ks --encoder-options profile=hq", "o.mkv -c ffv1"};
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+    program_expect(0, "2 frames", "render ten.mp4 %s -y --size 64x64 --frames 2", right[i]);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_frames_in_the_output),
       cmocka_unit_test(test_told_at_status_3),
+      cmocka_unit_test(test_wrong_encoders),
   };
   if (argc != 2 || !clips_open())
     return 77;

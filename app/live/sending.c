@@ -18,7 +18,7 @@ static int check_codec(const struct options *options, const char *spec, struct e
   const char *codec = options->codec;
   if (target_is_camera(spec))
     return 0;
-  if (target_choose(&target, spec, NULL, err) || (codec && encoder_check_in(codec, target.container, target.name, err)))
+  if (target_choose(&target, spec, NULL, err))
     return -1;
   return accepted_check_wishes(&target, codec, options->pixel_format, options->encoder_options, err);
 }

@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <libavutil/avstring.h>
+
 #include "app/sink/encoder.h"
 #include "app/sink/encoder_wishes.h"
+#include "unet/base/text.h"
 
 static const AVRational rates[] = {{24000, 1001}, {24, 1}, {25, 1},       {30000, 1001},
                                    {30, 1},       {50, 1}, {60000, 1001}, {60, 1}};
@@ -65,40 +68,161 @@ static bool takes_pixels(const struct target *target, const AVCodec *codec, enum
   return taken;
 }
 
+static enum AVPixelFormat usual_pixels(const AVCodec *codec) {
+  return codec->pix_fmts ? *codec->pix_fmts : AV_PIX_FMT_YUV420P;
+}
+
 /* True if the container's header can be written with the codec's first pixel format, but not with the requested one. */
 static bool refuses_pixels(const struct target *target, const AVCodec *codec, enum AVPixelFormat format) {
-  enum AVPixelFormat usual = codec->pix_fmts ? *codec->pix_fmts : AV_PIX_FMT_YUV420P;
+  enum AVPixelFormat usual = usual_pixels(codec);
   if (target->stream || target->container->flags & AVFMT_NOFILE)
     return false;
   return takes_pixels(target, codec, usual) && !takes_pixels(target, codec, format);
-}
-
-int accepted_check_wishes(const struct target *target, const char *codec, const char *pixel_format,
-                          const char *encoder_options, struct error *err) {
-  const AVCodec *found = encoder_first(target->container, target->url, codec);
-  enum AVPixelFormat format;
-  if (!pixel_format && !encoder_options)
-    return 0;
-  if (codec && encoder_check_in(codec, target->container, target->name, err))
-    return -1;
-  if (!found)
-    return 0; /* a missing encoder is no error here, because encoder_open reports it */
-  if (encoder_options && encoder_wishes_check(found, encoder_options, err))
-    return -1;
-  if (!pixel_format)
-    return 0;
-  if (encoder_wishes_pixels(found, pixel_format, &format, err))
-    return -1;
-  if (refuses_pixels(target, found, format))
-    return error_set(err, STATUS_USAGE, "--pixel-format %s: %s does not take it", pixel_format,
-                     target->container->name);
-  return 0;
 }
 
 /* Appends ", " and the text to a list, without the comma at its beginning. */
 static void append(char *list, size_t size, const char *text) {
   size_t used = strlen(list);
   snprintf(list + used, size - used, "%s%s", used ? ", " : "", text);
+}
+
+/* Codecs by the names that --codec takes, in the order in which messages list them. */
+static const char *const codecs[] = {"h264",       "hevc",       "av1",     "vp9",     "vp8",      "mpeg4",
+                                     "mpeg2video", "mpeg1video", "prores",  "dnxhd",   "ffv1",     "mjpeg",
+                                     "png",        "gif",        "apng",    "webp",    "theora",   "flv1",
+                                     "wmv2",       "qtrle",      "huffyuv", "utvideo", "rawvideo", "dvvideo"};
+
+/* True if the container is of pictures alone, in one codec, without times. FFmpeg writes any codec into it, though
+ * readers expect the container's own. */
+static bool has_one_codec(const AVOutputFormat *container) {
+  return container->flags & AVFMT_NOTIMESTAMPS && container->audio_codec == AV_CODEC_ID_NONE &&
+         !av_match_name(container->name, "yuv4mpegpipe,null,hash,md5,framemd5,framehash,filmstrip,ico");
+}
+
+/* True if readers find the codec in a transport stream. FFmpeg writes others as data that nothing reads. */
+static bool is_for_mpegts(enum AVCodecID id) {
+  return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_MPEG1VIDEO ||
+         id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG4 || id == AV_CODEC_ID_CAVS || id == AV_CODEC_ID_DIRAC ||
+         id == AV_CODEC_ID_VC1;
+}
+
+/* True unless the target's container is known not to take this encoder's codec. */
+static bool takes_codec(const struct target *target, const AVCodec *codec) {
+  const AVOutputFormat *container = target->container;
+  enum AVCodecID own = av_guess_codec(container, NULL, target->url, NULL, AVMEDIA_TYPE_VIDEO);
+  const AVCodec *usual = own == AV_CODEC_ID_NONE ? NULL : avcodec_find_encoder(own);
+  int answer = avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL);
+  if (own != AV_CODEC_ID_NONE && has_one_codec(container))
+    return codec->id == own;
+  if (answer >= 0)
+    return answer > 0 || codec->id == own;
+  if (av_match_name(container->name, "mpegts,rtp_mpegts"))
+    return is_for_mpegts(codec->id);
+  if (own == AV_CODEC_ID_NONE || codec->id == own)
+    return true;
+  if (!usual || target->stream || container->flags & AVFMT_NOFILE)
+    return true;
+  return takes_pixels(target, codec, usual_pixels(codec)) || !takes_pixels(target, usual, usual_pixels(usual));
+}
+
+/* Checks that the container takes the codec of the encoder `name`. The error lists the codecs that it takes. Returns 0,
+ * or -1 with err. */
+static int check_codec(const struct target *target, const char *name, const AVCodec *codec, struct error *err) {
+  char list[200] = "";
+  if (takes_codec(target, codec))
+    return 0;
+  for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+    const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(codecs[i]);
+    const AVCodec *other = kind ? avcodec_find_encoder(kind->id) : NULL;
+    if (other && takes_codec(target, other))
+      append(list, sizeof list, codecs[i]);
+  }
+  bool pictures = !strcmp(target->container->name, "image2");
+  return error_set(err, STATUS_USAGE, "--codec %.40s: %.60s does not take %s%s%s", name,
+                   pictures ? text_last_part(target->url) : target->container->name, avcodec_get_name(codec->id),
+                   *list ? ", but " : "", list);
+}
+
+/* --- trying encoder options --- */
+
+/* True if the encoder can be opened with these options (NULL: none) and this pixel format (NULL: its usual one), at a
+ * size and frame rate that nearly all encoders have. */
+static bool opens(const struct target *target, const AVCodec *codec, const char *pixel_format,
+                  const char *encoder_options) {
+  const struct sink_options options = {
+      .format = encoder_pixels(target->container, target->url, codec->name, pixel_format),
+      .time_base_num = 1,
+      .time_base_den = 25,
+      .fps = 25,
+      .width = 1920,
+      .height = 1080,
+      .codec = codec->name,
+      .quality = -1,
+      .pixel_format = pixel_format,
+      .encoder_options = encoder_options,
+  };
+  struct encoder encoder = {0};
+  struct error ignored;
+  bool opened = !encoder_open(&encoder, target->container, target->name, false, &options, &ignored);
+  encoder_free(&encoder);
+  return opened;
+}
+
+/* Called if the encoder cannot be opened with all options in `wishes`. Finds one without which it can be opened, and
+ * tells it in err. Returns 0 if there is none, or -1 with err. */
+static int blame(const struct target *target, const AVCodec *codec, const char *pixel_format,
+                 const AVDictionary *wishes, struct error *err) {
+  const AVDictionaryEntry *wish = NULL;
+  bool found = false;
+  while (!found && (wish = av_dict_get(wishes, "", wish, AV_DICT_IGNORE_SUFFIX))) {
+    AVDictionary *others = NULL;
+    char *text = NULL;
+    av_dict_copy(&others, wishes, 0);
+    av_dict_set(&others, wish->key, NULL, 0);
+    bool made = av_dict_get_string(others, &text, '=', ':') >= 0;
+    found = made && opens(target, codec, pixel_format, text && *text ? text : NULL);
+    if (found)
+      error_set(err, STATUS_USAGE,
+                "--encoder-options: the encoder %s does not take %.60s=%.100s%s%.40s; it opens without it", codec->name,
+                wish->key, wish->value, pixel_format ? " with pixels of " : "", pixel_format ? pixel_format : "");
+    av_dict_free(&others);
+    av_free(text);
+  }
+  return found ? -1 : 0;
+}
+
+/* Checks that the encoder can be opened with these options, as far as that does not depend on the size. Encoders of
+ * hardware are not tried. Returns 0, or -1 with err, which names the option. */
+static int check_options(const struct target *target, const AVCodec *codec, const char *pixel_format,
+                         const char *encoder_options, struct error *err) {
+  AVDictionary *wishes = NULL;
+  if (encoder_wishes_check(codec, encoder_options, err))
+    return -1;
+  if (codec->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID) ||
+      opens(target, codec, pixel_format, encoder_options))
+    return 0;
+  int status =
+      encoder_wishes_parse(encoder_options, &wishes, err) ? -1 : blame(target, codec, pixel_format, wishes, err);
+  av_dict_free(&wishes);
+  return status;
+}
+
+int accepted_check_wishes(const struct target *target, const char *codec, const char *pixel_format,
+                          const char *encoder_options, struct error *err) {
+  const AVCodec *found = encoder_first(target->container, target->url, codec);
+  enum AVPixelFormat format;
+  if (codec && (encoder_check(codec, err) || check_codec(target, codec, found, err)))
+    return -1;
+  if (!found)
+    return 0; /* a missing encoder is no error here, because encoder_open reports it */
+  if (pixel_format && encoder_wishes_pixels(found, pixel_format, &format, err))
+    return -1;
+  if (encoder_options && check_options(target, found, pixel_format, encoder_options, err))
+    return -1;
+  if (pixel_format && refuses_pixels(target, found, format))
+    return error_set(err, STATUS_USAGE, "--pixel-format %s: %s does not take it", pixel_format,
+                     target->container->name);
+  return 0;
 }
 
 static bool list_rates(char *list, size_t size, const struct target *target, const struct sink_options *options,
@@ -148,16 +272,16 @@ bool accepted_say(const struct target *target, const struct sink_options *option
     return false;
   /* the container accepts the pictures without sound, so it has refused the sound */
   if (takes(target, options, options->fps, shape.width, shape.height))
-    error_set(err, STATUS_OUTPUT, "%s: %s does not take the sound beside these pictures; try --no-sound or .mkv", name,
+    error_set(err, STATUS_USAGE, "%s: %s does not take the sound beside these pictures; try --no-sound or .mkv", name,
               container);
   else if (list_rates(list, sizeof list, target, options, shape))
-    error_set(err, STATUS_OUTPUT, "%s: %s does not take %.5g frames a second at %dx%d, but %s; %s", name, container,
+    error_set(err, STATUS_USAGE, "%s: %s does not take %.5g frames a second at %dx%d, but %s; %s", name, container,
               options->fps, shape.width, shape.height, list, remedy);
   else if (list_shapes(list, sizeof list, target, options))
-    error_set(err, STATUS_OUTPUT, "%s: %s does not take %dx%d at %.5g frames a second; %s may be %s", name, container,
+    error_set(err, STATUS_USAGE, "%s: %s does not take %dx%d at %.5g frames a second; %s may be %s", name, container,
               shape.width, shape.height, options->fps, options->stretched ? "--output-size" : "--size", list);
   else if (list_pairs(list, sizeof list, target, options))
-    error_set(err, STATUS_OUTPUT, "%s: %s takes neither %dx%d nor %.5g frames a second, but %s; %s", name, container,
+    error_set(err, STATUS_USAGE, "%s: %s takes neither %dx%d nor %.5g frames a second, but %s; %s", name, container,
               shape.width, shape.height, options->fps, list, remedy);
   else
     return false;

@@ -350,7 +350,7 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
 }
 
 static int rate_unknown(const char *path, const AVCodec *codec, const struct sink_options *options, struct error *err) {
-  return error_set(err, STATUS_OUTPUT, "%s: %s cannot do %.4g frames a second; try .mkv, or another --codec", path,
+  return error_set(err, STATUS_USAGE, "%s: %s cannot do %.4g frames a second; try .mkv, or another --codec", path,
                    codec->name, av_q2d(rate_of(options)));
 }
 
@@ -373,7 +373,7 @@ int encoder_check_in(const char *name, const AVOutputFormat *container, const ch
     return -1;
   const AVCodec *codec = find_named(name);
   if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
-    return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
+    return error_set(err, STATUS_USAGE, "%s: %s does not take %s", path, container->name, codec->name);
   return 0;
 }
 
@@ -387,13 +387,18 @@ static int say_closed(const AVCodec *codec, const char *path, const struct sink_
                       struct error *err) {
   char reason[128];
   if (codec->capabilities & AV_CODEC_CAP_HARDWARE)
-    return error_set(err, STATUS_OUTPUT,
+    return error_set(err, STATUS_DEVICE,
                      "%s: encoder %s cannot be opened: there is no such hardware here, or no driver that gives it to "
                      "programs; --codec %s is for any that works",
                      path, codec->name, avcodec_get_name(codec->id));
-  return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened%s: %s%s", path, codec->name,
-                   has_wishes(options) ? " as --encoder-options and --pixel-format ask" : "",
-                   ffmpeg_reason(code, reason), has_wishes(options) ? "; with -v FFmpeg says more" : "");
+  const char *remedy = has_wishes(options)              ? "; with -v FFmpeg says more"
+                       : codec->id == AV_CODEC_ID_DNXHD ? "; it takes few sizes and rates, and with --encoder-options "
+                                                          "profile=dnxhr_hq all from 256x120 on"
+                                                        : "";
+  return error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_USAGE,
+                   "%s: encoder %s cannot be opened at %dx%d%s: %s%s", path, codec->name, options->width,
+                   options->height, has_wishes(options) ? " as --encoder-options and --pixel-format ask" : "",
+                   ffmpeg_reason(code, reason), remedy);
 }
 
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
@@ -519,7 +524,7 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
   const AVCodec *usual = avcodec_find_encoder(own);
   if (usual && !known_rate(usual, container, options).num)
     return rate_unknown(path, usual, options, err);
-  return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as %s", path,
+  return error_set(err, STATUS_USAGE, "%s: FFmpeg here has no encoder for %s; try another extension, such as %s", path,
                    strcmp(container->name, "image2") ? container->name : "such pictures",
                    strcmp(container->name, "image2") ? ".mkv" : ".png");
 }

@@ -6,6 +6,8 @@
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 
+#include "app/sink/encoder_values.h"
+
 /* Encoder options that users may not set, because they could contradict the colours of the pixels that the encoder gets
  * from the program. */
 static const char *const of_pixels[] = {"color_primaries", "color_trc", "colorspace", "color_range",
@@ -58,28 +60,30 @@ static bool is_in(const char *key, const char *const *list, size_t count) {
 }
 
 /* Sets the option of this name in the encoder's own options or, if it has none of this name, in the options that all
- * encoders have. Returns 0 or an FFmpeg error code. */
-static int set_one(AVCodecContext *context, const AVDictionaryEntry *wish) {
+ * encoders have. Returns 0, or -1 with err. */
+static int set_one(AVCodecContext *context, const AVDictionaryEntry *wish, struct error *err) {
+  const char *encoder = context->codec->name;
   const AVOption *own = context->codec->priv_class ? av_opt_find(context->priv_data, wish->key, NULL, 0, 0) : NULL;
   const AVOption *option = own ? own : av_opt_find(context, wish->key, NULL, 0, 0);
+  void *object = own ? context->priv_data : context;
+  char list[300];
   if (!option || !(option->flags & AV_OPT_FLAG_ENCODING_PARAM))
-    return AVERROR_OPTION_NOT_FOUND;
-  return av_opt_set(own ? context->priv_data : context, wish->key, wish->value, 0);
+    return error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s has no option %.60s", encoder, wish->key);
+  if (encoder_values_known(encoder, wish->key, wish->value) && av_opt_set(object, wish->key, wish->value, 0) >= 0)
+    return 0;
+  encoder_values_list(list, sizeof list, encoder, object, option);
+  return error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s does not take %.60s=%.100s%s%s", encoder,
+                   wish->key, wish->value, *list ? ", but " : "", list);
 }
 
 int encoder_wishes_set(AVCodecContext *context, const AVDictionary *wishes, struct error *err) {
   const AVDictionaryEntry *wish = NULL;
-  const char *encoder = context->codec->name;
   while ((wish = av_dict_get(wishes, "", wish, AV_DICT_IGNORE_SUFFIX))) {
     if (is_in(wish->key, of_pixels, sizeof of_pixels / sizeof *of_pixels))
       return error_set(err, STATUS_USAGE, "--encoder-options: %.60s: the colours are marked as the pixels are",
                        wish->key);
-    int code = set_one(context, wish);
-    if (code == AVERROR_OPTION_NOT_FOUND)
-      return error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s has no option %.60s", encoder, wish->key);
-    if (code < 0)
-      return error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s does not take %.60s=%.100s", encoder,
-                       wish->key, wish->value);
+    if (set_one(context, wish, err))
+      return -1;
   }
   return 0;
 }

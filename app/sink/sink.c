@@ -84,11 +84,15 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   return 0;
 }
 
+static int refuse_folder(const char *path, struct error *err) {
+  return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
+}
+
 /* Adds path to `files` if it is an existing ordinary file, which would be overwritten; devices and pipes are not
  * added. */
 static int add_output(struct files *files, const char *path, struct error *err) {
   if (platform_is_folder(path))
-    return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
+    return refuse_folder(path, err);
   return platform_is_file(path) ? files_add(files, path, err) : 0;
 }
 
@@ -165,7 +169,7 @@ static int check_container(const struct sink_impl *impl, const struct sink_wish 
   struct target target;
   const char *spec = wish->spec, *format = wish->format;
   if (impl == &sink_ffmpeg && platform_is_folder(file_path(spec)))
-    return 0;
+    return refuse_folder(file_path(spec), err);
   if (impl == &sink_ffmpeg)
     return target_choose(&target, spec, format, err)
                ? -1

@@ -183,7 +183,7 @@ static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_
 static int write_frame(struct ffmpeg_sink *to, const struct frame *frame, struct error *err) {
   if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
     to->failed = true;
-    return error_set(err, STATUS_OUTPUT,
+    return error_set(err, STATUS_USAGE,
                      "%s: holds one picture, and there are more: name it like frame-%%04d.png, or "
                      "give --frames 1",
                      to->target.name);

@@ -163,7 +163,7 @@ static int open_io(struct ffmpeg_sink *to) {
 }
 
 static int refuse_stream(const struct ffmpeg_sink *to, struct error *err) {
-  return error_set(err, STATUS_OUTPUT, "%s: %s does not work as a stream here; try --output-format matroska or mpegts",
+  return error_set(err, STATUS_USAGE, "%s: %s does not work as a stream here; try --output-format matroska or mpegts",
                    to->target.name, to->target.container->name);
 }
 
@@ -199,7 +199,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     if (refused && !accepted_say(&to->target, options, err) && (code == AVERROR(EINVAL) || of_file) &&
         !options->encoder_options)
       error_set(
-          err, STATUS_OUTPUT,
+          err, STATUS_USAGE,
           "%s: %s takes these pictures at no usual size and rate, or only with sound beside them; try .mkv or .mp4",
           to->target.name, to->target.container->name);
     return -1;

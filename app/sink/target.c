@@ -80,10 +80,10 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   /* True for containers of sound whose only video is the album's cover picture. */
   bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE;
   if (container->video_codec == AV_CODEC_ID_NONE || covers)
-    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try %s", target->name, container->name,
+    return error_set(err, STATUS_USAGE, "%s: %s holds no video; try %s", target->name, container->name,
                      target->stream ? "--output-format matroska" : ".mp4 or .mkv");
   if (sound_file)
-    return error_set(err, STATUS_OUTPUT, "%s: files of this name hold no video; try .mp4 or .mkv", target->name);
+    return error_set(err, STATUS_USAGE, "%s: files of this name hold no video; try .mp4 or .mkv", target->name);
   return 0;
 }
 
@@ -107,7 +107,7 @@ static int check_number(const struct target *target, struct error *err) {
   if (target->stream || target->container->flags & AVFMT_NOFILE ||
       !(picture ? av_filename_number_test(name) : has_padded_number(name)))
     return 0;
-  return error_set(err, STATUS_OUTPUT, "%s: %s is one file, whose name gets no number; for a file of each frame try %s",
+  return error_set(err, STATUS_USAGE, "%s: %s is one file, whose name gets no number; for a file of each frame try %s",
                    target->name, target->container->name, picture ? ".png or .webp" : "%04d.png");
 }
 
@@ -168,7 +168,7 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   else if (find_camera(&target->container, spec, err))
     return -1;
   if (lacks_protocol(target))
-    return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here knows no protocol %.*s; if a file is meant, write ./%s",
+    return error_set(err, STATUS_USAGE, "%s: FFmpeg here knows no protocol %.*s; if a file is meant, write ./%s",
                      target->name, (int)strcspn(target->url, ":"), target->url, target->url);
   if (!target->container && !format && target_is_named_pipe(spec))
     target->container = av_guess_format("matroska", NULL, NULL);
@@ -177,11 +177,11 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   if (!target->container && format)
     return error_set(err, STATUS_USAGE, "--output-format %s: FFmpeg here writes no such container", format);
   if (!target->container)
-    return error_set(err, STATUS_OUTPUT,
+    return error_set(err, STATUS_USAGE,
                      "%s: no container is known by this extension; try .mp4 or .mkv; render takes --output-format, too",
                      target->name);
   if (standard_output && target->container->flags & AVFMT_NOFILE)
-    return error_set(err, STATUS_OUTPUT, "%s: %s opens files of its own; try --output-format matroska", target->name,
+    return error_set(err, STATUS_USAGE, "%s: %s opens files of its own; try --output-format matroska", target->name,
                      target->container->name);
   if (check_number(target, err))
     return -1;

@@ -1,0 +1,18 @@
+/* Tells which values an option of an encoder can have. */
+#ifndef APP_SINK_ENCODER_VALUES_H
+#define APP_SINK_ENCODER_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <libavutil/opt.h>
+
+/* Writes the values of an encoder's option as a text, such as "best, good, realtime" or "-16 to 16"; "": they are
+ * unknown, or too many. object: the struct that has the option, as for av_opt_find. */
+void encoder_values_list(char *text, size_t size, const char *encoder, void *object, const AVOption *option);
+
+/* Returns false if this is an option whose text the encoder's own library checks, only when it is opened, and the
+ * library does not know that text. */
+bool encoder_values_known(const char *encoder, const char *option, const char *text);
+
+#endif
