@@ -14,13 +14,11 @@ static void follow(struct live *live, enum alert_kind kind, bool holds, int64_t 
 }
 
 static void follow_source(struct live *live, int64_t now_ns) {
-  struct reader_status reader = {0};
-  if (live->reader)
-    reader_get_status(live->reader, &reader);
-  const char *words = reader.opened ? "source lost" : "waiting for the source";
+  const struct reader_status *source = &live->source_status;
+  const char *words = source->opened ? "source lost" : "waiting for the source";
   if (fallback_is_shown(live->fallback))
     words = "source lost, fallback shown";
-  follow(live, ALERT_SOURCE, reader.lost, now_ns, words, reader.reason);
+  follow(live, ALERT_SOURCE, source->lost, now_ns, words, source->reason);
 }
 
 static void follow_engine(struct live *live, int64_t now_ns) {

@@ -22,7 +22,7 @@ int live_open_clients(struct live *live, struct error *err) {
   const struct osc_params osc = {.listen = options->osc, .to = &options->osc_to, .hub = live->hub, .log = &live->log};
   const struct midi_params midi = {.source = options->midi,
                                    .target = options->midi_out,
-                                   .bindings = live->midi_bindings,
+                                   .bindings = live->show.midi_bindings,
                                    .hub = live->hub,
                                    .log = &live->log};
   /* state.midi is set before the clients exist, because their threads read it without a lock */

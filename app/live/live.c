@@ -19,10 +19,7 @@ enum { LAST_WAIT_MS = 1000 };
 /* Returns true if --frames was given, the source is a single picture that has been shown, and no other source follows.
  * The program ends then, because that source gives no more pictures to reach the number. */
 static bool has_shown_all(const struct live *live) {
-  struct reader_status reader = {0};
-  if (live->reader)
-    reader_get_status(live->reader, &reader);
-  return live->options->frames && live->figures.shown && reader.stands && !live_sources_go_on(live);
+  return live->options->frames && live->figures.shown && live->source_status.stands && !live_sources_go_on(live);
 }
 
 static bool is_over(const struct live *live, int64_t now_ns) {
@@ -255,7 +252,7 @@ static int perform(const struct options *options, struct live_probe *probe, cons
                       .probe = probe,
                       .start = options->values,
                       .figures.budget_ms = fmax(0, options->budget_ms),
-                      .clip_wish = (double)NAN,
+                      .played.wish = (double)NAN,
                       .source_lock = PTHREAD_MUTEX_INITIALIZER,
                       .curtain = -1};
   struct error ignored;

@@ -10,11 +10,10 @@
  * stream that is not there yet, for which live->info still describes the source before it. */
 static bool is_clip(const struct live *live) {
   const struct source_info *info = &live->info;
-  struct reader_status status = {.lost = true};
+  const struct reader_status *status = &live->source_status;
   bool pictures = info->length * fmax(info->fps, 1) > 1.5;
-  if (live->changer && live->reader)
-    reader_get_status(live->reader, &status);
-  return !status.lost && status.reached && !info->realtime && !info->returns && !info->passes && pictures;
+  return live->changer && !status->lost && status->reached && !info->realtime && !info->returns && !info->passes &&
+         pictures;
 }
 
 double live_clip_position(struct live *live) {
@@ -39,12 +38,12 @@ static bool take_mark(struct parameters *values, enum parameter id) {
 void live_take_clip_wishes(struct live *live) {
   struct parameters *values = &live->state.settings.values;
   if (take_mark(values, PARAMETER_CLIP_POSITION)) {
-    live->clip_wish = values->clip_position;
-    live->clip_wish_left = false;
+    live->played.wish = values->clip_position;
+    live->played.wish_left = false;
   }
   if (take_mark(values, PARAMETER_CLIP_TIME_LEFT)) {
-    live->clip_wish = values->clip_time_left;
-    live->clip_wish_left = true;
+    live->played.wish = values->clip_time_left;
+    live->played.wish_left = true;
   }
 }
 
@@ -59,31 +58,32 @@ static double add_seeks(struct live *live) {
 
 static void seek(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
-  double length = live->info.length, to = live->clip_wish_left ? length - live->clip_wish : live->clip_wish;
+  double length = live->info.length, to = live->played.wish_left ? length - live->played.wish : live->played.wish;
   if (isnan(to) && !state->seeks_asked)
     return;
-  if (!is_clip(live)) {
+  if (!live->played.is_clip) {
     live_notice(state, now_ns, "one can go to a place in files alone, and only where their length is known");
   } else {
     to = isnan(to) ? add_seeks(live) : to;
     changer_seek(live->changer, fmax(0, fmin(to, length - 1 / fmax(live->info.fps, 1))));
   }
-  live->clip_wish = (double)NAN;
+  live->played.wish = (double)NAN;
   state->seek_by_s = 0;
   state->seeks_asked = 0;
 }
 
 void live_follow_clip(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
+  bool is = live->played.is_clip = is_clip(live);
   seek(live, now_ns);
-  double now = is_clip(live) ? live_clip_position(live) : 0, left = is_clip(live) ? live->info.length - now : 0;
+  double now = is ? live_clip_position(live) : 0, left = is ? live->info.length - now : 0;
   /* clients are told of each change, so values change once a second */
-  if (floor(now) != floor(live->clip_told) || (left > 0) != (live->clip_left_told > 0)) {
-    live->clip_told = round(now * 10) / 10;
-    live->clip_left_told = round(left * 10) / 10;
+  if (floor(now) != floor(live->played.told) || (left > 0) != (live->played.left_told > 0)) {
+    live->played.told = round(now * 10) / 10;
+    live->played.left_told = round(left * 10) / 10;
   }
-  values->clip_position = fmin(live->clip_told, parameter_row(PARAMETER_CLIP_POSITION)->max);
-  values->clip_time_left = fmin(live->clip_left_told, parameter_row(PARAMETER_CLIP_TIME_LEFT)->max);
+  values->clip_position = fmin(live->played.told, parameter_row(PARAMETER_CLIP_POSITION)->max);
+  values->clip_time_left = fmin(live->played.left_told, parameter_row(PARAMETER_CLIP_TIME_LEFT)->max);
 }
 
 static const char *print_time(double seconds, char words[24]) {
@@ -102,8 +102,8 @@ void live_tell_clip(struct live *live, double seconds, int64_t now_ns) {
 
 const char *live_describe_clip(const struct live *live, char *words, size_t size) {
   char at[24], left[24];
-  if (!is_clip(live))
+  if (!live->played.is_clip)
     return NULL;
-  snprintf(words, size, "%s -%s", print_time(live->clip_told, at), print_time(live->clip_left_told, left));
+  snprintf(words, size, "%s -%s", print_time(live->played.told, at), print_time(live->played.left_told, left));
   return words;
 }

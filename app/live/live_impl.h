@@ -37,9 +37,11 @@
 #include "app/control/panel.h"
 #include "app/control/script.h"
 #include "app/flow/errand.h"
-#include "app/flow/errand.h"
 #include "app/live/figures.h"
 #include "app/live/handover.h"
+#include "app/live/live_clip.h"
+#include "app/live/live_presets.h"
+#include "app/live/live_show.h"
 #include "app/live/operating.h"
 #include "app/live/probe.h"
 #include "app/options/options.h"
@@ -117,12 +119,8 @@ struct live {
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
   int source_told;          /* value of the parameter `source` (number of a source, from 1) that was last carried out */
-  /* clip_wish: where somebody wants to go in the file that is shown, in seconds, counted from its end if
-   * clip_wish_left is true; NaN: nowhere. clip_told, clip_left_told: the values of the parameters clip-position and
-   * clip-time-left that clients were sent last */
-  double clip_wish, clip_told, clip_left_told;
-  bool clip_wish_left;
-  int mirror_told; /* value of the parameter mirror that was last carried out */
+  struct live_clip played;  /* the place in the file that is shown (live_clip.c) */
+  int mirror_told;          /* value of the parameter mirror that was last carried out */
   /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
@@ -137,8 +135,10 @@ struct live {
    * and control, but any thread may call styling_ask. */
   /* frames: from the source to the engine; pictures: from the engine to the window */
   struct mailbox frames, pictures;
-  struct mixer *mixer;       /* passes on frames of reader or fallback to the mailbox `frames`; NULL: no reader */
-  struct reader *reader;     /* reads the source on its own thread; NULL: text to image without a source */
+  struct mixer *mixer;   /* passes on frames of reader or fallback to the mailbox `frames`; NULL: no reader */
+  struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
+  /* the reader's state, copied once in each pass of the main thread's loop; zeros: there is no reader */
+  struct reader_status source_status;
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
@@ -240,34 +240,8 @@ struct live {
   int pages;                /* number of times that the web page was opened in a browser */
   int snapshots;            /* number of snapshots (saved pictures) that were started */
 
-  /* Presets. */
-  struct presets_file *presets; /* the file of presets; NULL: the user named none */
-  /* number of the user's requests to save a preset (state.presets_asked) that were carried out */
-  int presets_told;
-  /* before_preset: for the parameters that the last preset has changed, their values before it; these parameters are
-   * marked as set; preset_undoable: true: before_preset is filled; false: no preset was applied yet */
-  struct parameters before_preset;
-  bool preset_undoable;
-  int undos_told;    /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */
-  int preset_former; /* number of the preset that was applied before preset_taken; 0: none */
-  int preset_taken;  /* number of the preset that was applied last; 0: none */
-  /* preset_set: somebody has set the preset's number since a preset was applied; preset_put_back: this program has set
-   * the number itself, because the preset could not be applied or was undone */
-  bool preset_set, preset_put_back;
-  /* The following fields concern the show file. shows_told: number of the user's requests to save the show that were
-   * carried out; recoveries_told: the same for requests to restore the values from before a crash. */
-  int shows_told, recoveries_told;
-  bool show_left_out;        /* true: parts of the show file were left out because it is not trusted */
-  struct presets_file *show; /* the show file; `presets` itself if presets are in it; NULL: the user named none */
-  char *midi_bindings;       /* bindings of MIDI in the show file, as JSON; owned; NULL: none */
-  /* values that the program had before it crashed; those that the user had changed are marked; owned; NULL: there was
-   * no crash */
-  struct parameters *recovered;
-  char *unsaved;      /* values, as JSON, as last written to a file for the case of a crash; owned; NULL: none yet */
-  int64_t unsaved_ns; /* when it was last checked whether the values differ from `unsaved` (platform_now_ns) */
-  struct errand unsaving; /* background work that writes `unsaved` to its file */
-  char scene_shown[81];   /* the name that this program has set in the parameter scene last */
-  bool scene_put; /* true: this program has set the parameter scene itself since live_take_scene was called last */
+  struct live_presets presets; /* presets, which are the scenes of a show (live_presets.c) */
+  struct live_show show;       /* the show file (live_show.c) */
 
   /* From here down to record_next: recordings and other outputs. */
   struct sound_tap *tap; /* the sound of the source that is shown, for recordings; NULL: there is no source */
@@ -458,25 +432,6 @@ bool live_sources_go_on(const struct live *live);
  * is not a file, and the user is told so. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
-/* --- live_clip.c: the playback position in the source's file --- */
-
-/* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from
- * --start); 0: the source is no file, or nothing was read. */
-double live_clip_position(struct live *live);
-/* Notes to which position in the file users and clients want to go, as they have set the parameters clip-position and
- * clip-time-left. Then clears the marks that say that these two were set, because the engine's thread has no use for
- * them. Called before values are sent to that thread. */
-void live_take_clip_wishes(struct live *live);
-/* Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
- * the parameters clip-position and clip-time-left. Called after the values came from the engine's thread, because
- * these would replace the two parameters, and before the values are published to clients. */
-void live_follow_clip(struct live *live, int64_t now_ns);
-/* Shows a notice with the position in the video file, in seconds, to which the user has just moved. */
-void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
-/* Writes the place in the file and the time left, such as "0:12 -1:18", into words and returns words; NULL: the source
- * is no file. */
-const char *live_describe_clip(const struct live *live, char *words, size_t size);
-
 /* --- live_output.c: where the output window shows the picture --- */
 
 /* Writes to displays.json the picture's position in the output window, if it has changed since the file was written.
@@ -513,38 +468,6 @@ void live_finish_snapshots(struct live *live);
 /* Reads keys.conf from the folder for the user's settings, unless --no-config is given or a probe measures. Wrong lines
  * are logged and shown. */
 void live_read_keys(struct live *live);
-
-/* --- live_presets.c: presets (named sets of values) --- */
-
-/* Opens the file of presets. Returns 0, or -1 with err if the file cannot be read, or lacks the preset that the command
- * line names. */
-int live_open_presets(struct live *live, struct error *err);
-/* Gives the hub the lists of presets and of their pictures, if there is a file of presets. */
-void live_publish_presets(struct live *live);
-/* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene.
- * Called before values are sent to the loop's thread. */
-void live_take_scene(struct live *live, int64_t now_ns);
-/* Applies a preset if the parameter saved_preset has changed; saves the current values as a new preset, or undoes the
- * preset that was applied last, if the user asked for it. Shows a notice about each of these actions. */
-void live_follow_presets(struct live *live, int64_t now_ns);
-/* Sets the marked values of `changes` as a preset would, with the time of preset-fade. Returns 0, or -1 with err if one
- * of them may not be set while the program runs. */
-int live_set_together(struct live *live, struct parameters *changes, int64_t now_ns, struct error *err);
-void live_close_presets(struct live *live);
-
-/* --- live_show.c: the show file --- */
-
-/* Opens the show file and reads its key bindings. Also reads the values that an earlier run of the program saved
- * before it crashed, and offers the user to restore them. Does nothing if the user named no show file. Called after
- * live_open_presets and live_read_keys. Returns 0, or -1 with err if the file cannot be read. */
-int live_open_show(struct live *live, struct error *err);
-/* Saves the values, keys, presets and so on in the show file if the user asked for it, or restores those that were
- * set before a crash. Also writes changed values to a file every few seconds, so that they can be restored after a
- * crash. */
-void live_follow_show(struct live *live, int64_t now_ns);
-/* Closes the show file, and removes the file from which values are restored after a crash, unless `failed` is true.
- * Called before live_close_presets. */
-void live_close_show(struct live *live, bool failed);
 
 /* --- sending.c: recordings and other outputs --- */
 

@@ -17,9 +17,9 @@ int live_open_presets(struct live *live, struct error *err) {
                : 0;
   if (live_check_place(path, err))
     return error_prefix(err, "--presets ");
-  if (presets_file_open(&live->presets, path, &live->log, err))
+  if (presets_file_open(&live->presets.file, path, &live->log, err))
     return -1;
-  live->state.presets = presets_file_count(live->presets);
+  live->state.presets = presets_file_count(live->presets.file);
   if (live->options->values.saved_preset > live->state.presets)
     return error_set(err, STATUS_USAGE, "--saved-preset %d: %s has %d", (int)live->options->values.saved_preset, path,
                      live->state.presets);
@@ -58,14 +58,14 @@ static int64_t find_begin(const struct live *live, int64_t now_ns) {
   return beats_next_ns(&live->state.beats, at == AT_BAR ? (int)values->bar_beats : 1, now_ns);
 }
 
-/* Stores the present values of the parameters that are marked in `changes` in live->before_preset, from which undo sets
+/* Stores the present values of the parameters that are marked in `changes` in live->presets.before, from which undo sets
  * them again. */
 static void keep_before(struct live *live, const struct parameters *changes) {
   const struct parameters *now = &live->state.settings.values;
-  struct parameters *before = &live->before_preset;
+  struct parameters *before = &live->presets.before;
   *before = *now;
   memcpy(before->marks, changes->marks, sizeof before->marks);
-  live->preset_undoable = true;
+  live->presets.undoable = true;
 }
 
 /* Sets the values that are marked in `changes`. They begin to change at the time that preset-at says, and reach the new
@@ -80,7 +80,7 @@ static void set_values(struct live *live, struct parameters *changes, double sec
  * named, so that presets of strangers open nothing. Returns 0, or -1 with err. */
 static int add_source(const struct live *live, int number, struct parameters *changes, struct error *err) {
   char source[PRESET_SOURCE_MAX];
-  if (!presets_file_source(live->presets, number, source))
+  if (!presets_file_source(live->presets.file, number, source))
     return 0;
   for (int i = 0; live->changer && i < changer_count(live->changer); i++) {
     const char *name = changer_name(live->changer, i);
@@ -100,11 +100,11 @@ int live_set_together(struct live *live, struct parameters *changes, int64_t now
 static int take(struct live *live, int number, int64_t now_ns, struct error *err) {
   struct parameters changes;
   char name[81];
-  if (presets_file_values(live->presets, number, &live->start, &changes, name, err))
+  if (presets_file_values(live->presets.file, number, &live->start, &changes, name, err))
     return -1;
   if (add_source(live, number, &changes, err) || check_changes(live, &changes, err))
     return error_prefix(err, "preset %d (%s): ", number, name);
-  double own = presets_file_fade(live->presets, number);
+  double own = presets_file_fade(live->presets.file, number);
   set_values(live, &changes, own >= 0 ? own : live->state.settings.values.preset_fade, now_ns);
   live_notice(&live->state, now_ns, "preset %d: %s", number, name);
   return 0;
@@ -114,43 +114,44 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
 static void show_scene(struct live *live) {
   char name[81];
   struct error ignored;
-  presets_file_name(live->presets, live->preset_taken, name);
+  presets_file_name(live->presets.file, live->presets.taken, name);
   parameters_set_text(&live->state.settings.values, PARAMETER_SCENE, 0, *name ? name : NULL, &ignored);
-  snprintf(live->scene_shown, sizeof live->scene_shown, "%s", name);
-  live->scene_put = true;
+  snprintf(live->presets.scene_shown, sizeof live->presets.scene_shown, "%s", name);
+  live->presets.scene_put = true;
 }
 
 /* Sets the values that the last preset has changed to what they were before. A second call restores the preset's
  * values. */
 static void undo(struct live *live, int64_t now_ns) {
   struct error ignored;
-  if (!live->preset_undoable) {
+  if (!live->presets.undoable) {
     live_notice(&live->state, now_ns, "there is no preset to be undone");
     return;
   }
-  struct parameters changes = live->before_preset;
-  int former = live->preset_former;
+  struct parameters changes = live->presets.before;
+  int former = live->presets.former;
   set_values(live, &changes, live->state.settings.values.preset_fade, now_ns);
-  live->preset_former = live->preset_taken;
-  live->preset_taken = former;
+  live->presets.former = live->presets.taken;
+  live->presets.taken = former;
   parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, former, &ignored);
-  live->preset_put_back = true;
+  live->presets.put_back = true;
   show_scene(live);
   live_notice(&live->state, now_ns, "as before the preset");
 }
 
-void live_take_scene(struct live *live, int64_t now_ns) {
+/* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene. */
+static void take_name(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
   struct error ignored;
   const char *name = parameters_text(values, PARAMETER_SCENE, 0);
-  bool marked = parameters_marked(values, PARAMETER_SCENE, 0) && live->presets;
+  bool marked = parameters_marked(values, PARAMETER_SCENE, 0) && live->presets.file;
   /* `marked` says that the parameter scene was set, also if this program did so itself to show the preset's name. Such
    * a setting is ignored, unless a client has set another name since. */
-  bool own = live->scene_put && name && !strcmp(name, live->scene_shown);
-  live->scene_put = false;
+  bool own = live->presets.scene_put && name && !strcmp(name, live->presets.scene_shown);
+  live->presets.scene_put = false;
   if (!marked || own || !name)
     return;
-  int number = presets_file_find(live->presets, name);
+  int number = presets_file_find(live->presets.file, name);
   if (number) {
     parameters_set_number(values, PARAMETER_SAVED_PRESET, 0, number, &ignored);
   } else {
@@ -159,51 +160,59 @@ void live_take_scene(struct live *live, int64_t now_ns) {
   }
 }
 
+void live_take_scene(struct live *live, int64_t now_ns) {
+  take_name(live, now_ns);
+  bool marked = parameters_marked(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0);
+  /* If somebody sets saved_preset to the number of the preset that is in use, this preset is applied again. */
+  live->presets.set |= marked && !live->presets.put_back;
+  live->presets.put_back = false;
+}
+
 /* Applies the preset whose number keys or clients have set in the parameter saved_preset. If the preset cannot be
  * applied, resets the parameter to the number of the preset applied before. */
 static void take_wanted(struct live *live, int64_t now_ns) {
   int wanted = (int)live->state.settings.values.saved_preset;
   struct error err, ignored;
-  if (!live->state.ready || (wanted == live->preset_taken && !live->preset_set))
+  if (!live->state.ready || (wanted == live->presets.taken && !live->presets.set))
     return;
-  live->preset_set = false;
+  live->presets.set = false;
   if (wanted && take(live, wanted, now_ns, &err)) {
     live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
-    parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, live->preset_taken, &ignored);
-    live->preset_put_back = true;
+    parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, live->presets.taken, &ignored);
+    live->presets.put_back = true;
   } else {
-    live->preset_former = live->preset_taken;
-    live->preset_taken = wanted;
+    live->presets.former = live->presets.taken;
+    live->presets.taken = wanted;
   }
   show_scene(live);
 }
 
 void live_publish_presets(struct live *live) {
-  if (!live->presets)
+  if (!live->presets.file)
     return;
-  hub_set_list(live->hub, HUB_SCENES, presets_file_list(live->presets));
-  hub_set_list(live->hub, HUB_SCENE_FILES, presets_file_pictures(live->presets));
+  hub_set_list(live->hub, HUB_SCENES, presets_file_list(live->presets.file));
+  hub_set_list(live->hub, HUB_SCENE_FILES, presets_file_pictures(live->presets.file));
 }
 
 void live_follow_presets(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   char line[sizeof state->notice];
-  if (!live->presets)
+  if (!live->presets.file)
     return;
   enum log_level level;
-  if (presets_file_refresh(live->presets, line, sizeof line, &level)) {
+  if (presets_file_refresh(live->presets.file, line, sizeof line, &level)) {
     live_notice(state, now_ns, "%s", line);
     live_was_told(live, level);
     live_publish_presets(live);
   }
-  state->presets = presets_file_count(live->presets);
-  for (; live->presets_told != state->presets_asked; live->presets_told++)
-    presets_file_save(live->presets, &state->settings.values, live->shown ? &live->shown->frame : NULL);
+  state->presets = presets_file_count(live->presets.file);
+  for (; live->presets.told != state->presets_asked; live->presets.told++)
+    presets_file_save(live->presets.file, &state->settings.values, live->shown ? &live->shown->frame : NULL);
   take_wanted(live, now_ns);
-  for (; live->undos_told != state->undos_asked; live->undos_told++)
+  for (; live->presets.undos_told != state->undos_asked; live->presets.undos_told++)
     undo(live, now_ns);
 }
 
 void live_close_presets(struct live *live) {
-  presets_file_close(&live->presets);
+  presets_file_close(&live->presets.file);
 }

@@ -50,8 +50,8 @@ static struct show_file *read_show(const struct live *live, const char *path) {
 static void offer_unsaved(struct live *live) {
   char path[PATHS_MAX];
   struct show_file *unsaved = read_show(live, unsaved_path(live, path));
-  if (unsaved && (live->recovered = malloc(sizeof *live->recovered))) {
-    *live->recovered = unsaved->values;
+  if (unsaved && (live->show.recovered = malloc(sizeof *live->show.recovered))) {
+    *live->show.recovered = unsaved->values;
     live_tell(live, LOG_WARNING, platform_now_ns(), "the show ended in a crash: J brings back what was set");
   }
   show_file_free(&unsaved);
@@ -61,15 +61,15 @@ int live_open_show(struct live *live, struct error *err) {
   const char *path = live->options->show_file;
   if (!path)
     return 0;
-  live->show = live->presets;
-  if (path != live->options->presets && presets_file_open(&live->show, path, &live->log, err))
+  live->show.file = live->presets.file;
+  if (path != live->options->presets && presets_file_open(&live->show.file, path, &live->log, err))
     return error_prefix(err, "--show-file ");
   struct show_file *show = read_show(live, path);
   if (show)
     key_bindings_read(&live->bindings, show->keys, complain_of_key, live);
   if (show && *show->midi)
-    live->midi_bindings = strdup(show->midi);
-  live->show_left_out = show && show->left_out;
+    live->show.midi_bindings = strdup(show->midi);
+  live->show.left_out = show && show->left_out;
   show_file_free(&show);
   live->state.has_show = true;
   offer_unsaved(live);
@@ -125,14 +125,14 @@ static char *print_show(const struct live *live) {
 }
 
 static void save(struct live *live, int64_t now_ns) {
-  if (live->show_left_out) {
+  if (live->show.left_out) {
     live_tell(live, LOG_WARNING, now_ns,
               "the show is not saved: it would lose what was left out; open it with --trust-show");
     return;
   }
   char *text = print_show(live);
   if (text)
-    presets_file_keep(live->show, text);
+    presets_file_keep(live->show.file, text);
   else
     live_tell(live, LOG_WARNING, now_ns, "the show is not saved: no memory");
 }
@@ -141,7 +141,7 @@ static void write_unsaved(void *opaque) {
   const struct live *live = opaque;
   struct error err;
   char path[PATHS_MAX];
-  if (whole_text_write(unsaved_path(live, path), live->unsaved, "what a crash would lose", &err))
+  if (whole_text_write(unsaved_path(live, path), live->show.unsaved, "what a crash would lose", &err))
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 
@@ -149,29 +149,29 @@ static void write_unsaved(void *opaque) {
  * time. The first call only remembers the values, and writes nothing. */
 static void keep(struct live *live, int64_t now_ns) {
   struct error err;
-  if (errand_is_done(&live->unsaving))
-    errand_join(&live->unsaving);
-  if (live->unsaving.busy || now_ns - live->unsaved_ns < keep_ns)
+  if (errand_is_done(&live->show.unsaving))
+    errand_join(&live->show.unsaving);
+  if (live->show.unsaving.busy || now_ns - live->show.unsaved_ns < keep_ns)
     return;
-  live->unsaved_ns = now_ns;
+  live->show.unsaved_ns = now_ns;
   cJSON *root = cJSON_CreateObject();
   cJSON_AddItemToObject(root, "values", show_file_values(&live->state.settings.values));
-  char *text = cJSON_PrintUnformatted(root), *before = live->unsaved;
+  char *text = cJSON_PrintUnformatted(root), *before = live->show.unsaved;
   cJSON_Delete(root);
   bool changed = text && before && strcmp(text, before) != 0;
   if (text) {
-    live->unsaved = text;
+    live->show.unsaved = text;
     free(before);
   }
-  if (changed && errand_start(&live->unsaving, write_unsaved, live, "keeps the show", &err))
+  if (changed && errand_start(&live->show.unsaving, write_unsaved, live, "keeps the show", &err))
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 
 static void recover(struct live *live, int64_t now_ns) {
   struct error err;
-  if (!live->recovered)
+  if (!live->show.recovered)
     live_notice(&live->state, now_ns, "no crash has left anything to be brought back");
-  else if (live_set_together(live, live->recovered, now_ns, &err))
+  else if (live_set_together(live, live->show.recovered, now_ns, &err))
     live_tell(live, LOG_WARNING, now_ns, "%s", err.message);
   else
     live_notice(&live->state, now_ns, "as it was before the crash");
@@ -180,28 +180,28 @@ static void recover(struct live *live, int64_t now_ns) {
 void live_follow_show(struct live *live, int64_t now_ns) {
   char line[NOTICE_MAX];
   enum log_level level;
-  if (!live->show || !live->state.ready)
+  if (!live->show.file || !live->state.ready)
     return;
-  if (live->show != live->presets && presets_file_refresh(live->show, line, sizeof line, &level)) {
+  if (live->show.file != live->presets.file && presets_file_refresh(live->show.file, line, sizeof line, &level)) {
     live_notice(&live->state, now_ns, "%s", line);
     live_was_told(live, level);
   }
-  for (; live->shows_told != live->state.shows_asked; live->shows_told++)
+  for (; live->show.shows_told != live->state.shows_asked; live->show.shows_told++)
     save(live, now_ns);
-  for (; live->recoveries_told != live->state.recoveries_asked; live->recoveries_told++)
+  for (; live->show.recoveries_told != live->state.recoveries_asked; live->show.recoveries_told++)
     recover(live, now_ns);
   keep(live, now_ns);
 }
 
 void live_close_show(struct live *live, bool failed) {
   char path[PATHS_MAX];
-  errand_join(&live->unsaving);
-  if (live->show && !failed)
+  errand_join(&live->show.unsaving);
+  if (live->show.file && !failed)
     platform_remove(unsaved_path(live, path));
-  if (live->show != live->presets)
-    presets_file_close(&live->show);
-  live->show = NULL;
-  free(live->midi_bindings);
-  free(live->recovered);
-  free(live->unsaved);
+  if (live->show.file != live->presets.file)
+    presets_file_close(&live->show.file);
+  live->show.file = NULL;
+  free(live->show.midi_bindings);
+  free(live->show.recovered);
+  free(live->show.unsaved);
 }

@@ -25,17 +25,17 @@ static void find_prompts(struct face_content *face, const struct parameters *val
  * preset was applied, its page is shown. */
 static void find_scenes(struct live *live, struct face_content *face) {
   const struct parameters *values = &live->state.settings.values;
-  face->scenes = live->presets ? presets_file_count(live->presets) : 0;
-  if (face->scene_taken != live->preset_taken && live->preset_taken)
-    live->operation.first_scene = (live->preset_taken - 1) / FACE_SCENES * FACE_SCENES + 1;
+  face->scenes = live->presets.file ? presets_file_count(live->presets.file) : 0;
+  if (face->scene_taken != live->presets.taken && live->presets.taken)
+    live->operation.first_scene = (live->presets.taken - 1) / FACE_SCENES * FACE_SCENES + 1;
   if (live->operation.first_scene < 1 || live->operation.first_scene > face->scenes)
     live->operation.first_scene = 1;
-  face->scene_taken = live->preset_taken;
+  face->scene_taken = live->presets.taken;
   face->scene_cued = (int)values->cued_preset;
   face->first_scene = live->operation.first_scene;
   for (int i = 0; i < FACE_SCENES; i++)
     if (face->first_scene + i <= face->scenes)
-      presets_file_name(live->presets, face->first_scene + i, face->scene_name[i]);
+      presets_file_name(live->presets.file, face->first_scene + i, face->scene_name[i]);
 }
 
 void live_update_face(struct live *live, const struct controls *now, bool is_clip) {

@@ -29,11 +29,9 @@ static const char *model_words(const struct parameters *values) {
 }
 
 void live_describe_start(const struct live *live, char *words, size_t size) {
-  struct reader_status reader = {0};
-  if (live->reader)
-    reader_get_status(live->reader, &reader);
+  const struct reader_status *source = &live->source_status;
   *words = 0;
-  if (live->reader && !reader.opened && !reader.lost)
+  if (live->reader && !source->opened && !source->lost)
     snprintf(words, size, "opening %s", address_shown(live->spec).text);
   else if (!live->state.ready)
     snprintf(words, size, "loading the model");

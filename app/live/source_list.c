@@ -80,25 +80,21 @@ static void ask(struct live *live, int number, int64_t now_ns) {
 /* Applies a change of the parameter mirror. A source that is a single picture is read again, because it gives no
  * further frame that could be mirrored. */
 static void follow_mirror(struct live *live) {
-  struct reader_status status;
   int mirror = live->state.settings.values.mirror;
   if (mirror == live->mirror_told)
     return;
   live->mirror_told = mirror;
   atomic_store(&live->mirror.wish, mirror);
-  reader_get_status(live->reader, &status);
-  if (status.picture)
+  if (live->source_status.picture)
     changer_again(live->changer);
 }
 
 /* Shows the file of --fallback while the source is lost, and tells the user when it comes and goes. */
 static void follow_fallback(struct live *live, int64_t now_ns) {
-  struct reader_status status;
   bool before = fallback_is_shown(live->fallback);
   if (!live->fallback)
     return;
-  reader_get_status(live->reader, &status);
-  fallback_turn(live->fallback, &status, live->state.settings.values.fallback_after, now_ns);
+  fallback_turn(live->fallback, &live->source_status, live->state.settings.values.fallback_after, now_ns);
   if (fallback_is_shown(live->fallback) != before)
     live_tell(live, LOG_INFO, now_ns, before ? "the source is back, the fallback gone" : "the fallback is shown");
   fallback_pause(live->fallback, live->state.settings.values.pause);

@@ -118,7 +118,7 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->curtain = succession->curtain;
   live->figures.before = (long)came->shown;
   live->started_ns = came->started_ns;
-  live->preset_taken = came->preset_taken;
+  live->presets.taken = came->preset_taken;
   live->state.slot_before = came->slot_before;
   live->state.share = came->share;
   live->state.lora = came->lora;
@@ -189,7 +189,7 @@ static void gather_state(const struct live *live, struct handover *handover) {
   handover->started_ns = live->started_ns;
   handover->script_ns = live->script_ns;
   handover->shown = live->figures.before + live->figures.shown;
-  handover->preset_taken = live->preset_taken;
+  handover->preset_taken = live->presets.taken;
   handover->slot_before = state->slot_before;
   handover->share = state->share;
   handover->lora = state->lora;

@@ -19,11 +19,9 @@ static const int64_t publish_ns = 100000000;
 /* Writes into words a description of the source that is shown now; while that source is not open yet, its name,
  * because live->info still describes the previous source. */
 static void source_words(const struct live *live, char *words, size_t size) {
-  struct reader_status status = {.reached = true};
+  bool reached = !live->reader || live->source_status.reached;
   const char *name = live->changer ? changer_name(live->changer, changer_now(live->changer)) : live->spec;
-  if (live->reader)
-    reader_get_status(live->reader, &status);
-  const char *known = status.reached ? live->info.description : "";
+  const char *known = reached ? live->info.description : "";
   if (!live->spec)
     snprintf(words, size, "text to image");
   else
@@ -220,12 +218,11 @@ void live_exchange(struct live *live, int64_t now_ns) {
   if (hub_take_notice(live->hub, told))
     live_tell(live, LOG_INFO, now_ns, "%s", told);
   hub_take(live->hub, state, now_ns);
-  if (live->reader)
+  if (live->reader) {
     reader_get_info(live->reader, &live->info);
+    reader_get_status(live->reader, &live->source_status);
+  }
   live_take_scene(live, now_ns);
-  /* If somebody sets saved_preset to the number of the preset that is in use, this preset is applied again. */
-  live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
-  live->preset_put_back = false;
   live_follow_tempo(live, now_ns);
   live_take_clip_wishes(live);
   exchange_settings(live, now_ns);

@@ -1,0 +1,40 @@
+/* The playback position in the source's file: seeking, and telling where the file is. Only the main thread uses it. */
+#ifndef APP_LIVE_LIVE_CLIP_H
+#define APP_LIVE_LIVE_CLIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live;
+
+struct live_clip {
+  /* true: the source is a file with a length, in which one can seek; found once in each pass of the main thread's
+   * loop */
+  bool is_clip;
+  /* wish: where somebody wants to go in the file that is shown, in seconds, counted from its end if wish_left is true;
+   * NaN: nowhere */
+  double wish;
+  bool wish_left;
+  /* the values of the parameters clip-position and clip-time-left that clients were sent last */
+  double told, left_told;
+};
+
+/* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from
+ * --start); 0: the source is no file, or nothing was read. */
+double live_clip_position(struct live *live);
+/* Notes to which position in the file users and clients want to go, as they have set the parameters clip-position and
+ * clip-time-left. Then clears the marks that say that these two were set, because the engine's thread has no use for
+ * them. Called before values are sent to that thread. */
+void live_take_clip_wishes(struct live *live);
+/* Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
+ * the parameters clip-position and clip-time-left. Called after the values came from the engine's thread, because
+ * these would replace the two parameters, and before the values are published to clients. */
+void live_follow_clip(struct live *live, int64_t now_ns);
+/* Shows a notice with the position in the video file, in seconds, to which the user has just moved. */
+void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
+/* Writes the place in the file and the time left, such as "0:12 -1:18", into words and returns words; NULL: the source
+ * is no file. */
+const char *live_describe_clip(const struct live *live, char *words, size_t size);
+
+#endif

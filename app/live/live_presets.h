@@ -1,0 +1,43 @@
+/* Presets: named sets of values, which are the scenes of a show. Only the main thread uses them. */
+#ifndef APP_LIVE_LIVE_PRESETS_H
+#define APP_LIVE_LIVE_PRESETS_H
+
+#include "app/control/parameters.h"
+
+struct live;
+struct presets_file;
+
+struct live_presets {
+  struct presets_file *file; /* the file of presets; NULL: the user named none */
+  int told;                  /* number of the user's requests to save a preset (state.presets_asked) carried out */
+  /* before: for the parameters that the last preset has changed, their values before it; these parameters are marked as
+   * set; undoable: true: `before` is filled; false: no preset was applied yet */
+  struct parameters before;
+  bool undoable;
+  int undos_told; /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */
+  int former;     /* number of the preset that was applied before `taken`; 0: none */
+  int taken;      /* number of the preset that was applied last; 0: none */
+  /* set: somebody has set the preset's number since a preset was applied; put_back: this program has set the number
+   * itself, because the preset could not be applied or was undone */
+  bool set, put_back;
+  char scene_shown[81]; /* the name that this program has set in the parameter scene last */
+  bool scene_put; /* true: this program has set the parameter scene itself since live_take_scene was called last */
+};
+
+/* Opens the file of presets. Returns 0, or -1 with err if the file cannot be read, or lacks the preset that the command
+ * line names. */
+int live_open_presets(struct live *live, struct error *err);
+/* Gives the hub the lists of presets and of their pictures, if there is a file of presets. */
+void live_publish_presets(struct live *live);
+/* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene.
+ * Called before values are sent to the loop's thread. */
+void live_take_scene(struct live *live, int64_t now_ns);
+/* Applies a preset if the parameter saved_preset has changed; saves the current values as a new preset, or undoes the
+ * preset that was applied last, if the user asked for it. Shows a notice about each of these actions. */
+void live_follow_presets(struct live *live, int64_t now_ns);
+/* Sets the marked values of `changes` as a preset would, with the time of preset-fade. Returns 0, or -1 with err if one
+ * of them may not be set while the program runs. */
+int live_set_together(struct live *live, struct parameters *changes, int64_t now_ns, struct error *err);
+void live_close_presets(struct live *live);
+
+#endif
