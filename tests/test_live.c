@@ -475,6 +475,13 @@ static void test_presets(void **state) {
   wait_ipc("[\"get_property\",\"prompt[2]\"]", "\"data\":\"ink\"");
   wait_ipc("[\"get_property\",\"saved-preset\"]", "\"data\":2");
   wait_ipc("[\"get_property\",\"scene\"]", "\"data\":\"two\"");
+  expect_ipc("[\"set_property\",\"cued-scene\",\"none such\"]", "cued-scene: there is no preset called \\\"none such");
+  expect_ipc("[\"set_property\",\"cued-scene\",\"away\"]", "success");
+  wait_ipc("[\"get_property\",\"cued-preset\"]", "\"data\":3");
+  press("N"); /* after the last one the first */
+  wait_ipc("[\"get_property\",\"cued-scene\"]", "\"data\":\"x\"");
+  expect_ipc("[\"set_property\",\"cued-scene\",\"\"]", "success");
+  wait_ipc("[\"get_property\",\"cued-preset\"]", "\"data\":0");
   expect_ipc("[\"get_property\",\"prompt[3]\"]", "\"data\":\"watercolor\""); /* as at the start */
   expect_ipc("[\"get_property\",\"prompt[9]\"]", "\"data\":\"pop art\"");
   expect_ipc("[\"set_property\",\"saved-preset\",0]", "success");

@@ -135,6 +135,8 @@ CHOICE(PRESET_AT, "preset-at", NOTHING, SCENE, "Scene begins", ONE(preset_at), .
        .help = "when a preset begins to come: at once, or with the next beat or bar")
 WHOLE(CUED_PRESET, "cued-preset", NOTHING, SCENE, "Scene cued", ONE(cued_preset), .max = 9999, .high = 64,
       .help = "which preset comes next, by the key K; 0: none is cued")
+TEXT(CUED_SCENE, "cued-scene", NOTHING, SCENE, "Cued scene's name", ONE(cued_scene),
+     .help = "name of the preset that comes next; another name cues that one, and none cues nothing")
 SWITCH(SPLIT, "split", NOTHING, OUTPUT, "Split", ONE(split), .order = 8, .from = "",
        .help = "before and after side by side")
 REAL(SPLIT_AT, "split-at", NOTHING, OUTPUT, "Split at", ONE(split_at), .order = 8, .max = 1, .standard = 0.5,

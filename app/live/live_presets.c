@@ -110,14 +110,26 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
   return 0;
 }
 
+/* Sets the parameter `id`, whose text is a preset's name, to the name of preset `number` (0: to no name). */
+static void show_name(struct live *live, enum parameter id, struct scene_name *shown, int number) {
+  char name[81] = "";
+  struct error ignored;
+  if (number)
+    presets_file_name(live->presets.file, number, name);
+  parameters_set_text(&live->state.settings.values, id, 0, *name ? name : NULL, &ignored);
+  snprintf(shown->text, sizeof shown->text, "%s", name);
+  shown->put = true;
+}
+
 /* Sets the parameter scene to the name of the preset that was applied last. */
 static void show_scene(struct live *live) {
-  char name[81];
-  struct error ignored;
-  presets_file_name(live->presets.file, live->presets.taken, name);
-  parameters_set_text(&live->state.settings.values, PARAMETER_SCENE, 0, *name ? name : NULL, &ignored);
-  snprintf(live->presets.scene_shown, sizeof live->presets.scene_shown, "%s", name);
-  live->presets.scene_put = true;
+  show_name(live, PARAMETER_SCENE, &live->presets.scene, live->presets.taken);
+}
+
+/* Sets the parameter cued-scene to the name of the preset that is cued. */
+static void show_cued(struct live *live) {
+  live->presets.cued = (int)live->state.settings.values.cued_preset;
+  show_name(live, PARAMETER_CUED_SCENE, &live->presets.cued_scene, live->presets.cued);
 }
 
 /* Sets the values that the last preset has changed to what they were before. A second call restores the preset's
@@ -139,32 +151,38 @@ static void undo(struct live *live, int64_t now_ns) {
   live_notice(&live->state, now_ns, "as before the preset");
 }
 
-/* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene. */
-static void take_name(struct live *live, int64_t now_ns) {
-  struct parameters *values = &live->state.settings.values;
-  struct error ignored;
-  const char *name = parameters_text(values, PARAMETER_SCENE, 0);
-  bool marked = parameters_marked(values, PARAMETER_SCENE, 0) && live->presets.file;
-  /* `marked` says that the parameter scene was set, also if this program did so itself to show the preset's name. Such
-   * a setting is ignored, unless a client has set another name since. */
-  bool own = live->presets.scene_put && name && !strcmp(name, live->presets.scene_shown);
-  live->presets.scene_put = false;
-  if (!marked || own || !name)
-    return;
-  int number = presets_file_find(live->presets.file, name);
-  if (number) {
-    parameters_set_number(values, PARAMETER_SAVED_PRESET, 0, number, &ignored);
-  } else {
-    live_notice(&live->state, now_ns, "there is no preset called \"%s\"", name);
-    show_scene(live);
-  }
+/* Returns the number of the preset whose name somebody has set in the parameter `id`; 0: that name is empty; -1: nobody
+ * has set a name, or there is no such preset: then a notice says so, and the parameter gets the name of preset `number`
+ * again. shown: what this program has set in the parameter last. */
+static int take_name(struct live *live, enum parameter id, struct scene_name *shown, int number, int64_t now_ns) {
+  const struct parameters *values = &live->state.settings.values;
+  const char *name = parameters_text(values, id, 0) ? parameters_text(values, id, 0) : "";
+  bool marked = parameters_marked(values, id, 0) && live->presets.file;
+  /* `marked` says that the parameter was set, also if this program did so itself to show the preset's name. Such a
+   * setting is ignored, unless a client has set another name since. */
+  bool own = shown->put && !strcmp(name, shown->text);
+  shown->put = false;
+  if (!marked || own)
+    return -1;
+  int found = *name ? presets_file_find(live->presets.file, name) : 0;
+  if (found || !*name)
+    return found;
+  live_notice(&live->state, now_ns, "there is no preset called \"%s\"", name);
+  show_name(live, id, shown, number);
+  return -1;
 }
 
 void live_take_scene(struct live *live, int64_t now_ns) {
-  take_name(live, now_ns);
-  bool marked = parameters_marked(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0);
+  struct parameters *values = &live->state.settings.values;
+  struct error ignored;
+  int taken = take_name(live, PARAMETER_SCENE, &live->presets.scene, live->presets.taken, now_ns);
+  int cued = take_name(live, PARAMETER_CUED_SCENE, &live->presets.cued_scene, live->presets.cued, now_ns);
+  if (taken > 0)
+    parameters_set_number(values, PARAMETER_SAVED_PRESET, 0, taken, &ignored);
+  if (cued >= 0)
+    parameters_set_number(values, PARAMETER_CUED_PRESET, 0, cued, &ignored);
   /* If somebody sets saved_preset to the number of the preset that is in use, this preset is applied again. */
-  live->presets.set |= marked && !live->presets.put_back;
+  live->presets.set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->presets.put_back;
   live->presets.put_back = false;
 }
 
@@ -200,7 +218,8 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   if (!live->presets.file)
     return;
   enum log_level level;
-  if (presets_file_refresh(live->presets.file, line, sizeof line, &level)) {
+  bool anew = presets_file_refresh(live->presets.file, line, sizeof line, &level);
+  if (anew) {
     live_notice(state, now_ns, "%s", line);
     live_was_told(live, level);
     live_publish_presets(live);
@@ -209,6 +228,8 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   for (; live->presets.told != state->presets_asked; live->presets.told++)
     presets_file_save(live->presets.file, &state->settings.values, live->shown ? &live->shown->frame : NULL);
   take_wanted(live, now_ns);
+  if (anew || (int)state->settings.values.cued_preset != live->presets.cued)
+    show_cued(live);
   for (; live->presets.undos_told != state->undos_asked; live->presets.undos_told++)
     undo(live, now_ns);
 }

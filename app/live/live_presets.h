@@ -7,6 +7,13 @@
 struct live;
 struct presets_file;
 
+/* What this program has set itself in a parameter whose text is a preset's name. put: true: it did so since
+ * live_take_scene was called last. */
+struct scene_name {
+  char text[81];
+  bool put;
+};
+
 struct live_presets {
   struct presets_file *file; /* the file of presets; NULL: the user named none */
   int told;                  /* number of the user's requests to save a preset (state.presets_asked) carried out */
@@ -20,8 +27,8 @@ struct live_presets {
   /* set: somebody has set the preset's number since a preset was applied; put_back: this program has set the number
    * itself, because the preset could not be applied or was undone */
   bool set, put_back;
-  char scene_shown[81]; /* the name that this program has set in the parameter scene last */
-  bool scene_put; /* true: this program has set the parameter scene itself since live_take_scene was called last */
+  int cued; /* number of the preset that was cued when cued_scene was set last; 0: none */
+  struct scene_name scene, cued_scene;
 };
 
 /* Opens the file of presets. Returns 0, or -1 with err if the file cannot be read, or lacks the preset that the command
@@ -29,7 +36,9 @@ struct live_presets {
 int live_open_presets(struct live *live, struct error *err);
 /* Gives the hub the lists of presets and of their pictures, if there is a file of presets. */
 void live_publish_presets(struct live *live);
-/* Sets the parameter saved_preset to the number of the preset whose name somebody has set in the parameter scene.
+/* Sets the parameters saved-preset and cued-preset to the numbers of the presets whose names somebody has set in the
+ * parameters scene and cued-scene. If there is no preset of a name, a notice says so, and the parameter gets back the
+ * name that it had.
  * Called before values are sent to the loop's thread. */
 void live_take_scene(struct live *live, int64_t now_ns);
 /* Applies a preset if the parameter saved_preset has changed; saves the current values as a new preset, or undoes the

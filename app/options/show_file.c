@@ -207,10 +207,10 @@ static void read_source(const struct reading *reading, const cJSON *value) {
  * position in a clip or the blackout. */
 static bool is_passing(enum parameter id) {
   static const enum parameter passing[] = {
-      PARAMETER_CLIP_POSITION, PARAMETER_CLIP_TIME_LEFT, PARAMETER_BEAT,      PARAMETER_BAR_PHASE,
-      PARAMETER_MIDI_LEARN,    PARAMETER_HELP,           PARAMETER_RECORDING, PARAMETER_SCENE,
-      PARAMETER_CUED_PRESET,   PARAMETER_SAVED_PRESET,   PARAMETER_FREEZE,    PARAMETER_BYPASS,
-      PARAMETER_BLACKOUT,      PARAMETER_PAUSE,          PARAMETER_TEST_CARD, PARAMETER_CORNER_EDIT};
+      PARAMETER_CLIP_POSITION, PARAMETER_CLIP_TIME_LEFT, PARAMETER_BEAT,   PARAMETER_BAR_PHASE,   PARAMETER_MIDI_LEARN,
+      PARAMETER_HELP,          PARAMETER_RECORDING,      PARAMETER_SCENE,  PARAMETER_CUED_PRESET, PARAMETER_CUED_SCENE,
+      PARAMETER_SAVED_PRESET,  PARAMETER_FREEZE,         PARAMETER_BYPASS, PARAMETER_BLACKOUT,    PARAMETER_PAUSE,
+      PARAMETER_TEST_CARD,     PARAMETER_CORNER_EDIT};
   for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
     if (passing[i] == id)
       return true;
@@ -221,7 +221,7 @@ static bool is_passing(enum parameter id) {
 static bool is_file(enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   return row->type == TYPE_TEXT && row->need != NEED_ENCODING && id != PARAMETER_LFO && id != PARAMETER_MIDI_LEARN &&
-         id != PARAMETER_SCENE;
+         id != PARAMETER_SCENE && id != PARAMETER_CUED_SCENE;
 }
 
 static void read_value(const struct reading *reading, const cJSON *value) {

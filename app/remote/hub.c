@@ -113,12 +113,12 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* True if a text of this parameter is no file's name: prompts, lfo[], which names a parameter, scene, which names a
- * preset, and midi-learn, which names the parameter to which the next MIDI knob is bound. All other texts are names of
+/* True if a text of this parameter is no file's name: prompts, lfo[], which names a parameter, scene and cued-scene,
+ * which name a preset, and midi-learn, which names the parameter to which the next MIDI knob is bound. All other texts are names of
  * files that the program would open. */
 static bool is_free(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN || id == PARAMETER_LFO ||
-         id == PARAMETER_SCENE;
+         id == PARAMETER_SCENE || id == PARAMETER_CUED_SCENE;
 }
 
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
@@ -158,8 +158,8 @@ static int check_moved(const char *text, struct error *err) {
   return *text ? modulation_find(text, &id, &index, err) : 0;
 }
 
-/* Checks that there is a preset of this name. Returns 0, or -1 with err set. */
-static int check_scene(struct hub *hub, const char *text, struct error *err) {
+/* Checks that there is a preset of this name, to which the parameter `id` is set. Returns 0, or -1 with err set. */
+static int check_scene(struct hub *hub, enum parameter id, const char *text, struct error *err) {
   char *list = hub_get_list(hub, HUB_SCENES);
   cJSON *scenes = list ? cJSON_Parse(list) : NULL;
   const cJSON *scene;
@@ -170,7 +170,8 @@ static int check_scene(struct hub *hub, const char *text, struct error *err) {
   }
   cJSON_Delete(scenes);
   free(list);
-  return found ? 0 : error_set(err, STATUS_USAGE, "scene: there is no preset called \"%.80s\"", text);
+  return found ? 0
+               : error_set(err, STATUS_USAGE, "%s: there is no preset called \"%.80s\"", parameter_row(id)->name, text);
 }
 
 /* Checks a text that a client sets, as hub_check does. The text must also have no line ends and control characters,
@@ -184,8 +185,8 @@ static int check_text(struct hub *hub, enum parameter id, int index, const char 
                      parameter_name(id, index, name));
   if (id == PARAMETER_LFO && text)
     return check_moved(text, err);
-  if (id == PARAMETER_SCENE && text)
-    return check_scene(hub, text, err);
+  if ((id == PARAMETER_SCENE || id == PARAMETER_CUED_SCENE) && text)
+    return *text || id == PARAMETER_SCENE ? check_scene(hub, id, text, err) : 0;
   return id == PARAMETER_MIDI_LEARN && text ? check_learning(hub, text, err) : 0;
 }
 
