@@ -19,6 +19,8 @@ enum { SIDE = 16, FPS = 25, RATE = 8000, CLICKS_MAX = 32 };
 
 static const double close_enough = 0.09; /* tolerance of a click's time, and length of a frame, in seconds */
 
+static double speed = 1; /* how fast the source is played */
+
 static void write_until(struct source *source, struct sink *sink, struct frame *frame, double *clock, double position) {
   static uint8_t black[SIDE * SIDE * 4];
   while ((double)frame->pts / 1000 < position - 1e-6) {
@@ -31,7 +33,7 @@ static void write_until(struct source *source, struct sink *sink, struct frame *
                           .pts = llrint(*clock * 1e6)};
     sink_place_sound(sink, frame->pts, *clock);
     assert_int_equal(sink_write(sink, &shown, NULL), 0);
-    *clock += 1.0 / FPS;
+    *clock += 1.0 / FPS / speed;
     frame_release(frame);
   }
 }
@@ -66,6 +68,7 @@ static void record(const char *name) {
   if (source_open(&source, clip("clicks.mkv"), &source_options, &err))
     fail_msg("%s", err.message);
   assert_true(sound_tap_has_sound(tap));
+  sound_tap_set_speed(tap, speed);
   const struct sink_options options = {.format = PIXEL_RGBA,
                                        .width = SIDE,
                                        .height = SIDE,
@@ -102,6 +105,25 @@ static void test_sound_is_in_step(void **state) {
       if (fabs(at[i] - wanted[i]) > close_enough)
         fail_msg("%s: click %d is at %g s, not at %g", names[f], i + 1, at[i], wanted[i]);
     assert_in_range(clip_count_frames(names[f]), 123, 125);
+  }
+}
+
+/* The sound of a source that is played faster or slower is shorter or longer, and in step with the pictures. */
+static void test_sound_at_another_speed(void **state) {
+  (void)state;
+  static const double speeds[] = {2, 0.5};
+  for (int s = 0; s < 2; s++) {
+    double at[CLICKS_MAX];
+    speed = speeds[s];
+    record("speed.mkv");
+    double wanted[] = {0.5 / speed, 1.5 / speed, 2.5 / speed + 1.5, 3.5 / speed + 1.5, 4.5 / speed + 1.5};
+    speed = 1;
+    int clicks = find_clicks("speed.mkv", at);
+    if (clicks != 5)
+      fail_msg("speed %g: %d clicks, the first at %g %g %g %g", speeds[s], clicks, at[0], at[1], at[2], at[3]);
+    for (int i = 0; i < 5; i++)
+      if (fabs(at[i] - wanted[i]) > close_enough / speeds[s])
+        fail_msg("speed %g: click %d is at %g s, not at %g", speeds[s], i + 1, at[i], wanted[i]);
   }
 }
 
@@ -293,7 +315,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sound_is_in_step),  cmocka_unit_test(test_without_sound),
       cmocka_unit_test(test_sound_of_a_stream), cmocka_unit_test(test_the_sound_of_what_is_shown),
-      cmocka_unit_test(test_a_microphone),
+      cmocka_unit_test(test_a_microphone),      cmocka_unit_test(test_sound_at_another_speed),
   };
   if (!clips_open())
     return 77;

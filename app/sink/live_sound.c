@@ -22,14 +22,14 @@ static const double patience = 0.5;
 /* For by_clock (sound of a microphone): time constants in seconds. drift_found: for measuring the drift between the
  * input's clock and the machine's; drift_mended: for correcting the drift. */
 static const double drift_found = 1, drift_mended = 4;
-/* The delay is a picture's time in the output minus its time in the source. Weight of each new delay in the running
- * mean of delays, which smooths the jitter of the pictures' times. */
+/* Weight of each new picture's time in the running mean of their times, which smooths the jitter of these times. */
 static const double smoothing = 0.1;
 
-/* A change of the delay between sound and output. From `position` of the source's sound on, up to the position of the
- * next struct moment, sound is written at its position + delay in the output. Both are in seconds. */
+/* A change of the times of the source's sound in the output. From `position` of the source's sound on, up to the
+ * position of the next struct moment, sound is written at `time` of the output plus its distance from `position`, divided
+ * by the speed at which the source is played. All times are in seconds. */
 struct moment {
-  double position, delay;
+  double position, time, speed;
 };
 
 struct live_sound {
@@ -40,17 +40,18 @@ struct live_sound {
   double drift; /* running mean of the number of samples by which the sound is late; used only if by_clock is true */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  /* number (decoder.sound_number, another one for each source) of the sound for whose format the resampler is set up */
+  /* number (decoder.sound_number, another one for each source) of the sound for whose format the resampler is set up, and
+   * the speed for which it is */
   unsigned sound_number;
+  double speed;
   struct SwrContext *resampler;
   AVAudioFifo *samples;
   const AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;
   AVFrame *sent;
-  /* In the following fields a position is a place in the source's sound, in seconds, and a delay is the time in the
-   * output minus the position. */
-  struct moment moment[MOMENTS]; /* newest MOMENTS changes of the delay of the output's sound, in order of position */
+  /* In the following fields a position is a place in the source's sound, in seconds. */
+  struct moment moment[MOMENTS]; /* newest MOMENTS changes of the times of the output's sound, in order of position */
   int moments;
   double shown; /* position, in seconds, of the picture for which live_sound_at was called last */
   /* number of samples of the output so far: those that the encoder got and those that are queued for it */
@@ -145,33 +146,39 @@ void live_sound_close(struct live_sound **pointer) {
 
 /* --- times: from positions in the source's sound to times in the output --- */
 
+/* Returns the time in the output at which the sound at this position is heard. */
+static double time_of(const struct moment *moment, double position) {
+  return moment->time + (position - moment->position) / moment->speed;
+}
+
 void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
   if (!sound)
     return;
   double position = sound->by_clock ? (double)pts * 1e-9 : sound_tap_position(sound->tap, pts);
-  double delay = time - position;
+  double speed = sound->by_clock ? 1 : sound_tap_speed(sound->tap);
   struct moment *last = sound->moments ? &sound->moment[sound->moments - 1] : NULL;
   if (position < sound->shown) {
-    /* another source has begun; the stored delays are those of the sound of the source before it */
+    /* another source has begun; the stored times are those of the sound of the source before it */
     sound->moments = 0;
     last = NULL;
   }
   sound->shown = position;
-  if (last && fabs(delay - last->delay) < tolerance) {
-    last->delay += (delay - last->delay) * smoothing;
+  double late = last ? time - time_of(last, position) : 0;
+  if (last && last->speed == speed && fabs(late) < tolerance) {
+    last->time += late * smoothing;
     return;
   }
   if (sound->moments == MOMENTS)
     memmove(sound->moment, sound->moment + 1, --sound->moments * sizeof *sound->moment);
-  sound->moment[sound->moments++] = (struct moment){position, delay};
+  sound->moment[sound->moments++] = (struct moment){position, time, speed};
 }
 
-/* Returns the number of seconds to add to this position of the source's sound to get its time in the output. */
-static double delay_at(const struct live_sound *sound, double position) {
+/* Returns the change of times that holds for this position of the source's sound. */
+static const struct moment *moment_at(const struct live_sound *sound, double position) {
   int i = sound->moments - 1;
   while (i > 0 && sound->moment[i].position > position)
     i--;
-  return sound->moment[i].delay;
+  return &sound->moment[i];
 }
 
 /* --- converting decoded samples, and queueing them at their times --- */
@@ -227,17 +234,21 @@ static int place(struct live_sound *sound, uint8_t **data, int count, double tim
   return late < count ? add_samples(sound, rest, count - late) : 0;
 }
 
+/* Opens the resampler. Sound of a source that is played at another speed is resampled as if it had been made with that
+ * many times as many samples a second, which makes it shorter and higher, or longer and lower. */
 static int open_resampler(struct live_sound *sound, AVFrame *from) {
   AVCodecContext *to = sound->encoder;
+  int rate = (int)fmax(1, lrint(from->sample_rate * sound->speed));
   int code = swr_alloc_set_opts2(&sound->resampler, &to->ch_layout, to->sample_fmt, RATE, &from->ch_layout,
-                                 from->format, from->sample_rate, 0, NULL);
+                                 from->format, rate, 0, NULL);
   return code < 0 ? code : swr_init(sound->resampler);
 }
 
-static int convert(struct live_sound *sound, AVFrame *from, double time) {
+static int convert(struct live_sound *sound, AVFrame *from, double time, double speed) {
   uint8_t *data[CHANNELS] = {0};
-  if (sound->sound_number != sound->decoder.sound_number)
+  if (sound->sound_number != sound->decoder.sound_number || sound->speed != speed)
     swr_free(&sound->resampler);
+  sound->speed = speed;
   sound->sound_number = sound->decoder.sound_number;
   int code = sound->resampler ? 0 : open_resampler(sound, from);
   if (code < 0)
@@ -296,7 +307,7 @@ static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
 /* Queues silence up to the last shown picture for a microphone that gives no sound at present, but not for the last
  * `rest` seconds, for which sound may still come. Returns 0 or a negative FFmpeg code. */
 static int fill(struct live_sound *sound, double rest) {
-  double time = sound->shown + sound->moment[sound->moments - 1].delay - rest;
+  double time = time_of(&sound->moment[sound->moments - 1], sound->shown) - rest;
   int64_t missing = llrint(time * RATE) - sound->written;
   return sound->by_clock && missing > 0 ? add_silence(sound, missing) : 0;
 }
@@ -307,7 +318,8 @@ static int take(struct live_sound *sound, struct muxer *muxer, double rest) {
   if (!sound || !sound->moments)
     return 0;
   while ((code = tap_decoder_next(&sound->decoder, sound->shown, &position)) > 0) {
-    code = convert(sound, sound->decoder.frame, position + delay_at(sound, position));
+    const struct moment *moment = moment_at(sound, position);
+    code = convert(sound, sound->decoder.frame, time_of(moment, position), moment->speed);
     if (code < 0)
       break;
   }

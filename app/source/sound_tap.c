@@ -29,7 +29,7 @@ struct sound_tap {
   char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;
   AVRational time_base;
-  double tick;
+  double tick, speed;
   unsigned sounds;
   bool present;
 };
@@ -40,6 +40,7 @@ int sound_tap_open(struct sound_tap **result, struct error *err) {
     return error_set(err, STATUS_FAILED, "no memory for sound");
   platform_lock_init(&tap->lock);
   wait_init(&tap->arrived);
+  tap->speed = 1;
   tap->codec = avcodec_parameters_alloc();
   bool whole = tap->codec != NULL;
   for (int i = 0; i < PACKETS && whole; i++)
@@ -147,6 +148,19 @@ bool sound_tap_has_sound(struct sound_tap *tap) {
   bool present = tap->present;
   pthread_mutex_unlock(&tap->lock);
   return present;
+}
+
+void sound_tap_set_speed(struct sound_tap *tap, double speed) {
+  pthread_mutex_lock(&tap->lock);
+  tap->speed = speed;
+  pthread_mutex_unlock(&tap->lock);
+}
+
+double sound_tap_speed(struct sound_tap *tap) {
+  pthread_mutex_lock(&tap->lock);
+  double speed = tap->speed;
+  pthread_mutex_unlock(&tap->lock);
+  return speed;
 }
 
 double sound_tap_position(struct sound_tap *tap, int64_t pts) {

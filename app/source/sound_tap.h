@@ -61,6 +61,10 @@ bool sound_tap_has_sound(struct sound_tap *tap);
 /* Returns how many owners the tap has had, with and without sound; the number changes with the owner. 0: none yet.
  * *present: the current owner has sound. name: gets that source's name; may be NULL. */
 unsigned sound_tap_number(struct sound_tap *tap, bool *present, char name[SOUND_NAME_MAX]);
+/* Sets how fast the source is played, 1: as it was made: how many seconds positions pass in a second. Any owner's sound
+ * has that speed from now on. sound_tap_speed returns it. */
+void sound_tap_set_speed(struct sound_tap *tap, double speed);
+double sound_tap_speed(struct sound_tap *tap);
 /* Returns the position in seconds (see the head of this file) of a frame of the current owner with this pts. */
 double sound_tap_position(struct sound_tap *tap, int64_t pts);
 

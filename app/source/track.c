@@ -61,6 +61,7 @@ struct track {
 
 static void add(struct track *track, double position, unsigned sound_number) {
   double values[SOUND_VALUES];
+  struct sound_limits limits;
   sound_levels_get(&track->levels, values);
   pthread_mutex_lock(&track->lock);
   bool any = track->next > track->first;
@@ -76,7 +77,9 @@ static void add(struct track *track, double position, unsigned sound_number) {
   entry->since_onset = (float)track->levels.onsets.since;
   track->sound_number = sound_number;
   track->at_ns = platform_now_ns();
-  sound_levels_limit(&track->levels, &track->limits);
+  limits = track->limits;
+  limits.hold_s *= sound_tap_speed(track->tap); /* seconds of the sound, which passes faster or slower */
+  sound_levels_limit(&track->levels, &limits);
   pthread_mutex_unlock(&track->lock);
 }
 
@@ -178,7 +181,7 @@ void track_halt(struct track *track, int64_t now_ns) {
  * the sound's levels at the frame's time. position: the frame's time in the source, in seconds; the frame is shown at
  * time now_ns. The caller holds the lock. */
 static void note_onset(struct track *track, const struct entry *entry, double position, int64_t now_ns) {
-  double ago = position - entry->position + (double)entry->since_onset;
+  double ago = (position - entry->position + (double)entry->since_onset) / sound_tap_speed(track->tap);
   if (entry->onsets != track->onsets)
     track->onset_ns = now_ns - (int64_t)(ago * 1e9);
   track->onsets = entry->onsets;
