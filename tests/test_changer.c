@@ -46,7 +46,7 @@ static void begin(const char *names, bool loop, double still_s, const struct fak
     assert_int_equal(source_open(&source, list.entries[0].name, &rig.options, &err), 0);
   /* The reader is told that a list follows, so that it does not end before the changer runs for the first time. */
   assert_int_equal(reader_start_list(&rig.reader, &source, list.entries[0].name, &rig.options, &rig.frames, &err), 0);
-  const struct changer_params params = {rig.reader, &rig.options, loop, still_s, &rig.stop};
+  const struct changer_params params = {rig.reader, &rig.options, loop, still_s, &rig.stop, 0, false};
   assert_int_equal(changer_open(&rig.changer, &list, &params, &err), 0);
 }
 
@@ -298,6 +298,85 @@ static void test_seeks(void **state) {
   end();
 }
 
+/* A file that is played from its in to its out point, again and again, comes from there each time without a notice.
+ * Nothing from beyond the out point is shown. */
+static void test_part_again_and_again(void **state) {
+  (void)state;
+  int64_t least = INT64_MAX, most = 0;
+  begin("a,other b", false, 0, &endless);
+  UNTIL(rig.pictures > 2);
+  changer_set_loop(rig.changer, CLIP_LOOP);
+  changer_set_range(rig.changer, 0, 0.1, 0.2);
+  UNTIL(rig.ms >= 100);
+  int openings = fake_source_openings();
+  UNTIL(fake_source_openings() > openings + 3 && rig.ms < 150);
+  for (int i = 0; i < 500; i++) {
+    turn();
+    least = rig.ms < least ? rig.ms : least;
+    most = rig.ms > most ? rig.ms : most;
+  }
+  assert_true(least >= 100 && most < 200);
+  assert_true(!rig.changes && !rig.seeks && !rig.refusals && !rig.ended && changer_now(rig.changer) == 0);
+  /* another in point counts from the next round on, although one is open already */
+  changer_set_range(rig.changer, 0, 0.3, 0.4);
+  UNTIL(rig.ms >= 300);
+  changer_set_range(rig.changer, 0, 0, 0); /* the whole file */
+  UNTIL(rig.ms >= 600);
+  changer_set_loop(rig.changer, CLIP_LIST);
+  changer_set_range(rig.changer, 0, 0, 0.7);
+  changer_set_range(rig.changer, 1, 0.5, 0);
+  UNTIL(rig.other && rig.ms >= 500 && rig.changes == 1);
+  end();
+}
+
+/* At the out point the last picture stays, until the list goes on or another source was cued. */
+static void test_last_picture_stays(void **state) {
+  (void)state;
+  begin("a,b,other c", false, 0, &(struct fake_source_script){.frame_ms = 2, .frames = 1000, .gated = true});
+  fake_source_let_read(4);
+  UNTIL(one_waits()); /* the next one, which is taken back */
+  changer_set_loop(rig.changer, CLIP_HOLD);
+  changer_set_range(rig.changer, 0, 0, 0.1);
+  UNTIL(!one_waits());
+  fake_source_let_read(1000);
+  UNTIL(rig.ms == 98);
+  turns(60);
+  assert_true(rig.ms == 98 && !rig.changes && !rig.ended);
+  changer_cue(rig.changer, 2);
+  UNTIL(rig.other && rig.changes == 1);
+  assert_true(changer_now(rig.changer) == 2 && changer_cued(rig.changer) == -1);
+  end();
+}
+
+/* A cued source follows at the end of the file, also one that would begin anew by itself; one that cannot be opened is
+ * not cued any more. */
+static void test_cued(void **state) {
+  (void)state;
+  begin("a,b,other c,missing", false, 0, &longer_clip);
+  changer_set_loop(rig.changer, CLIP_LOOP);
+  UNTIL(one_waits());
+  changer_cue(rig.changer, 2);
+  UNTIL(rig.other && rig.changes == 1);
+  assert_true(changer_cued(rig.changer) == -1 && changer_now(rig.changer) == 2);
+  changer_cue(rig.changer, 3);
+  UNTIL(rig.refusals == 1);
+  int openings = fake_source_openings();
+  UNTIL(fake_source_openings() > openings + 1); /* it is repeated, as before */
+  assert_true(changer_cued(rig.changer) == -1 && !rig.ended && rig.changes == 1 && rig.refusals == 1);
+  end();
+}
+
+/* What cannot be opened again leaves its last picture, with one notice. */
+static void test_not_to_be_repeated(void **state) {
+  (void)state;
+  begin("a", false, 0, &(struct fake_source_script){.frame_ms = 2, .frames = 5, .refusals = 1000});
+  changer_set_loop(rig.changer, CLIP_LOOP);
+  UNTIL(rig.refusals == 1);
+  turns(60);
+  assert_true(rig.refusals == 1 && !rig.ended && !rig.changes);
+  end();
+}
+
 static void test_missing_ones_are_passed_over(void **state) {
   (void)state;
   begin("a,missing 1,missing 2,other b", false, 0, &short_clip);
@@ -492,6 +571,10 @@ int main(void) {
       cmocka_unit_test(test_dropped_as_the_reader_goes_on),
       cmocka_unit_test(test_asked_for_while_one_waits),
       cmocka_unit_test(test_seeks),
+      cmocka_unit_test(test_part_again_and_again),
+      cmocka_unit_test(test_last_picture_stays),
+      cmocka_unit_test(test_cued),
+      cmocka_unit_test(test_not_to_be_repeated),
       cmocka_unit_test(test_missing_ones_are_passed_over),
       cmocka_unit_test(test_streams_that_are_not_there),
       cmocka_unit_test(test_nothing_follows),

@@ -126,6 +126,45 @@ static void sources_go_round(void **unused) {
   }
 }
 
+static void sources_are_cued(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  const struct parameters *values = &state.settings.values;
+  press(&state, KEY_CONTROL + 'n');
+  assert_non_null(strstr(state.notice, "no other source"));
+  state.sources = 3;
+  press(&state, KEY_CONTROL + 'k');
+  assert_non_null(strstr(state.notice, "no source is cued"));
+  press(&state, KEY_CONTROL + 'n');
+  assert_true(values->cued_source == 2 && values->source == 1);
+  press(&state, KEY_CONTROL + 'n');
+  press(&state, KEY_CONTROL + 'n');
+  assert_int_equal(values->cued_source, 1); /* after the last one the first */
+  press(&state, KEY_CONTROL + 'n');
+  press(&state, KEY_CONTROL + 'k');
+  assert_true(values->cued_source == 0 && values->source == 2);
+}
+
+static void clips_are_marked(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  const struct parameters *values = &state.settings.values;
+  press(&state, ':');
+  assert_int_equal(state.clip_marks, CLIP_MARK_IN);
+  press(&state, '"');
+  assert_int_equal(state.clip_marks, CLIP_MARK_IN | CLIP_MARK_OUT);
+  state.settings.values.clip_in = 3;
+  state.settings.values.clip_out = 4;
+  press(&state, '\\');
+  assert_true(values->clip_in == 0 && values->clip_out == 0);
+  static const char *const words[] = {"it begins again", "its last picture stays", "the list goes on"};
+  for (int i = 0; i < 3; i++) {
+    press(&state, 'H');
+    assert_int_equal(values->clip_loop, (i + 1) % 3);
+    assert_non_null(strstr(state.notice, words[i]));
+  }
+}
+
 static void mirror_turns(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -664,6 +703,8 @@ int main(void) {
       cmocka_unit_test(seeks_add_up),
       cmocka_unit_test(the_help_is_turned_then_left),
       cmocka_unit_test(sources_go_round),
+      cmocka_unit_test(sources_are_cued),
+      cmocka_unit_test(clips_are_marked),
       cmocka_unit_test(mirror_turns),
       cmocka_unit_test(blend_keys),
       cmocka_unit_test(prompt_keys),

@@ -217,7 +217,8 @@ static int begin(void **state) {
   live = (struct live_state){.ready = true, .presets = 12};
   settings_begin(&live.settings, &values);
   panel = (struct panel){.lists = false};
-  content = (struct face_content){.prompts = 3, .scenes = 12, .first_scene = 1, .clip = true, .clip_length_s = 80};
+  content = (struct face_content){
+      .prompts = 3, .scenes = 12, .first_scene = 1, .clip = true, .clip_end_s = 80, .clip_left_s = 40, .clip_speed = 1};
   content.bars = parameter_list_leading(&live.settings.values, NULL, content.bar, FACE_BARS);
   face_place(&places, 1920, 1080, &all);
   parameter_list_update(&panel.list, &live.settings.values, places.list_rows);

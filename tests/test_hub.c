@@ -273,6 +273,11 @@ static void counted_things(void **unused) {
   assert_string_equal(err.message, "source: there is no number 99, but 2");
   assert_int_equal(hub_parse(place.hub, PARAMETER_SOURCE, 0, "3", &err), -1);
   assert_int_equal(hub_parse(place.hub, PARAMETER_SOURCE, 0, "2", &err), 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_CUED_SOURCE, 0, 3, &err), -1);
+  assert_string_equal(err.message, "cued-source: there is no number 3, but 2");
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_CUED_SOURCE, 0, 0, &err), 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_CLIP_SPEED, 0, 0, &err), -1);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_CLIP_OUT, 0, (double)NAN, &err), -1);
   assert_int_equal(hub_set_number(place.hub, PARAMETER_SAVED_PRESET, 0, 1, &err), -1);
   assert_string_equal(err.message, "saved-preset: there is no file of --presets");
   place.state.presets = 1;

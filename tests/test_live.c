@@ -513,6 +513,44 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
+/* A part of a file is played again and again at another speed; the source that is cued follows at its end; its own in
+ * point is that of the preset that names it. At the out point the last picture stays, and a seek in a pause is seen. */
+static void test_clip(void **state) {
+  (void)state;
+  shell("rm -rf out && mkdir out && "
+        "echo '{\"presets\": [{\"name\": \"part\", \"values\": {\"clip-in\": 0.5, \"clip-loop\": \"hold\"}, "
+        "\"source\": \"twice.mkv\"}]}' >out/set.json; cp still.mkv twice.mkv");
+  start_window("still.mkv twice.mkv --clip-loop loop --presets out/set.json --ipc ipc.sock" PICTURE);
+  expect_ipc("[\"set_property\",\"clip-in\",1.25]", "success");
+  expect_ipc("[\"set_property\",\"clip-out\",1.75]", "success");
+  expect_ipc("[\"set_property\",\"clip-speed\",0.25]", "success");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1.");
+  expect_ipc("[\"set_property\",\"clip-out\",99]", "success"); /* the file's end is nearer */
+  wait_ipc("[\"get_property\",\"clip-out\"]", "\"data\":2");
+  expect_ipc("[\"set_property\",\"cued-source\",3]", "cued-source: there is no number 3, but 2");
+  expect_ipc("[\"cue-source\"]", "success");
+  expect_ipc("[\"set_property\",\"clip-speed\",1]", "success");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0");
+  wait_ipc("[\"get_property\",\"cued-source\"]", "\"data\":0");
+  expect_ipc("[\"set_property\",\"source\",1]", "success");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":1.25");
+  press("backslash");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0");
+  expect_ipc("[\"set_property\",\"scene\",\"part\"]", "success");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0.5");
+  wait_ipc("[\"get_property\",\"clip-loop\"]", "hold");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1");
+  press("quotedbl"); /* ends here, and stays */
+  wait_said("the clip is 0.50 to ");
+  press("space");
+  wait_ipc("[\"get_property\",\"pause\"]", "\"data\":true");
+  expect_ipc("[\"set_property\",\"clip-position\",0]", "success");
+  wait_said("clip: 0:00 of 0:02");
+  quit_window();
+}
+
 /* A show is saved for its owner alone, comes back by its file, and what a crash leaves is offered again. */
 static void test_show(void **state) {
   (void)state;
@@ -588,6 +626,7 @@ int main(int argc, char **argv) {
       TINY(test_osc),
       TINY(test_midi),
       TINY(test_presets),
+      TINY(test_clip),
       TINY(test_show),
       TINY(test_a_loss_is_told_once),
   };

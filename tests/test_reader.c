@@ -184,6 +184,13 @@ static void stop_while_lost(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
+static void switch_to_other(struct reading *reading, enum reader_when when) {
+  struct source *other = NULL;
+  assert_int_equal(source_open(&other, "other", &reading->options, NULL), 0);
+  assert_int_equal(reader_switch(reading->reader, &other, "other", &reading->options, when, NULL), 0);
+  assert_null(other);
+}
+
 /* Pauses, and checks that no more frames come except the one in flight. Returns the number of frames so far. */
 static long pause_reading(const struct reading *reading) {
   struct reader_status before, after;
@@ -207,6 +214,71 @@ static void paused_file_waits(void **state) {
   while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
     ;
   assert_int_equal(mailbox_count(&reading.mailbox).put, 60);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* The first frame of another source comes during a pause, and no further one. */
+static void paused_file_shows_the_next(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 60});
+  wait_for_frames(&reading, 3);
+  long frames = pause_reading(&reading);
+  switch_to_other(&reading, READER_NOW);
+  wait_for_frames(&reading, frames + 1);
+  usleep(90000);
+  reader_get_status(reading.reader, &status);
+  assert_int_equal(status.frames, frames + 1);
+  reader_pause(reading.reader, false);
+  wait_for_frames(&reading, frames + 2);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* At another speed frames are due at other distances; a frame that waits is due sooner when the speed rises. */
+static void file_at_another_speed(void **state) {
+  (void)state;
+  enum { SECONDS = 9 };
+  struct reading reading;
+  struct reader_status status;
+  const struct mail *mail = NULL;
+  int64_t before_ns = 0;
+  bool exact = false;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = SECONDS * 1000, .frames = 12});
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+  int64_t first_ns = mail->frame.captured_ns;
+  reader_set_speed(reading.reader, 0.5);
+  reader_set_speed(reading.reader, 1000);
+  for (uint64_t last = 0; last < 11; last = mail->frame.serial) {
+    assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+    int64_t due_ns = mail->frame.captured_ns - mail->frame.late_ns - (int64_t)mail->frame.serial * SECONDS * 1000000;
+    assert_true(last || mail->frame.captured_ns - first_ns < SECONDS * INT64_C(1000000000));
+    exact |= due_ns == before_ns;
+    before_ns = due_ns;
+    reader_get_status(reading.reader, &status);
+    assert_true(status.place >= SECONDS * ((double)mail->frame.serial - 1));
+  }
+  assert_true(exact);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* A source that begins anew by itself ends with its pass if it may not; its place is counted from each pass. */
+static void looped_file_ends(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  const struct mail *mail = NULL;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 100000, .jump_at = 40});
+  wait_for_frames(&reading, 90);
+  reader_get_status(reading.reader, &status);
+  assert_true(status.place >= 0 && status.place < 0.2);
+  reader_end_at(reading.reader, 2, 0, false); /* there is no second source yet */
+  wait_for_frames(&reading, 130);
+  reader_end_at(reading.reader, 1, 0, false);
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  reader_get_status(reading.reader, &status);
+  assert_int_equal(status.frames % 40, 0);
   reading_finish(&reading, 0, NULL);
 }
 
@@ -319,13 +391,6 @@ static void mistaken_name_ends_it(void **state) {
   assert_int_equal(fake_source_attempts(), 1);
   reading_finish(&reading, -1, &err);
   assert_non_null(strstr(err.message, "nowhere"));
-}
-
-static void switch_to_other(struct reading *reading, enum reader_when when) {
-  struct source *other = NULL;
-  assert_int_equal(source_open(&other, "other", &reading->options, NULL), 0);
-  assert_int_equal(reader_switch(reading->reader, &other, "other", &reading->options, when, NULL), 0);
-  assert_null(other);
 }
 
 /* Checks that serials rise and that another source begins another stretch. Returns the next frame's first byte. */
@@ -491,6 +556,9 @@ int main(void) {
       cmocka_unit_test(camera_that_fails),
       cmocka_unit_test(stop_while_lost),
       cmocka_unit_test(paused_file_waits),
+      cmocka_unit_test(paused_file_shows_the_next),
+      cmocka_unit_test(file_at_another_speed),
+      cmocka_unit_test(looped_file_ends),
       cmocka_unit_test(paused_camera_runs_on),
       cmocka_unit_test(sender_comes_late),
       cmocka_unit_test(a_size_that_comes_later_is_told),

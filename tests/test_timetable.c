@@ -27,6 +27,28 @@ static void frames_are_due_by_their_times(void **state) {
   assert_int_equal(timetable_due(&timetable, 40 * ms, 1130 * ms, 25), 1200 * ms);
 }
 
+/* Another speed changes the distances of frames, and the rest of the time of the one that waits. */
+static void speed_changes_distances(void **state) {
+  (void)state;
+  struct timetable timetable = {0};
+  timetable_set_speed(&timetable, 2, 900 * ms);
+  assert_int_equal(timetable_due(&timetable, 0, 1000 * ms, 50), 1000 * ms);
+  assert_int_equal(timetable_due(&timetable, 40 * ms, 1000 * ms, 50), 1020 * ms);
+  timetable_set_speed(&timetable, 0.5,
+                      1010 * ms); /* half of the 20 ms have passed; the other half takes 4 times as long */
+  assert_int_equal(timetable_due(&timetable, 40 * ms, 1010 * ms, 12.5), 1050 * ms);
+  assert_int_equal(timetable_due(&timetable, 80 * ms, 1050 * ms, 12.5), 1130 * ms);
+  timetable_set_speed(&timetable, 1, 1140 * ms); /* the next frame was due 70 ms later, and has 35 ms to go */
+  assert_int_equal(timetable_due(&timetable, 120 * ms, 1140 * ms, 25), 1175 * ms);
+  timetable_set_speed(&timetable, 1, 1150 * ms);
+  assert_int_equal(timetable_due(&timetable, 160 * ms, 1175 * ms, 25), 1215 * ms);
+  timetable_set_speed(&timetable, 0.1, 1215 * ms); /* far ahead, but in step */
+  assert_int_equal(timetable_due(&timetable, 2160 * ms, 1215 * ms, 2.5), 21215 * ms);
+  timetable_follow(&timetable, 2.5);
+  assert_int_equal(timetable_due(&timetable, 0, 21300 * ms, 2.5), 21615 * ms);
+  assert_int_equal(timetable_due(&timetable, 10 * ms, 21615 * ms, 2.5), 21715 * ms); /* the speed stays */
+}
+
 static void times_that_do_not_fit_start_anew(void **state) {
   (void)state;
   struct timetable timetable = {0};
@@ -108,10 +130,10 @@ static void what_stood_long_goes_on_at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(frames_are_due_by_their_times),   cmocka_unit_test(times_that_do_not_fit_start_anew),
-      cmocka_unit_test(next_is_read_a_quarter_later),    cmocka_unit_test(at_once_where_time_is_short),
-      cmocka_unit_test(long_reads_are_kept_in_mind),     cmocka_unit_test(the_closest_frames_count),
-      cmocka_unit_test(what_stood_long_goes_on_at_once),
+      cmocka_unit_test(speed_changes_distances),          cmocka_unit_test(frames_are_due_by_their_times),
+      cmocka_unit_test(times_that_do_not_fit_start_anew), cmocka_unit_test(next_is_read_a_quarter_later),
+      cmocka_unit_test(at_once_where_time_is_short),      cmocka_unit_test(long_reads_are_kept_in_mind),
+      cmocka_unit_test(the_closest_frames_count),         cmocka_unit_test(what_stood_long_goes_on_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,9 +251,16 @@ static void follow_noise(struct glide *glide, struct settings *settings, double 
   marks[PARAMETER_SEED] = marks[PARAMETER_SEED_POSITION] = 0;
 }
 
+/* True for places in a file: what lies between two of them is of no use. */
+static bool is_place(enum parameter id) {
+  return id == PARAMETER_CLIP_POSITION || id == PARAMETER_CLIP_TIME_LEFT || id == PARAMETER_CLIP_IN ||
+         id == PARAMETER_CLIP_OUT;
+}
+
 static bool is_number(enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
-  return row->type == TYPE_REAL && row->need != NEED_START && row->need != NEED_ENGINE && row->need != NEED_PREPARATION;
+  return !is_place(id) && row->type == TYPE_REAL && row->need != NEED_START && row->need != NEED_ENGINE &&
+         row->need != NEED_PREPARATION;
 }
 
 /* Sets one value as it is when the fraction `part` of the glide, 0 to 1, has passed. */

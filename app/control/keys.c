@@ -110,26 +110,6 @@ static void run_switch(struct live_state *state, const struct command_call *call
   live_set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
-/* Shows the next source of the playlist, or the one before. After the last source comes the first. */
-static void run_source(struct live_state *state, const struct command_call *call) {
-  int count = state->sources;
-  if (count < 2)
-    live_notice(state, call->now_ns, "there is no other source: name several, or drop a file here");
-  else
-    live_set(state, PARAMETER_SOURCE,
-             ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
-}
-
-/* Asks to move in the clip by call->value seconds (negative: back). Requests that are not carried out yet add up. */
-static void run_seek(struct live_state *state, const struct command_call *call) {
-  state->seek_by_s += call->value;
-  state->seeks_asked++;
-}
-
-static void run_seek_start(struct live_state *state, const struct command_call *call) {
-  live_set(state, PARAMETER_CLIP_POSITION, 0, call->now_ns);
-}
-
 /* Sets the parameter mirror to the opposite of what is shown now: "on" or "off", even if it was "auto". */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
@@ -411,6 +391,17 @@ static const struct command_entry table[] = {
      PARAMETER_CLIP_POSITION, -5},
     {"seek-start", "", KEY_HOME, "Home", "to the clip's beginning", false, false, run_seek_start,
      PARAMETER_CLIP_POSITION, 0},
+    {"mark-in", ":", KEY_NONE, ": \"", "begin, end the clip here from now on", false, false, run_mark,
+     PARAMETER_CLIP_IN, CLIP_MARK_IN},
+    {"mark-out", "\"", KEY_NONE, NULL, "end the clip here from now on", false, false, run_mark, PARAMETER_CLIP_OUT,
+     CLIP_MARK_OUT},
+    {"clear-marks", "\\", KEY_NONE, "\\", "the whole clip again", false, false, run_clear_marks, PARAMETER_CLIP_IN, 0},
+    {"next-loop", "H", KEY_NONE, "H", "at the clip's end: the list, the clip again, its last picture", false, false,
+     run_next_loop, PARAMETER_CLIP_LOOP, 0},
+    {"cue-source", "n", KEY_CONTROL, "Ctrl n k", "cue the next source, take it", false, false, run_cue_source,
+     PARAMETER_CUED_SOURCE, 0},
+    {"take-source", "k", KEY_CONTROL, NULL, "take the source that is cued", false, false, run_take_source,
+     PARAMETER_SOURCE, 0},
     {"mirror", "M", KEY_NONE, "M", "mirror the source, or not", false, false, run_mirror, PARAMETER_MIRROR, 0},
     {"freeze", "F", KEY_NONE, "F", "hold the picture shown, or go on", false, false, run_switch, PARAMETER_FREEZE, 0},
     {"bypass", "U", KEY_NONE, "U", "fade to the unprocessed source, or back", false, false, run_switch,

@@ -20,6 +20,9 @@ struct last_choice {
 /* The part of the panel (control/panel.h) that a command asks to open. */
 enum panel_wish { PANEL_NOTHING, PANEL_PROMPT, PANEL_NEGATIVE, PANEL_LIST };
 
+/* The points of a clip that a command asks to set: its in point, where the clip begins, and its out point. */
+enum clip_mark { CLIP_MARK_IN = 1, CLIP_MARK_OUT = 2 };
+
 /* Picture sizes that are remembered for the keys that change the size. These keep the aspect ratio of the size that
  * was set last by an option or a remote client, and can return to exactly that size. */
 struct size_steps {
@@ -83,6 +86,9 @@ struct live_state {
    * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
   double seek_by_s;
   int seeks_asked;
+  /* which points of the clip commands have asked to set to the present place (enum clip_mark, as bits), since the window
+   * took such requests last */
+  unsigned clip_marks;
   int undos_asked; /* number of times that a command has asked to undo the last preset */
   int presets;     /* number of presets in the file of --presets; -1: the user named no file */
   bool has_show;   /* true: the user named a show file */

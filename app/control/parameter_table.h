@@ -57,6 +57,20 @@ REAL(CLIP_POSITION, "clip-position", NOTHING, SOURCE, "Clip position", ONE(clip_
 REAL(CLIP_TIME_LEFT, "clip-time-left", NOTHING, SOURCE, "Time left", ONE(clip_time_left), .max = 1e6, .low = 0,
      .high = 600, .decimals = 1, .unit = "seconds",
      .help = "time until that file ends; 0: the source has no end; another value goes to so long before it")
+REAL(CLIP_IN, "clip-in", NOTHING, SOURCE, "Clip in", ONE(clip_in), .max = 1e6, .low = 0, .high = 600, .decimals = 2,
+     .unit = "seconds", .help = "place in that file where it begins")
+REAL(CLIP_OUT, "clip-out", NOTHING, SOURCE, "Clip out", ONE(clip_out), .max = 1e6, .low = 0, .high = 600, .decimals = 2,
+     .unit = "seconds", .help = "place in that file where it ends; 0, or a place not behind clip-in: its own end")
+REAL(
+    CLIP_SPEED, "clip-speed", NOTHING, SOURCE, "Clip speed", ONE(clip_speed), .min = 0.1, .max = 8, .low = 0.25,
+    .high = 2, .standard = 1, .decimals = 2,
+    .help = "how fast files are played; 1: as they were made. Their sound goes with it, lower or higher, in recordings")
+/* The choices of this parameter have the order of enum clip_loop. */
+CHOICE(
+    CLIP_LOOP, "clip-loop", NOTHING, SOURCE, "Clip's end", ONE(clip_loop), .choices = "list|loop|hold",
+    .help = "what follows when a file ends: the list's next source, the file again, or its last picture, which stays")
+WHOLE(CUED_SOURCE, "cued-source", NOTHING, SOURCE, "Source cued", ONE(cued_source), .max = PLAYLIST_MAX, .low = 0,
+      .high = 9, .help = "which source comes next, at the end of the file that is shown; 0: none is cued")
 REAL(FALLBACK_AFTER, "fallback-after", NOTHING, SOURCE, "Fallback after", ONE(fallback_after), .max = 3600, .low = 0,
      .high = 30, .standard = 3, .decimals = 1, .unit = "seconds",
      .help = "how long a camera or stream is lost until the file of --fallback comes in its place")

@@ -317,6 +317,7 @@ static bool is_recorded(enum parameter id) {
   case PARAMETER_SCENE:
   case PARAMETER_CUED_PRESET:
   case PARAMETER_CUED_SCENE:
+  case PARAMETER_CUED_SOURCE:
   case PARAMETER_BEAT:
   case PARAMETER_BAR_PHASE:
   case PARAMETER_CLIP_POSITION:

@@ -1,6 +1,6 @@
 /* Seeks in the video file that is shown, when users or remote clients set the parameters clip-position and
- * clip-time-left or run a command, and stores the position of the present frame in these parameters. Main thread
- * only. */
+ * clip-time-left or run a command, and stores the position of the present frame in these parameters. Also its speed, and
+ * its in and out points. Main thread only. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,17 +16,25 @@ static bool is_clip(const struct live *live) {
          pictures;
 }
 
-double live_clip_position(struct live *live) {
-  struct frame newest;
+/* Returns the last place in the file at which a frame begins, in seconds: one frame before the end. */
+static double last_place(const struct source_info *info) {
+  return fmax(0, info->length - 1 / fmax(info->fps, 1));
+}
+
+double live_clip_position(const struct live *live) {
   const struct source_info *info = &live->info;
-  if (info->realtime || info->returns || !mailbox_look(&live->frames, &newest))
+  double seconds = live->source_status.place;
+  if (info->realtime || info->returns || !(seconds > 0))
     return 0;
-  double seconds = (double)newest.pts * source_tick(info);
-  frame_release(&newest);
-  if (!(seconds > 0))
-    return 0;
-  seconds = info->length > 0 ? fmod(seconds, info->length) : seconds;
-  return info->length > 0 ? fmax(0, fmin(seconds, info->length - 1 / fmax(info->fps, 1))) : seconds;
+  return info->length > 0 ? fmin(seconds, last_place(info)) : seconds;
+}
+
+/* Stores where the part of the file that is played begins and ends, in seconds. */
+static void get_part(const struct live *live, double *begin, double *end) {
+  double in, out;
+  changer_get_range(live->changer, changer_now(live->changer), &in, &out);
+  *begin = fmin(in, last_place(&live->info));
+  *end = out > in ? fmin(out, live->info.length) : live->info.length;
 }
 
 static bool take_mark(struct parameters *values, enum parameter id) {
@@ -45,6 +53,8 @@ void live_take_clip_wishes(struct live *live) {
     live->played.wish = values->clip_time_left;
     live->played.wish_left = true;
   }
+  live->played.in_set |= parameters_marked(values, PARAMETER_CLIP_IN, 0);
+  live->played.out_set |= parameters_marked(values, PARAMETER_CLIP_OUT, 0);
 }
 
 /* Returns the position in seconds to which seek_by_s leads (the sum of commands' seeks), counted from the position of a
@@ -56,35 +66,114 @@ static double add_seeks(struct live *live) {
   return from + live->state.seek_by_s;
 }
 
+/* Goes to this place in the file, or to the nearest one in the part that is played. */
+static void go_to(struct live *live, double seconds) {
+  double begin, end;
+  get_part(live, &begin, &end);
+  changer_seek(live->changer, fmax(begin, fmin(seconds, end - 1 / fmax(live->info.fps, 1))));
+}
+
 static void seek(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
-  double length = live->info.length, to = live->played.wish_left ? length - live->played.wish : live->played.wish;
-  if (isnan(to) && !state->seeks_asked)
+  double wish = live->played.wish, begin, end;
+  if (isnan(wish) && !state->seeks_asked)
     return;
   if (!live->played.is_clip) {
     live_notice(state, now_ns, "one can go to a place in files alone, and only where their length is known");
   } else {
-    to = isnan(to) ? add_seeks(live) : to;
-    changer_seek(live->changer, fmax(0, fmin(to, length - 1 / fmax(live->info.fps, 1))));
+    get_part(live, &begin, &end);
+    if (live->played.wish_left)
+      wish = end - wish * state->settings.values.clip_speed;
+    go_to(live, isnan(wish) ? add_seeks(live) : wish);
   }
   live->played.wish = (double)NAN;
   state->seek_by_s = 0;
   state->seeks_asked = 0;
 }
 
+/* Plays the file that is shown at the speed that users and clients want. The sound of that file, which recordings and
+ * modulations take from live->tap, has the same speed. */
+static void follow_speed(struct live *live) {
+  double speed = live->info.realtime ? 1 : live->state.settings.values.clip_speed;
+  if (live->reader)
+    reader_set_speed(live->reader, live->state.settings.values.clip_speed);
+  if (live->tap)
+    sound_tap_set_speed(live->tap, speed);
+}
+
 void live_follow_clip(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
   bool is = live->played.is_clip = is_clip(live);
+  double begin, end, now = 0, left = 0;
+  follow_speed(live);
   seek(live, now_ns);
-  double now = is ? live_clip_position(live) : 0, left = is ? live->info.length - now : 0;
-  /* clients are told of each change, so values change once a second */
-  if (floor(now) != floor(live->played.told) || (left > 0) != (live->played.left_told > 0)) {
+  if (is) {
+    get_part(live, &begin, &end);
+    now = live_clip_position(live);
+    left = fmax(0, end - now) / values->clip_speed;
+  }
+  /* Clients are told of each change, so values change once a second, or when another end or speed makes the time left
+   * another one. */
+  double expected = live->played.left_told - (now - live->played.told) / values->clip_speed;
+  if (floor(now) != floor(live->played.told) || (left > 0) != (live->played.left_told > 0) ||
+      fabs(left - expected) > 0.2) {
     live->played.told = round(now * 10) / 10;
     live->played.left_told = round(left * 10) / 10;
   }
   values->clip_position = fmin(live->played.told, parameter_row(PARAMETER_CLIP_POSITION)->max);
   values->clip_time_left = fmin(live->played.left_told, parameter_row(PARAMETER_CLIP_TIME_LEFT)->max);
 }
+
+/* --- in and out points --- */
+
+/* Sets the points to what commands (mark-in, mark-out) have asked for: the present place. */
+static void take_marks(struct live *live, double *in, double *out, int64_t now_ns) {
+  double place = live_clip_position(live);
+  unsigned marks = live->state.clip_marks;
+  live->state.clip_marks = 0;
+  if (!marks)
+    return;
+  if (!live->played.is_clip) {
+    live_notice(&live->state, now_ns,
+                "files alone begin and end at other places, and only where their length is known");
+    return;
+  }
+  *in = marks & CLIP_MARK_IN ? place : *in;
+  *out = marks & CLIP_MARK_OUT ? place : *out;
+  live_notice(&live->state, now_ns, "the clip is %.2f to %.2f", *in, *out > *in ? *out : live->info.length);
+}
+
+static void put(struct live *live, enum parameter id, double now, double value, double *told) {
+  struct error ignored;
+  if (now != value)
+    parameters_set_number(&live->state.settings.values, id, 0, value, &ignored);
+  *told = parameters_number(&live->state.settings.values, id, 0);
+}
+
+void live_follow_points(struct live *live, int64_t now_ns) {
+  struct live_clip *played = &live->played;
+  const struct parameters *values = &live->state.settings.values;
+  int wanted = changer_wanted(live->changer);
+  double in, out, now_in = values->clip_in, now_out = values->clip_out;
+  bool shown = played->is_clip && wanted == changer_now(live->changer);
+  bool in_set = played->in_set || now_in != played->in_told, out_set = played->out_set || now_out != played->out_told;
+  played->in_set = played->out_set = false;
+  changer_get_range(live->changer, wanted, &in, &out);
+  in = in_set ? now_in : in;
+  out = out_set ? now_out : out;
+  take_marks(live, &in, &out, now_ns);
+  if (shown) {
+    in = fmin(in, last_place(&live->info));
+    out = fmin(out, live->info.length);
+  }
+  changer_set_range(live->changer, wanted, in, out);
+  put(live, PARAMETER_CLIP_IN, now_in, in, &played->in_told);
+  put(live, PARAMETER_CLIP_OUT, now_out, out, &played->out_told);
+  if (shown && in_set && live_clip_position(live) < in)
+    go_to(live, in);
+}
+
+/* --- telling --- */
 
 static const char *print_time(double seconds, char words[24]) {
   int whole = (int)seconds;
@@ -104,6 +193,10 @@ const char *live_describe_clip(const struct live *live, char *words, size_t size
   char at[24], left[24];
   if (!live->played.is_clip)
     return NULL;
-  snprintf(words, size, "%s -%s", print_time(live->played.told, at), print_time(live->played.left_told, left));
+  int used =
+      snprintf(words, size, "%s -%s", print_time(live->played.told, at), print_time(live->played.left_told, left));
+  double speed = live->state.settings.values.clip_speed;
+  if (speed != 1 && used > 0 && (size_t)used < size)
+    snprintf(words + used, size - (size_t)used, " x%.2g", speed);
   return words;
 }

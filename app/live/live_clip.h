@@ -18,16 +18,24 @@ struct live_clip {
   bool wish_left;
   /* the values of the parameters clip-position and clip-time-left that clients were sent last */
   double told, left_told;
+  /* in_set, out_set: somebody has set the parameter clip-in, clip-out since live_follow_points was called last; in_told,
+   * out_told: the values that these parameters had after that call */
+  bool in_set, out_set;
+  double in_told, out_told;
 };
 
 /* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from
  * --start); 0: the source is no file, or nothing was read. */
-double live_clip_position(struct live *live);
+double live_clip_position(const struct live *live);
+/* Keeps the in and out points of the source that is wanted (struct playlist_entry) and the parameters clip-in and
+ * clip-out equal: what somebody has set there are the points of that source, and when another source is wanted, its
+ * points are set there. Called after another source was asked for (live_follow_sources). */
+void live_follow_points(struct live *live, int64_t now_ns);
 /* Notes to which position in the file users and clients want to go, as they have set the parameters clip-position and
  * clip-time-left. Then clears the marks that say that these two were set, because the engine's thread has no use for
  * them. Called before values are sent to that thread. */
 void live_take_clip_wishes(struct live *live);
-/* Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
+/* Plays the file at the wanted speed. Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
  * the parameters clip-position and clip-time-left. Called after the values came from the engine's thread, because
  * these would replace the two parameters, and before the values are published to clients. */
 void live_follow_clip(struct live *live, int64_t now_ns);

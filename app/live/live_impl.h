@@ -118,6 +118,7 @@ struct live {
   int first;            /* index in list, from 0, of the source that is shown first */
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
+  int cued_told;            /* value of the parameter cued-source that was last carried out */
   int source_told;          /* value of the parameter `source` (number of a source, from 1) that was last carried out */
   struct live_clip played;  /* the place in the file that is shown (live_clip.c) */
   int mirror_told;          /* value of the parameter mirror that was last carried out */
@@ -139,6 +140,7 @@ struct live {
   struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
   /* the reader's state, copied once in each pass of the main thread's loop; zeros: there is no reader */
   struct reader_status source_status;
+  long frames_told;          /* source_status.frames in the last pass of that loop */
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;

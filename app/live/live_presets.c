@@ -76,6 +76,18 @@ static void set_values(struct live *live, struct parameters *changes, double sec
   loop_glide(live->loop, changes, begin_ns, seconds);
 }
 
+/* Sets the in and out points that the preset gives to the source of this index, so that they are those of this source
+ * also where they equal the points of the source that is shown now. */
+static void keep_points(const struct live *live, int source, const struct parameters *changes) {
+  double in, out;
+  if (source == changer_wanted(live->changer))
+    return;
+  changer_get_range(live->changer, source, &in, &out);
+  in = parameters_marked(changes, PARAMETER_CLIP_IN, 0) ? changes->clip_in : in;
+  out = parameters_marked(changes, PARAMETER_CLIP_OUT, 0) ? changes->clip_out : out;
+  changer_set_range(live->changer, source, in, out);
+}
+
 /* Adds to `changes` the number of the source that the preset names, if it names one. Only sources of the list can be
  * named, so that presets of strangers open nothing. Returns 0, or -1 with err. */
 static int add_source(const struct live *live, int number, struct parameters *changes, struct error *err) {
@@ -84,8 +96,10 @@ static int add_source(const struct live *live, int number, struct parameters *ch
     return 0;
   for (int i = 0; live->changer && i < changer_count(live->changer); i++) {
     const char *name = changer_name(live->changer, i);
-    if (!strcmp(name, source) || !strcmp(text_last_part(name), source))
-      return parameters_set_number(changes, PARAMETER_SOURCE, 0, i + 1, err);
+    if (strcmp(name, source) && strcmp(text_last_part(name), source))
+      continue;
+    keep_points(live, i, changes);
+    return parameters_set_number(changes, PARAMETER_SOURCE, 0, i + 1, err);
   }
   return error_set(err, STATUS_USAGE, "source: \"%.200s\" is not among the sources", address_name(source).text);
 }

@@ -50,7 +50,12 @@ void live_update_face(struct live *live, const struct controls *now, bool is_cli
   find_scenes(live, face);
   face->clip = is_clip;
   face->clip_at_s = values->clip_position;
-  face->clip_length_s = values->clip_time_left > 0 ? values->clip_position + values->clip_time_left : 0;
+  face->clip_left_s = values->clip_time_left;
+  face->clip_speed = values->clip_speed;
+  face->clip_from_s = values->clip_in;
+  /* the time left is that of the clock, which passes slower or faster than the file's */
+  face->clip_end_s =
+      values->clip_time_left > 0 ? values->clip_position + values->clip_time_left * values->clip_speed : 0;
 }
 
 static char *print_refusals(const struct refusals *refusals) {

@@ -37,6 +37,7 @@ int live_list_sources(struct live *live, struct error *err) {
 int live_open_changer(struct live *live, struct error *err) {
   const struct changer_params params = {.reader = live->reader,
                                         .first = live->first,
+                                        .first_loops = live->source_options.loop,
                                         .options = &live->source_options,
                                         .loop = live->options->loop || live->source_options.loop,
                                         .still_s = live->options->still,
@@ -67,14 +68,26 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
     live_notice(&live->state, now_ns, "%s", err.message);
 }
 
+/* Returns true if there is a source of this number (from 1), or if it is 0; otherwise tells the user. */
+static bool has_source(struct live *live, int number, int64_t now_ns) {
+  int count = changer_count(live->changer);
+  if (number > count)
+    live_notice(&live->state, now_ns, "there is no source %d: there %s %d", number, count == 1 ? "is" : "are", count);
+  return number <= count;
+}
+
 /* Shows the source with this number (from 1), which keys or clients have set; tells the user if there is no such
  * source. */
 static void ask(struct live *live, int number, int64_t now_ns) {
-  int count = changer_count(live->changer);
-  if (number <= count)
+  if (has_source(live, number, now_ns))
     changer_ask(live->changer, number - 1);
-  else
-    live_notice(&live->state, now_ns, "there is no source %d: there %s %d", number, count == 1 ? "is" : "are", count);
+}
+
+/* Lets the source with this number follow at the end of the present one; 0: none is cued any more. Tells the user if
+ * there is no such source. */
+static void cue(struct live *live, int number, int64_t now_ns) {
+  if (has_source(live, number, now_ns))
+    changer_cue(live->changer, number - 1);
 }
 
 /* Applies a change of the parameter mirror. A source that is a single picture is read again, because it gives no
@@ -107,11 +120,16 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   if (!live->changer)
     return;
   const struct engine_shape *shape = &live->engine.prepared.shape;
-  mixer_set_fade(live->mixer, state->settings.values.source_fade,
+  /* while paused, another source or place comes at once: no further frames come that could be mixed */
+  mixer_set_fade(live->mixer, state->settings.values.pause ? 0 : state->settings.values.source_fade,
                  shape->height > 0 ? (double)shape->width / shape->height : 0);
   follow_fallback(live, now_ns);
   if (state->settings.values.source != live->source_told)
     ask(live, (int)state->settings.values.source, now_ns);
+  if (state->settings.values.cued_source != live->cued_told)
+    cue(live, (int)state->settings.values.cued_source, now_ns);
+  live_follow_points(live, now_ns);
+  changer_set_loop(live->changer, (enum clip_loop)state->settings.values.clip_loop);
   follow_mirror(live);
   changer_turn(live->changer, now_ns, &news);
   int now = changer_now(live->changer), count = changer_count(live->changer);
@@ -127,5 +145,8 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   live->source_told = changer_wanted(live->changer) + 1;
   if (state->settings.values.source != live->source_told)
     parameters_set_number(&state->settings.values, PARAMETER_SOURCE, 0, live->source_told, &ignored);
+  live->cued_told = changer_cued(live->changer) + 1;
+  if (state->settings.values.cued_source != live->cued_told)
+    parameters_set_number(&state->settings.values, PARAMETER_CUED_SOURCE, 0, live->cued_told, &ignored);
   state->sources = count;
 }

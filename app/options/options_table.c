@@ -167,6 +167,8 @@ const struct option option_table[] = {
     {"duration", 0, OPTION_SECONDS, GROUP_INPUT, ENGINE, "TIME", AT(duration), .min = 0.001, .max = COUNT_MAX,
      .help = "render so much of the input; live: quit after so long; bench --live: measure for so long (default: 10)"},
     {"source-fade", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, "SECONDS", .parameter = PARAMETER_SOURCE_FADE},
+    {"clip-speed", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, "N", .parameter = PARAMETER_CLIP_SPEED},
+    {"clip-loop", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, .parameter = PARAMETER_CLIP_LOOP},
     {"fallback", 0, OPTION_TEXT, GROUP_INPUT, LIVE, "FILE", .value = VALUE_FILE, AT(fallback),
      .help = "what is shown, again and again and without sound, while a camera or stream is lost, until it is back"},
     {"fallback-after", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, "SECONDS", .parameter = PARAMETER_FALLBACK_AFTER},

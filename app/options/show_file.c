@@ -206,11 +206,12 @@ static void read_source(const struct reading *reading, const cJSON *value) {
 /* True for parameters that a show file does not keep, because their values hold only for the moment, such as the
  * position in a clip or the blackout. */
 static bool is_passing(enum parameter id) {
-  static const enum parameter passing[] = {
-      PARAMETER_CLIP_POSITION, PARAMETER_CLIP_TIME_LEFT, PARAMETER_BEAT,   PARAMETER_BAR_PHASE,   PARAMETER_MIDI_LEARN,
-      PARAMETER_HELP,          PARAMETER_RECORDING,      PARAMETER_SCENE,  PARAMETER_CUED_PRESET, PARAMETER_CUED_SCENE,
-      PARAMETER_SAVED_PRESET,  PARAMETER_FREEZE,         PARAMETER_BYPASS, PARAMETER_BLACKOUT,    PARAMETER_PAUSE,
-      PARAMETER_TEST_CARD,     PARAMETER_CORNER_EDIT};
+  static const enum parameter passing[] = {PARAMETER_CLIP_POSITION, PARAMETER_CLIP_TIME_LEFT, PARAMETER_BEAT,
+                                           PARAMETER_BAR_PHASE,     PARAMETER_MIDI_LEARN,     PARAMETER_HELP,
+                                           PARAMETER_RECORDING,     PARAMETER_SCENE,          PARAMETER_CUED_PRESET,
+                                           PARAMETER_CUED_SCENE,    PARAMETER_SAVED_PRESET,   PARAMETER_FREEZE,
+                                           PARAMETER_BYPASS,        PARAMETER_BLACKOUT,       PARAMETER_PAUSE,
+                                           PARAMETER_TEST_CARD,     PARAMETER_CORNER_EDIT,    PARAMETER_CUED_SOURCE};
   for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
     if (passing[i] == id)
       return true;

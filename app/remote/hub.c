@@ -193,13 +193,15 @@ static int check_text(struct hub *hub, enum parameter id, int index, const char 
 /* True if the parameter's value is the number of a source or a preset, which must not exceed how many sources or
  * presets there are (check_count). */
 static bool is_counted(enum parameter id) {
-  return id == PARAMETER_SOURCE || id == PARAMETER_SAVED_PRESET || id == PARAMETER_CUED_PRESET;
+  return id == PARAMETER_SOURCE || id == PARAMETER_CUED_SOURCE || id == PARAMETER_SAVED_PRESET ||
+         id == PARAMETER_CUED_PRESET;
 }
 
-/* Checks that a number for the parameter source, saved-preset or cued-preset does not exceed the number of sources or
- * presets. Other parameters, and numbers below 1, pass. The caller holds the lock. Returns 0, or -1 with err set. */
+/* Checks that a number for the parameter source, cued-source, saved-preset or cued-preset does not exceed the number of
+ * sources or presets. Other parameters, and numbers below 1, pass. The caller holds the lock. Returns 0, or -1 with err set. */
 static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
-  int count = id == PARAMETER_SOURCE ? hub->sources : hub->presets;
+  bool of_sources = id == PARAMETER_SOURCE || id == PARAMETER_CUED_SOURCE;
+  int count = of_sources ? hub->sources : hub->presets;
   const char *name = parameter_row(id)->name;
   if (!is_counted(id) || number <= count || number < 1)
     return 0;

@@ -400,7 +400,7 @@ static int take_moment(struct loop *loop, struct moment *now) {
 static struct loop_situation see_frames(const struct loop *loop, const struct parameters *values) {
   struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),
-                             .fresh = loop->fresh && !values->pause,
+                             .fresh = loop->fresh && (!values->pause || loop->jumped),
                              .asked = loop->applied != loop->sent,
                              .ended = loop->ended && !values->pause};
   s.batched = s.in_flight > 0 && engine_under_way(handles_used(&loop->handles)) > 0;
@@ -415,7 +415,7 @@ static struct loop_situation see_all(const struct loop *loop, const struct momen
   struct loop_situation s = {.looked = true,
                              .in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),
-                             .fresh = loop->fresh && !values->pause,
+                             .fresh = loop->fresh && (!values->pause || loop->jumped),
                              .late = newest_is_late(loop),
                              .ended = loop->ended && !values->pause};
   s.quiet = !s.fresh && is_quiet(loop, values);
@@ -444,11 +444,25 @@ static int act(struct loop *loop, const struct moment *now, enum loop_action act
   }
 }
 
+/* True if a frame that waits is to be taken: during a pause only one of another source or another place in it, so that
+ * its picture is seen although the video stands. */
+static bool takes_frames(const struct loop *loop, const struct parameters *values) {
+  struct frame next;
+  if (!values->pause)
+    return true;
+  if (!loop->in || !mailbox_peek(loop->in, &next))
+    return false;
+  bool jumps = !loop->newest || next.stretch != loop->newest->frame.stretch;
+  frame_release(&next);
+  return jumps;
+}
+
 /* Runs one pass of the loop. The current values are copied after the frame was taken, so that changes which were sent
  * before the frame came apply to it. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
 static int take_turn(struct loop *loop, struct moment *now) {
   const struct parameters *values = &now->settings.values;
-  if (engine_in_flight(loop->engine) < depth_now(loop) && !values->pause) {
+  if (engine_in_flight(loop->engine) < depth_now(loop) && takes_frames(loop, values)) {
+    loop->jumped = values->pause;
     take_newest(loop, 0);
     let_draw(loop);
   }

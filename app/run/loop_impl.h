@@ -54,6 +54,7 @@ struct loop {
   /* The next fields, up to `ended`, are used by the loop's thread alone: the newest frame of the source. */
   const struct mail *newest; /* the last frame that was taken from `in`; NULL: none yet */
   bool fresh;                /* true: `newest` was not submitted yet */
+  bool jumped;               /* true: `newest` was taken during a pause, as the first frame of another place */
   bool passed;               /* true: `newest` was dropped because it would have missed the time budget */
   int64_t taken_ns;
   bool ended;

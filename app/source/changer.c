@@ -10,16 +10,23 @@
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
 
+/* A part of a source that is to be read: from a time on. */
+struct request {
+  int index;    /* index of the source in the list; -1: none */
+  double at_s;  /* time in seconds (source_options.resume) */
+  bool seeks;   /* true: the source is the current one, opened again to go to another time in it */
+  bool repeats; /* true: it is opened again only because it has ended and is to be repeated; `seeks` is true, too */
+};
+
 /* A source that is being opened, or is open and waits to be read. */
 struct opening {
   struct errand errand;
-  int index; /* index of the source in the list; -1: none */
+  struct request request; /* what is opened; index -1: nothing */
   const char *name;
   struct source_options options;
-  bool seeks; /* true: the source is the current one, opened again to go to another time in it (changer_seek) */
-  /* source: the opened source; NULL after an error. former: a source that was opened earlier and is not needed; the
-   * thread that opens sources closes it. */
-  struct source *source, *former;
+  /* source: the opened source; NULL after an error. former, taken_back: a source that was opened earlier, and one that
+   * the reader has given back (reader_withdraw), which are not needed; the thread that opens sources closes them. */
+  struct source *source, *former, *taken_back;
   int code;
   struct error err;
 };
@@ -32,20 +39,18 @@ struct changer {
   struct playlist list;
   /* The fields of this block tell which sources of the list are read and which are wanted, by their indices in the
    * list. */
-  /* now: index of the source that is read. wanted: index of the source that the user has asked for, or that follows one
-   * that has ended or cannot be opened; it stays here until it is handed to the reader; -1: none. */
-  int now, wanted;
-  /* handed[0]: index of the source that was handed to the reader last; handed[1]: index of the one handed over before
-   * that */
-  int handed[2];
-  /* seeks: the wanted source is the current one, to be read from the time seek_s on (seconds, changer_seek) */
-  bool seeks;
-  double seek_s;
-  /* handed_seeks: true: changer_seek has opened the source that was last handed to the reader; handed_s: the time in
-   * seconds at which that source begins */
-  bool handed_seeks;
-  double handed_s;
-  bool sought; /* true: a seek has moved the reader to another time, which no changer_news has reported yet */
+  int now; /* index of the source that is read */
+  /* what the user has asked for, or what follows a source that has ended or cannot be opened; it stays here until it is
+   * handed to the reader; index -1: nothing */
+  struct request wanted;
+  /* handed[0]: what was handed to the reader last; handed[1]: what was handed over before that */
+  struct request handed[2];
+  bool loops[2];  /* for handed[0] and handed[1]: the source begins anew at its end by itself (source_options.loop) */
+  bool now_loops; /* the same for the source that is read */
+  enum clip_loop loop; /* what follows when the file that is read ends */
+  int cued;            /* index of the source that follows then in any case; -1: none */
+  bool sought; /* true: a seek has moved the reader to the time sought_s, which no changer_news has reported yet */
+  double sought_s;
   /* true: the reader begins the source that was handed to it last, handed[0], only when the source handed over before,
    * handed[1], has ended; it still reads that one */
   bool waits;
@@ -70,7 +75,11 @@ struct changer {
 /* Returns the index of the source that is read or that the reader is about to begin: handed[0] or, while that one waits
  * for the end of the source before it, handed[1]. */
 static int current(const struct changer *changer) {
-  return changer->handed[changer->waits];
+  return changer->handed[changer->waits].index;
+}
+
+static bool same(const struct request *a, const struct request *b) {
+  return a->index == b->index && a->at_s == b->at_s && a->seeks == b->seeks && a->repeats == b->repeats;
 }
 
 /* --- the thread that opens sources --- */
@@ -79,6 +88,7 @@ static void open_one(void *opaque) {
   struct opening *opening = opaque;
   struct source_info info;
   source_close(&opening->former);
+  source_close(&opening->taken_back);
   opening->code = source_open(&opening->source, opening->name, &opening->options, &opening->err);
   if (opening->code)
     return;
@@ -101,10 +111,12 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   changer->options.stop = params->stop;
   changer->list = *list;
   *list = (struct playlist){0};
-  changer->wanted = changer->unready = changer->opening.index = changer->dropped = -1;
+  changer->wanted.index = changer->unready = changer->opening.request.index = changer->dropped = changer->cued = -1;
   changer->begun = 1;
   changer->step = 1;
-  changer->now = changer->handed[0] = params->first;
+  changer->now = params->first;
+  changer->handed[0] = (struct request){.index = params->first};
+  changer->now_loops = changer->loops[0] = params->first_loops;
   for (int i = 0; i < changer->list.count; i++)
     changer->keeps |= changer->list.entries[i].plain;
   *out = changer;
@@ -116,7 +128,8 @@ static void drop_opening(struct changer *changer) {
   errand_join(&changer->opening.errand);
   source_close(&changer->opening.source);
   source_close(&changer->opening.former);
-  changer->opening.index = -1;
+  source_close(&changer->opening.taken_back);
+  changer->opening.request.index = -1;
 }
 
 void changer_close(struct changer **pointer) {
@@ -139,6 +152,44 @@ static int adjacent(const struct changer *changer, int index, int step) {
   return changer->params.loop && count > 1 ? (next + count) % count : -1;
 }
 
+/* Returns the end of the part of a source that is played, in seconds; 0: its own end. */
+static double end_of(const struct playlist_entry *entry) {
+  return entry->out_s > entry->in_s ? entry->out_s : 0;
+}
+
+/* True if a source follows itself when it has ended, unless another one is cued. */
+static bool is_repeated(const struct changer *changer) {
+  bool alone = changer->loop == CLIP_LIST && changer->params.loop && changer->list.count == 1;
+  return alone || changer->loop == CLIP_LOOP;
+}
+
+/* True if a source that is repeated can begin anew at its end by itself (source_options.loop), because all of it is
+ * played. */
+static bool can_loop(const struct changer *changer, int index) {
+  const struct playlist_entry *entry = &changer->list.entries[index];
+  return is_repeated(changer) && entry->in_s <= 0 && end_of(entry) <= 0;
+}
+
+/* True if the source that is read begins anew at its end by itself, so that nothing has to follow it. */
+static bool goes_round(const struct changer *changer) {
+  return changer->now_loops && can_loop(changer, changer->now) && changer->cued < 0;
+}
+
+static struct request from_begin(const struct changer *changer, int index) {
+  return (struct request){.index = index, .at_s = index < 0 ? 0 : changer->list.entries[index].in_s};
+}
+
+/* Returns what is to be read when the source that is read ends; its index is -1 if nothing is. */
+static struct request follower(const struct changer *changer) {
+  struct request request = from_begin(changer, changer->now);
+  request.seeks = request.repeats = true;
+  if (changer->cued >= 0)
+    return from_begin(changer, changer->cued);
+  if (is_repeated(changer) && !goes_round(changer))
+    return request;
+  return from_begin(changer, changer->loop == CLIP_LIST ? adjacent(changer, changer->now, 1) : -1);
+}
+
 /* True if a source may be opened long before it is read: a file may; devices and streams may not, because other
  * programs may need them. */
 static bool can_be_early(const char *name) {
@@ -155,24 +206,25 @@ static void refuse(struct changer *changer, const struct error *err, struct chan
 
 /* Starts the thread that opens a source, when nothing else is being opened. That thread also closes the source that was
  * opened before, because closing may take longer than a frame. */
-static void start_opening(struct changer *changer, int index, struct changer_news *news) {
+static void start_opening(struct changer *changer, const struct request *request, struct changer_news *news) {
   struct opening *opening = &changer->opening;
-  const struct playlist_entry *entry = &changer->list.entries[index];
+  const struct playlist_entry *entry = &changer->list.entries[request->index];
   opening->former = opening->source;
   opening->source = NULL;
   opening->options = changer->options;
-  opening->options.loop = changer->params.loop && changer->list.count == 1;
+  opening->options.loop = can_loop(changer, request->index);
   playlist_narrow(entry, &opening->options);
-  opening->seeks = changer->seeks && index == changer->wanted;
-  if (opening->seeks)
-    opening->options.resume = changer->seek_s;
+  opening->options.resume = request->at_s;
+  opening->options.until = end_of(entry);
+  opening->options.no_fade = request->repeats;
   opening->name = entry->name;
-  opening->index = index;
+  opening->request = *request;
   struct error err;
   if (errand_start(&opening->errand, open_one, opening, "opens sources", &err)) {
     refuse(changer, &err, news);
     source_close(&opening->former);
-    opening->index = changer->wanted = -1;
+    source_close(&opening->taken_back);
+    opening->request.index = changer->wanted.index = -1;
   }
 }
 
@@ -186,14 +238,13 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
     drop_opening(changer);
   } else {
     changer->handed[1] = changer->handed[0];
-    changer->handed[0] = opening->index;
+    changer->loops[1] = changer->loops[0];
+    changer->handed[0] = opening->request;
+    changer->loops[0] = opening->options.loop;
     changer->waits = when == READER_AT_END;
     changer->dropped = -1;
-    changer->handed_seeks = opening->seeks;
-    changer->handed_s = opening->options.resume;
   }
-  opening->index = changer->wanted = -1;
-  changer->seeks = false;
+  opening->request.index = changer->wanted.index = -1;
   changer->stands_since_ns = 0;
 }
 
@@ -202,14 +253,20 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
 static void leave_for_next(struct changer *changer) {
   reader_leave(changer->params.reader);
   changer->waits = false;
-  changer->wanted = -1;
+  changer->wanted.index = -1;
 }
 
 /* Adds `by` to all indices stored in the changer that are at least `from`, after an entry of the list was inserted (1)
  * or removed (-1) there. */
 static void shift(struct changer *changer, int from, int by) {
-  int *const indices[] = {&changer->now,           &changer->wanted,  &changer->handed[0], &changer->handed[1],
-                          &changer->opening.index, &changer->unready, &changer->dropped};
+  int *const indices[] = {&changer->now,
+                          &changer->wanted.index,
+                          &changer->handed[0].index,
+                          &changer->handed[1].index,
+                          &changer->opening.request.index,
+                          &changer->unready,
+                          &changer->dropped,
+                          &changer->cued};
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
     *indices[i] += *indices[i] >= from ? by : 0;
 }
@@ -218,40 +275,50 @@ static void shift(struct changer *changer, int from, int by) {
  * of them becomes the wanted source. */
 static void forget_dropped(struct changer *changer, int index) {
   playlist_remove(&changer->list, index);
-  changer->opening.index = -1;
-  changer->wanted = index < changer->dropped ? index : -1;
+  changer->opening.request.index = -1;
+  changer->wanted = from_begin(changer, index < changer->dropped ? index : -1);
   shift(changer, index + 1, -1);
-  if (changer->dropped == index && changer->wanted < 0)
+  if (changer->dropped == index && changer->wanted.index < 0)
     changer->dropped = -1;
+}
+
+/* Called when the wanted source, the one at `index`, could not be opened: it is not cued any more, or the next one of
+ * the list becomes the wanted one, unless all were tried. */
+static void try_another(struct changer *changer, int index) {
+  if (changer->cued == index) { /* what follows without a cue is chosen when the present source has ended */
+    changer->cued = changer->wanted.index = -1;
+    return;
+  }
+  changer->wanted = from_begin(changer, adjacent(changer, index, changer->step));
+  /* True if the search for a source that can be opened has come back to the current source, which has not ended.
+   * (Only after its end would it be opened again, to be repeated.) */
+  bool stays = changer->wanted.index == current(changer) && !changer->stands_since_ns;
+  if (++changer->refusals >= changer->list.count || stays)
+    changer->wanted.index = -1;
+  changer->given_up = changer->wanted.index < 0 && changer->stands_since_ns;
+  if (changer->wanted.index < 0) /* no source is left to try; the next search begins to count from 0 */
+    changer->refusals = 0;
 }
 
 /* Handles a source that could not be opened, the one in `opening`. If it was the wanted source, the next one of the
  * list becomes the wanted one. */
 static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
-  if (opening->index != changer->wanted) {
-    changer->unready = opening->index;
-  } else if (opening->seeks) {
+  int index = opening->request.index;
+  if (index != changer->wanted.index) {
+    changer->unready = index;
+  } else if (opening->request.seeks) {
     refuse(changer, &opening->err, news);
-    changer->wanted = -1;
-    changer->seeks = false;
-  } else if (opening->index <= changer->dropped && changer->list.entries[opening->index].plain) {
+    changer->wanted.index = -1;
+    changer->given_up = opening->request.repeats;
+  } else if (index <= changer->dropped && changer->list.entries[index].plain) {
     refuse(changer, &opening->err, news);
-    forget_dropped(changer, opening->index);
+    forget_dropped(changer, index);
   } else {
     refuse(changer, &opening->err, news);
-    changer->seeks = false;
-    changer->wanted = adjacent(changer, opening->index, changer->step);
-    /* True if the search for a source that can be opened has come back to the current source, which has not ended.
-     * (Only after its end would it be opened again, to be repeated.) */
-    bool stays = changer->wanted == current(changer) && !changer->stands_since_ns;
-    if (++changer->refusals >= changer->list.count || stays)
-      changer->wanted = -1;
-    changer->given_up = changer->wanted < 0 && changer->stands_since_ns;
-    if (changer->wanted < 0) /* no source is left to try; the next search begins to count from 0 */
-      changer->refusals = 0;
+    try_another(changer, index);
   }
-  opening->index = -1;
+  opening->request.index = -1;
 }
 
 /* True if the program waits for a source that does not exist yet: a pipe or an address to which others send, and the
@@ -269,7 +336,7 @@ static void take_opened(struct changer *changer, struct changer_news *news) {
   if (!errand_is_done(&opening->errand))
     return;
   errand_join(&opening->errand);
-  if (opening->code && (opening->code != SOURCE_NOT_YET || !is_waited_for(changer, opening->index)))
+  if (opening->code && (opening->code != SOURCE_NOT_YET || !is_waited_for(changer, opening->request.index)))
     pass_over(changer, news);
 }
 
@@ -277,11 +344,11 @@ static void take_opened(struct changer *changer, struct changer_news *news) {
  * it. */
 static void pass_over_first(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   bool waits = status->sources == 1 && status->lost && !status->reached && !status->next;
-  if (!waits || changer->passed_first || changer->wanted >= 0 || is_waited_for(changer, changer->now))
+  if (!waits || changer->passed_first || changer->wanted.index >= 0 || is_waited_for(changer, changer->now))
     return;
   changer->passed_first = true;
   snprintf(news->refused, sizeof news->refused, "%s", status->reason);
-  changer->wanted = adjacent(changer, changer->now, changer->step);
+  changer->wanted = from_begin(changer, adjacent(changer, changer->now, changer->step));
 }
 
 /* Records that the reader has begun with another source: handed[0], or handed[1] if a further source was handed over
@@ -291,19 +358,23 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   if (status->sources == changer->begun)
     return;
   changer->begun = status->sources;
-  changer->now = changer->handed[status->next];
-  if (changer->waits && !status->next && changer->wanted == changer->now)
-    changer->wanted = -1;
+  const struct request *begun = &changer->handed[status->next];
+  changer->now = begun->index;
+  changer->now_loops = changer->loops[status->next];
+  if (changer->cued == changer->now && !begun->seeks)
+    changer->cued = -1;
+  if (changer->waits && !status->next && same(&changer->wanted, begun))
+    changer->wanted.index = -1;
   changer->waits = changer->waits && status->next;
   changer->refusals = 0;
   changer->unready = -1;
   changer->given_up = false;
   changer->stands_since_ns = 0;
-  if (changer->seeks && changer->wanted != changer->now) /* the file to seek in has ended meanwhile */
-    changer->wanted = -1;
-  bool sought = changer->handed_seeks && !status->next;
-  changer->sought |= sought;
-  changer->changed |= !sought;
+  if (changer->wanted.seeks && changer->wanted.index != changer->now) /* the file to seek in has ended meanwhile */
+    changer->wanted.index = -1;
+  changer->sought |= begun->seeks && !begun->repeats;
+  changer->sought_s = begun->at_s;
+  changer->changed |= !begun->seeks;
 }
 
 /* Records in `changer` which source the reader reads now (follow_reader), for callers that need no status of the
@@ -323,7 +394,7 @@ static double patience(const struct changer *changer, const struct reader_status
 }
 
 static void follow_end(struct changer *changer, const struct reader_status *status, int64_t now_ns) {
-  if (!status->stands || status->next || changer->wanted >= 0 || changer->given_up)
+  if (!status->stands || status->next || changer->wanted.index >= 0 || changer->given_up)
     return;
   if (!changer->stands_since_ns)
     changer->stands_since_ns = now_ns;
@@ -331,15 +402,19 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   if ((status->picture && stays <= 0) || (double)(now_ns - changer->stands_since_ns) < stays * 1e9)
     return;
   changer->step = 1;
-  changer->seeks = false;
-  changer->wanted = adjacent(changer, changer->now, 1);
+  if (changer->loop == CLIP_LOOP) /* it has ended although it was to begin anew by itself, so it is opened again */
+    changer->now_loops = false;
+  changer->wanted = follower(changer);
 }
 
-/* True if the source in `opening` is the wanted one, opened at the wanted time. */
-static bool is_wanted(const struct changer *changer) {
-  const struct opening *opening = &changer->opening;
-  return changer->wanted == opening->index && changer->seeks == opening->seeks &&
-         (!changer->seeks || changer->seek_s == opening->options.resume);
+/* Takes back what was handed to the reader in advance, if something else is to follow by now. Does nothing if it has just
+ * begun. */
+static void withdraw(struct changer *changer, const struct request *next) {
+  if (same(&changer->handed[0], next) || !reader_withdraw(changer->params.reader, &changer->opening.taken_back))
+    return;
+  changer->handed[0] = changer->handed[1];
+  changer->loops[0] = changer->loops[1];
+  changer->waits = false;
 }
 
 /* Opens the source that comes next or, if it is open, hands it to the reader. While a file is read, its successor is
@@ -348,21 +423,23 @@ static bool is_wanted(const struct changer *changer) {
  * the reader has not begun with it yet. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
-  int next = adjacent(changer, changer->now, 1);
-  bool ready = changer->wanted >= 0 ? is_wanted(changer) : next >= 0 && next == opening->index && !opening->seeks;
+  const struct request next = follower(changer), *wanted = &changer->wanted;
+  bool asked = wanted->index >= 0, ready = next.index >= 0 && same(&next, &opening->request);
   if (opening->errand.busy)
     return;
-  if (changer->wanted >= 0 && changer->waits && changer->wanted == changer->handed[0])
+  if (asked && changer->waits && same(wanted, &changer->handed[0]))
     leave_for_next(changer);
-  else if (changer->wanted >= 0 && ready)
+  else if (asked && same(wanted, &opening->request))
     hand_over(changer, READER_NOW, news);
-  else if (changer->wanted >= 0)
-    start_opening(changer, changer->wanted, news);
-  else if (ready && opening->source && status->moves && !status->next && changer->now == changer->handed[0])
+  else if (asked)
+    start_opening(changer, wanted, news);
+  else if (changer->waits)
+    withdraw(changer, &next);
+  else if (ready && opening->source && status->moves && !status->next && changer->now == changer->handed[0].index)
     hand_over(changer, READER_AT_END, news);
-  else if (next >= 0 && !ready && changer->now == changer->handed[0] && next != changer->unready &&
-           can_be_early(changer->list.entries[next].name))
-    start_opening(changer, next, news);
+  else if (next.index >= 0 && !ready && changer->now == changer->handed[0].index && next.index != changer->unready &&
+           can_be_early(changer->list.entries[next.index].name))
+    start_opening(changer, &next, news);
 }
 
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news) {
@@ -375,9 +452,11 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   open_what_comes(changer, &status, news);
   news->changed = changer->changed;
   news->sought = changer->sought;
-  news->sought_s = changer->handed_s;
+  news->sought_s = changer->sought_s;
   changer->changed = changer->sought = false;
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
+  reader_end_at(changer->params.reader, changer->begun, end_of(&changer->list.entries[changer->now]),
+                goes_round(changer));
   reader_tend(changer->params.reader);
 }
 
@@ -393,8 +472,8 @@ static int direction(const struct changer *changer, int from, int to) {
 static void want(struct changer *changer, int index, int step) {
   changer->step = step;
   changer->refusals = 0;
-  changer->given_up = changer->seeks = false;
-  changer->wanted = index;
+  changer->given_up = false;
+  changer->wanted = from_begin(changer, index);
 }
 
 void changer_ask(struct changer *changer, int index) {
@@ -404,23 +483,23 @@ void changer_ask(struct changer *changer, int index) {
 
 void changer_again(struct changer *changer) {
   look(changer);
-  if (changer->wanted < 0)
+  if (changer->wanted.index < 0)
     want(changer, current(changer), 1);
 }
 
 void changer_seek(struct changer *changer, double seconds) {
   look(changer);
-  if (changer->wanted >= 0 && !changer->seeks)
+  if (changer->wanted.index >= 0 && !changer->wanted.seeks)
     return;
   want(changer, current(changer), 1);
-  changer->seeks = true;
-  changer->seek_s = seconds;
+  changer->wanted.seeks = true;
+  changer->wanted.at_s = seconds;
 }
 
 bool changer_seeks(const struct changer *changer, double *seconds) {
-  bool seeks = changer->seeks && changer->wanted >= 0;
+  bool seeks = changer->wanted.seeks && changer->wanted.index >= 0;
   if (seeks)
-    *seconds = changer->seek_s;
+    *seconds = changer->wanted.at_s;
   return seeks;
 }
 
@@ -438,12 +517,37 @@ int changer_drop(struct changer *changer, const char *path, bool follows, struct
   return 0;
 }
 
+void changer_set_loop(struct changer *changer, enum clip_loop loop) {
+  changer->given_up = changer->given_up && loop == changer->loop;
+  changer->loop = loop;
+  changer->keeps |= loop != CLIP_LIST;
+}
+
+void changer_cue(struct changer *changer, int index) {
+  changer->given_up = changer->given_up && index == changer->cued;
+  changer->cued = index;
+}
+
+int changer_cued(const struct changer *changer) {
+  return changer->cued;
+}
+
+void changer_set_range(struct changer *changer, int index, double in_s, double out_s) {
+  changer->list.entries[index].in_s = in_s;
+  changer->list.entries[index].out_s = out_s;
+}
+
+void changer_get_range(const struct changer *changer, int index, double *in_s, double *out_s) {
+  *in_s = changer->list.entries[index].in_s;
+  *out_s = changer->list.entries[index].out_s;
+}
+
 int changer_now(const struct changer *changer) {
   return changer->now;
 }
 
 int changer_wanted(const struct changer *changer) {
-  return changer->wanted >= 0 ? changer->wanted : current(changer);
+  return changer->wanted.index >= 0 ? changer->wanted.index : current(changer);
 }
 
 int changer_count(const struct changer *changer) {
@@ -459,5 +563,5 @@ const char *changer_name(const struct changer *changer, int index) {
 }
 
 bool changer_goes_on(const struct changer *changer) {
-  return changer->wanted >= 0 || (!changer->given_up && adjacent(changer, changer->now, 1) >= 0);
+  return changer->wanted.index >= 0 || (!changer->given_up && follower(changer).index >= 0);
 }

@@ -11,6 +11,10 @@
 
 struct changer;
 
+/* What follows when a file ends: as the list and `loop` of the params say, the file once more, or nothing: its last
+ * picture stays. The order is that of the choices of the parameter clip-loop. */
+enum clip_loop { CLIP_LIST, CLIP_LOOP, CLIP_HOLD };
+
 struct changer_params {
   /* the reader, which was started with the source at index `first` of the list; must outlive the changer */
   struct reader *reader;
@@ -19,6 +23,7 @@ struct changer_params {
   double still_s;    /* seconds for which a single picture stays on screen; 0: until another source is asked for */
   atomic_bool *stop; /* becomes true if the program ends; must outlive reader and changer */
   int first;         /* index (from 0), in the list, of the source to begin with */
+  bool first_loops;  /* true: that source begins anew at its end by itself (source_options.loop) */
 };
 
 /* Opens a changer, which takes over the list's entries and leaves *list empty. Returns 0, or -1 with err; the caller
@@ -45,6 +50,19 @@ bool changer_seeks(const struct changer *changer, double *seconds);
  * file that cannot be opened is removed again and changes nothing else. From now on the list does not end: the last
  * picture stays on screen. Returns 0, or -1 with err. */
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
+
+/* Says what follows when the present file ends. Once it was not CLIP_LIST, the list does not end any more: the last
+ * picture stays on screen. */
+void changer_set_loop(struct changer *changer, enum clip_loop loop);
+/* Lets the source of this index follow when the present file ends, whatever changer_set_loop says; -1: none is cued. It
+ * is no longer cued once it has begun, and if it cannot be opened. */
+void changer_cue(struct changer *changer, int index);
+/* Returns the index of the source that is cued; -1: none. */
+int changer_cued(const struct changer *changer);
+/* Sets the in and out points of a source, in seconds (struct playlist_entry). The out point of the source that is read
+ * counts at once, an in point when the source begins the next time. */
+void changer_set_range(struct changer *changer, int index, double in_s, double out_s);
+void changer_get_range(const struct changer *changer, int index, double *in_s, double *out_s);
 
 struct changer_news {
   bool changed; /* true: another source is read, or the same source from its start */

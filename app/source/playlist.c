@@ -25,7 +25,7 @@ int playlist_insert(struct playlist *list, int index, const char *name, bool pla
     return error_set(err, STATUS_FAILED, "no memory for a list of sources");
   }
   memmove(entries + index + 1, entries + index, (size_t)(list->count - index) * sizeof *entries);
-  entries[index] = (struct playlist_entry){copy, plain};
+  entries[index] = (struct playlist_entry){.name = copy, .plain = plain};
   list->count++;
   return 0;
 }

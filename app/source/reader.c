@@ -41,8 +41,9 @@ struct reader {
    * source was opened, for the first time or again, since the last frame. */
   uint64_t stretch, own_stretch;
   bool opened;
-  bool urgent;  /* true: the reader's thread runs at an urgent priority */
-  bool refused; /* true: the system does not permit an urgent priority */
+  int64_t round_pts; /* pts of the first frame of the present pass through a source that loops, in its time base */
+  bool urgent;       /* true: the reader's thread runs at an urgent priority */
+  bool refused;      /* true: the system does not permit an urgent priority */
   bool failed;
   struct error err; /* why the last source failed, if failed is true */
 
@@ -60,6 +61,10 @@ struct reader {
   struct origin next, replaced;
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
+  /* speed: how fast files are played, 1: as they were made. until: place in the present file, in seconds, at which it
+   * ends, 0: at its own end. rounds: the source may begin anew at its end, if source_options.loop says so. */
+  double speed, until;
+  bool rounds;
   /* leaving: goes on reading the previous source while the present one fades in over it (mixer.h). given: true: at
    * least one frame of the present source was read. */
   struct side_reader leaving;
@@ -89,12 +94,24 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Waits while a source that is not realtime is paused. Returns false if the thread is to leave the source. *waited: the
- * source was paused at the call. */
+/* Waits until a frame is due at until_ns, as wait_until does, but returns true also as soon as the speed is another
+ * one. */
+static bool wait_until_due(struct reader *reader, int64_t until_ns) {
+  struct timespec deadline = wait_deadline(until_ns);
+  pthread_mutex_lock(&reader->lock);
+  while (!reader->away && reader->speed == reader->timetable.speed && platform_now_ns() < until_ns)
+    pthread_cond_timedwait(&reader->changed, &reader->lock, &deadline);
+  bool go_on = !reader->away;
+  pthread_mutex_unlock(&reader->lock);
+  return go_on;
+}
+
+/* Waits while a source that is not realtime is paused, except for the first frame of a source. Returns false if the
+ * thread is to leave the source. *waited: the source was paused at the call. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
-  while (!reader->away && reader->paused && !reader->info.realtime)
+  while (!reader->away && reader->paused && reader->from_here && !reader->info.realtime)
     pthread_cond_wait(&reader->changed, &reader->lock);
   bool go_on = !reader->away;
   pthread_mutex_unlock(&reader->lock);
@@ -191,6 +208,15 @@ static int recover(struct reader *reader, struct error *err) {
   return wait_to_retry(reader, platform_now_ns()) ? open_source(reader, true, err) : 0;
 }
 
+/* Lets the timetable follow the speed that reader_set_speed has set, and returns that speed. */
+static double take_speed(struct reader *reader) {
+  pthread_mutex_lock(&reader->lock);
+  double speed = reader->speed;
+  pthread_mutex_unlock(&reader->lock);
+  timetable_set_speed(&reader->timetable, speed, platform_now_ns());
+  return speed;
+}
+
 /* Waits until the frame is due; frames of a realtime source are due at once. Returns 1: the frame is due; 0: the caller
  * drops it, because the reader is paused and a realtime source does not wait; -1: the thread is to leave the source. */
 static int await_time(struct reader *reader, struct frame *frame) {
@@ -199,12 +225,16 @@ static int await_time(struct reader *reader, struct frame *frame) {
   if (!wait_while_paused(reader, &paused))
     return -1;
   if (reader->info.realtime)
-    return !paused;
+    return !paused || !reader->from_here;
   if (paused)
     reader->timetable.started = false;
-  int64_t due_ns = timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps);
-  if (!wait_until(reader, due_ns))
-    return -1;
+  int64_t due_ns;
+  do {
+    double speed = take_speed(reader);
+    due_ns = timetable_due(&reader->timetable, media_ns, platform_now_ns(), reader->info.fps * speed);
+    if (!wait_until_due(reader, due_ns))
+      return -1;
+  } while (platform_now_ns() < due_ns);
   /* The latency of a file's frame counts from the moment when the frame was due, because until then it was held back on
    * purpose. */
   frame->captured_ns = platform_now_ns();
@@ -238,11 +268,33 @@ static void follow_stretch(struct reader *reader, struct frame *frame) {
   frame->stretch = reader->stretch;
 }
 
+/* Returns the place of a frame in its file, in seconds. */
+static double place_of(const struct reader *reader, const struct frame *frame) {
+  return (double)(frame->pts - reader->round_pts) * source_tick(&reader->info);
+}
+
+/* True if the source ends before this frame: the frame lies at or after the place where the source is to end, or it
+ * begins another pass through a source that is to end with the present one. Also notes where a pass begins. */
+static bool is_beyond_end(struct reader *reader, const struct frame *frame) {
+  bool round = reader->from_here && !reader->opened && frame->stretch != reader->own_stretch;
+  pthread_mutex_lock(&reader->lock);
+  double until = reader->info.realtime ? 0 : reader->until;
+  bool rounds = reader->rounds;
+  pthread_mutex_unlock(&reader->lock);
+  if (!reader->from_here || reader->opened)
+    reader->round_pts = 0;
+  else if (round)
+    reader->round_pts = frame->pts;
+  double half = source_tick(&reader->info) / 2;
+  return (round && !rounds) || (until > 0 && reader->from_here && place_of(reader, frame) >= until - half);
+}
+
 /* Puts a frame into the mailbox when the frame is due, or releases it if it is not wanted. hardware: name of the
  * hardware that decoded it; NULL: software did. */
 static void deliver(struct reader *reader, struct frame *frame, const char *hardware) {
   be_urgent(reader, !reader->info.realtime || reader->info.hardware);
-  bool begins = reader->opened;
+  bool begins = reader->opened && !reader->now.options.no_fade;
+  double place = place_of(reader, frame);
   follow_stretch(reader, frame);
   int wanted = await_time(reader, frame);
   reader->from_here++;
@@ -253,7 +305,7 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   frame->serial = reader->serial++;
   pthread_mutex_lock(&reader->lock);
   follow_frame(reader, frame, hardware);
-  reader->status.frames++;
+  reader->status.place = place;
   reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
   outlet_put(&reader->outlet, frame, begins);
@@ -261,6 +313,7 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   /* set only after outlet_put, which begins the fade: if it were set earlier, reader_tend could find no fade and end
    * the previous source at once */
   reader->given = true;
+  reader->status.frames++;
   pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);
 }
@@ -323,8 +376,11 @@ static int read_frames(struct reader *reader, struct error *err) {
     struct frame frame = {0};
     const char *hardware = NULL;
     int got = read_frame(reader, &frame, &hardware, err);
-    if (is_told_to_stop(reader)) {
+    bool ends = got == 1 && is_beyond_end(reader, &frame);
+    if (is_told_to_stop(reader) || ends) {
       frame_release(&frame);
+      if (ends)
+        return 0;
     } else if (got == 1) {
       found_again(reader);
       deliver(reader, &frame, hardware);
@@ -355,6 +411,7 @@ static int read_source(struct reader *reader, struct error *err) {
 static struct origin begin_next(struct reader *reader) {
   struct origin former = reader->now;
   struct source_info info;
+  former.options.until = reader->until;
   reader->now = reader->next;
   reader->next = (struct origin){0};
   reader->has_next = false;
@@ -363,9 +420,12 @@ static struct origin begin_next(struct reader *reader) {
   reader->status.stands = reader->status.picture = reader->status.lost = reader->status.moves = false;
   reader->status.reached = reader->now.source != NULL;
   reader->knows = false;
-  timetable_follow(&reader->timetable, reader->next_when == READER_AT_END ? reader->info.fps : 0);
+  timetable_follow(&reader->timetable, reader->next_when == READER_AT_END ? reader->info.fps * reader->speed : 0);
   reader->retry_ms = RETRY_FIRST_MS;
   reader->from_here = 0;
+  reader->status.place = reader->now.options.resume;
+  reader->until = reader->now.options.until;
+  reader->rounds = true;
   reader->given = false;
   if (reader->now.source) {
     reader->opened = true;
@@ -451,8 +511,12 @@ static int start(struct reader **out, struct source **source, const char *spec, 
   wait_init(&reader->changed);
   reader->outlet = *outlet;
   reader->goes_on = goes_on;
+  reader->speed = 1;
+  reader->rounds = true;
+  reader->until = options->until;
   reader->retry_ms = RETRY_FIRST_MS;
   reader->status.sources = 1;
+  reader->status.place = options->resume;
   struct source *given = *source;
   if (origin_set(&reader->now, &reader->away, source, spec, options, err))
     goto fail;
@@ -530,6 +594,22 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   return 0;
 }
 
+bool reader_withdraw(struct reader *reader, struct source **source) {
+  struct origin back = {0};
+  pthread_mutex_lock(&reader->lock);
+  bool has = reader->has_next && reader->next_when == READER_AT_END;
+  if (has) {
+    back = reader->next;
+    reader->next = (struct origin){0};
+    reader->has_next = false;
+  }
+  pthread_mutex_unlock(&reader->lock);
+  *source = back.source;
+  back.source = NULL;
+  origin_free(&back);
+  return has;
+}
+
 void reader_leave(struct reader *reader) {
   pthread_mutex_lock(&reader->lock);
   reader->next_when = READER_NOW;
@@ -546,6 +626,25 @@ static void set(struct reader *reader, bool *what, bool value) {
   if (*what != value)
     pthread_cond_broadcast(&reader->changed);
   *what = value;
+  pthread_mutex_unlock(&reader->lock);
+}
+
+void reader_end_at(struct reader *reader, int number, double until, bool rounds) {
+  pthread_mutex_lock(&reader->lock);
+  if (reader->status.sources == number) {
+    reader->until = until;
+    reader->rounds = rounds;
+  }
+  pthread_mutex_unlock(&reader->lock);
+}
+
+void reader_set_speed(struct reader *reader, double speed) {
+  pthread_mutex_lock(&reader->lock);
+  if (reader->speed != speed)
+    pthread_cond_broadcast(&reader->changed);
+  reader->speed = speed;
+  if (reader->leaving.reader)
+    reader_set_speed(reader->leaving.reader, speed);
   pthread_mutex_unlock(&reader->lock);
 }
 

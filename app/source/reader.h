@@ -32,6 +32,9 @@ struct reader_status {
   bool moves;  /* true: the current source gave more than one frame; becomes false when another source begins */
   bool next;   /* true: reader_switch has handed over another source, which has not begun yet */
   int sources; /* number of sources begun so far, including the first */
+  /* place in the present file of the frame that was handed on last, in seconds from its beginning (or from
+   * source_options.start); each pass through a file that loops begins at 0 */
+  double place;
   long frames; /* number of frames put into the mailbox so far, by all sources */
 };
 
@@ -72,7 +75,18 @@ void reader_leave(struct reader *reader);
 /* go_on true: when a source ends or fails, the reader's thread waits for a reader_switch instead of ending. */
 void reader_go_on(struct reader *reader, bool go_on);
 
-/* While paused, no frame of a file is handed on, and the frames of a realtime source are read and dropped. */
+/* Takes back the source that reader_switch (READER_AT_END) has handed over; *source becomes the caller's. Returns false if
+ * there is none, because it has begun meanwhile or was never handed over. */
+bool reader_withdraw(struct reader *reader, struct source **source);
+/* Changes where the current source ends: at the place `until` (source_options.until), and, if `rounds` is false, at the
+ * end of the present pass, although source_options.loop lets the source begin anew. number: status.sources while that
+ * source is read; for another number, because another source has begun meanwhile, the call does nothing. */
+void reader_end_at(struct reader *reader, int number, double until, bool rounds);
+/* Plays files at this speed, greater than 0, from now on; 1: as they were made. Realtime sources have their own. */
+void reader_set_speed(struct reader *reader, double speed);
+
+/* While paused, no frame of a file is handed on, and the frames of a realtime source are read and dropped, but for the
+ * first one of a source or of another place in it. */
 void reader_pause(struct reader *reader, bool paused);
 /* Copies the reader's present state to *status. */
 void reader_get_status(struct reader *reader, struct reader_status *status);

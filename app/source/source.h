@@ -46,6 +46,10 @@ struct source_options {
   /* seconds after start at which the first pass through a looping input begins; later passes begin at start */
   double resume;
   double duration; /* seconds of the input to read; 0: all */
+  /* for a live source: place in it, in seconds after start, at which reader.h ends it; 0: at its own end. The source
+   * itself does not read this field. */
+  double until;
+  bool no_fade; /* true: in live mode, the source does not fade in (mixer.h) */
   /* repeat: number of times that a file or picture sequence is read in a row, as one input; less than 2: once. pass:
    * seconds that one pass through the file lasts, from repeated_measure (repeated.h) */
   int repeat;

@@ -16,7 +16,22 @@ enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 void timetable_follow(struct timetable *timetable, double fps) {
   int64_t begin_ns =
       timetable->started && fps > 0 ? timetable->last_due_ns + (int64_t)((double)second_ns / fmax(fps, 1)) : 0;
-  *timetable = (struct timetable){.begin_ns = begin_ns};
+  *timetable = (struct timetable){.begin_ns = begin_ns, .speed = timetable->speed};
+}
+
+static double speed_of(const struct timetable *timetable) {
+  return timetable->speed > 0 ? timetable->speed : 1;
+}
+
+void timetable_set_speed(struct timetable *timetable, double speed, int64_t now_ns) {
+  double before = speed_of(timetable);
+  if (timetable->started && speed != before) {
+    timetable->media_ns = timetable->last_media_ns + (int64_t)((double)(now_ns - timetable->last_due_ns) * before);
+    timetable->clock_ns = now_ns;
+    if (timetable->last_due_ns > now_ns)
+      timetable->last_due_ns = now_ns + (int64_t)((double)(timetable->last_due_ns - now_ns) * before / speed);
+  }
+  timetable->speed = speed;
 }
 
 /* Returns when to give out a frame whose due time does not follow from the frames before it (it is the first one, or
@@ -32,10 +47,12 @@ static void note_apart(struct timetable *timetable, int64_t apart_ns) {
 }
 
 int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now_ns, double fps) {
-  int64_t due = timetable->clock_ns + (media_ns - timetable->media_ns);
+  double speed = speed_of(timetable);
+  int64_t due = timetable->clock_ns + (int64_t)((double)(media_ns - timetable->media_ns) / speed);
+  int64_t ahead_most_ns = speed < 1 ? (int64_t)((double)ahead_ns / speed) : ahead_ns;
   if (timetable->started && media_ns < timetable->last_media_ns && fps > 0)
     due = timetable->last_due_ns + (int64_t)((double)second_ns / fps);
-  bool fits = timetable->started && due >= now_ns - behind_ns && due <= now_ns + ahead_ns;
+  bool fits = timetable->started && due >= now_ns - behind_ns && due <= now_ns + ahead_most_ns;
   if (fits)
     note_apart(timetable, due - timetable->last_due_ns);
   else

@@ -8,6 +8,7 @@
 
 struct timetable {
   bool started;
+  double speed; /* how fast the file is played; 1: as it was made; 0: not set, which counts as 1 */
   /* clock_ns: a time of platform_now_ns; media_ns: timestamp, in nanoseconds, of a frame that is due at that time. The
    * times of all other frames are computed from these two. */
   int64_t clock_ns, media_ns;
@@ -19,12 +20,17 @@ struct timetable {
   int64_t reading_ns; /* roughly the longest recent time for reading a frame, except the first; 0: unknown */
 };
 
-/* Resets the timetable for another source. fps: the former source's frame rate, so that the new source's first
- * frame comes one frame period after the former one's last; 0: the new source begins at once. */
+/* Resets the timetable for another source, which is played at the same speed. fps: the former source's frame rate times
+ * its speed, so that the new source's first frame comes one frame period after the former one's last; 0: the new source
+ * begins at once. */
 void timetable_follow(struct timetable *timetable, double fps);
 
-/* Returns when the frame with this timestamp is due. In a clip that starts again, the first frame is due one period
- * after the last. A frame that is due more than a second ago, or more than ten ahead, shows that timestamps and clock
+/* Plays the file at another speed from now_ns on: the rest of the time until the next frame shrinks or grows, and so do
+ * the times between later ones. A frame that waits for its time must then be asked for again (timetable_due). */
+void timetable_set_speed(struct timetable *timetable, double speed, int64_t now_ns);
+
+/* Returns when the frame with this timestamp is due. fps: the source's frame rate times its speed; 0: unknown. In a clip that starts again, the first frame is due one period
+ * after the last. A frame that is due more than a second ago, or more than ten ahead (at a speed below 1 more), shows that timestamps and clock
  * no longer fit together (decoding is too slow, the machine slept, a stream was spliced); this frame is then due now,
  * and later ones follow it. */
 int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now_ns, double fps);

@@ -235,13 +235,15 @@ static void update_clip(struct update *update) {
   const struct face_content *content = update->content->face;
   struct bar_state *state = &begin(update, WIDGET_BAR)->bar;
   char left[16];
+  double length = content->clip_end_s - content->clip_from_s, passed = content->clip_at_s - content->clip_from_s;
   state->moved = -1;
-  state->share =
-      content->clip_length_s > 0 ? roundf((float)(content->clip_at_s / content->clip_length_s) * 1000) / 1000 : -1;
+  state->share = length > 0 ? roundf((float)fmax(0, fmin(passed / length, 1)) * 1000) / 1000 : -1;
   write_time(state->label, sizeof state->label, content->clip_at_s);
-  if (content->clip_length_s > 0) {
-    write_time(left, sizeof left, content->clip_length_s - content->clip_at_s);
+  if (length > 0) {
+    write_time(left, sizeof left, content->clip_left_s);
     snprintf(state->value, sizeof state->value, "%s left", left);
+    if (content->clip_speed != 1)
+      snprintf(state->value, sizeof state->value, "%s left, x%.3g", left, content->clip_speed);
   }
   end(update, &update->face->clip, WIDGET_BAR, &update->places->clip);
 }

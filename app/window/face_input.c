@@ -104,8 +104,9 @@ void face_drag(struct face_grip *grip, const struct face_places *places, const s
 
 void face_release(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                   struct panel *panel, struct live_state *state, int64_t now_ns) {
-  if (grip->hit.part == FACE_CLIP && content->clip_length_s > 0)
-    live_set(state, PARAMETER_CLIP_POSITION, face_share(&places->clip, grip->at_x) * content->clip_length_s, now_ns);
+  double length = content->clip_end_s - content->clip_from_s, share = face_share(&places->clip, grip->at_x);
+  if (grip->hit.part == FACE_CLIP && content->clip_end_s > 0)
+    live_set(state, PARAMETER_CLIP_POSITION, content->clip_from_s + share * length, now_ns);
   if (grip->hit.part == FACE_PROMPT && !grip->moved)
     run(state, "prompt", grip->hit.number + 1, now_ns);
   if (grip->hit.part == FACE_LIST)

@@ -92,7 +92,7 @@ function build(commands) {
   buildPicture();
   buildCommands(commands);
   buildStage(commands);
-  buildClip();
+  buildClip(commands);
   buildTempo(commands);
   buildWaves();
   buildCorners();

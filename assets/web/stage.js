@@ -119,7 +119,11 @@ function clock(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-function buildClip() {
+const CLIP_COMMANDS = [ /* with what their buttons say */
+  ["mark-in", "In"], ["mark-out", "Out"], ["clear-marks", "Whole"], ["cue-source", "Cue next"], ["take-source", "Take"]];
+const CLIP_ROWS = ["clip-speed", "clip-loop", "clip-in", "clip-out", "cued-source"];
+
+function buildClip(commands) {
   if (!parameters.has("clip-position") || !parameters.has("clip-time-left")) return;
   const send = setter("clip-position");
   const bar = make("input", { type: "range", min: 0, max: 1, step: 0.1 });
@@ -130,17 +134,24 @@ function buildClip() {
   const tell = () => {
     if (hold.classList.contains("held")) return;
     const at = values.get("clip-position") || 0, left = values.get("clip-time-left") || 0;
+    const speed = values.get("clip-speed") || 1, from = Math.min(values.get("clip-in") || 0, at);
     section.hidden = left <= 0;
-    bar.max = Math.max(at + left, 0.1);
+    bar.min = from;
+    bar.max = Math.max(at + left * speed, from + 0.1); /* the time left is that of the clock, not of the file */
     bar.value = at;
     fillBar(bar);
-    times.textContent = `${clock(at)}, ${clock(left)} left`;
+    times.textContent = `${clock(at)}, ${clock(left)} left${speed === 1 ? "" : `, x${speed}`}`;
   };
   /* "change": a file is opened anew where the finger is lifted, and not on its way */
   bar.addEventListener("change", () => send(Number(bar.value)));
   bar.addEventListener("input", () => fillBar(bar));
   follow("clip-position", tell);
-  follow("clip-time-left", tell);
+  for (const name of ["clip-time-left", "clip-in", "clip-speed"]) follow(name, tell);
+  const buttons = CLIP_COMMANDS.filter(([name]) => commands.has(name))
+    .map(([name, words]) => makeButton(words, commands.get(name).help, () => run(name)));
+  const how = CLIP_ROWS.filter((name) => parameters.has(name)).map((name) => makeRow(parameters.get(name), name));
+  section.append(make("div", { className: "buttons" }, ...buttons),
+                 make("details", {}, make("summary", { textContent: "How it is played" }), ...how));
 }
 
 /* --- what is heard, and what sound and waves move --- */

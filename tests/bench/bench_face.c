@@ -46,7 +46,9 @@ static void fill(struct hud_content *content) {
                                .first_scene = 1,
                                .scene_name = {"a", "b", "c"},
                                .clip = true,
-                               .clip_length_s = 90};
+                               .clip_end_s = 90,
+                               .clip_left_s = 60,
+                               .clip_speed = 1};
   face.bars = parameter_list_leading(&values, NULL, face.bar, FACE_BARS);
   *content = (struct hud_content){.layout = HUD_OPERATOR,
                                   .running = true,

@@ -18,6 +18,9 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("", COMMAND("\"add\",\"seed-position\",-2.5e3") "\n" COMMAND("\"new-seed\"")),
     FUZZ_SEED("", COMMAND("\"prompt\",3") "\n" COMMAND("\"blend\",2") "\n" COMMAND("\"more-blend\",1e99")),
     FUZZ_SEED("", COMMAND("\"observe_property\",3,\"scene-list\"") "\n" COMMAND("\"get_property\",\"midi-list\"")),
+    FUZZ_SEED("", COMMAND("\"set_property\",\"clip-in\",1.25") "\n" COMMAND("\"set_property\",\"clip-speed\",0.5")),
+    FUZZ_SEED("", COMMAND("\"set_property\",\"clip-loop\",\"hold\"") "\n" COMMAND("\"mark-out\",9e9")),
+    FUZZ_SEED("", COMMAND("\"set_property\",\"cued-scene\",\"night\"") "\n" COMMAND("\"cue-source\"")),
     FUZZ_SEED("", COMMAND("\"set_property\",\"model\",\"/etc/passwd\"") "\n" COMMAND("\"next-model\"")),
     FUZZ_SEED("", COMMAND("\"seed-on\",1e300") "\n" COMMAND("\"more-lora\",2") "\n" COMMAND("\"more-control\",2")),
 };

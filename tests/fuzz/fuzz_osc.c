@@ -11,6 +11,8 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("/reverie/size\0\0\0", ",ii\0\0\0\1\0\0\0\2\0"),
     FUZZ_SEED("/reverie/lora/1/weight\0\0", ",dTFIh\0\0\x3f\xf0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"),
     FUZZ_SEED("/reverie/command/new-seed\0\0\0", ",\0\0\0"),
+    FUZZ_SEED("/reverie/cued-scene\0", ",s\0\0oil\0"),
+    FUZZ_SEED("/reverie/clip-{in,out}\0\0", ",f\0\0\x3f\x00\x00\x00"),
     FUZZ_SEED("/reverie/show/range\0", ",\0\0\0"),
     FUZZ_SEED("/reverie/{strength,mix}\0", ",f\0\0\x3f\x00\x00\x00"),
     FUZZ_SEED("/*[!a-q]*/lora/?/{weight,}*\0", ",f\0\0\x3f\x00\x00\x00"),

@@ -10,7 +10,8 @@
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("",
               "{\"options\":{\"budget\":33,\"to\":[\"srt://a\"],\"mask\":\"x\"},\"sources\":[\"a.mp4\",\"../b\"],"
-              "\"values\":{\"strength\":0.5,\"prompt[1]\":\"neon\",\"style[1]\":\"/etc/x\"},"
+              "\"values\":{\"clip-in\":2,\"clip-speed\":0.5,\"clip-loop\":\"hold\",\"cued-scene\":\"a\",\"strength\":0."
+              "5,\"prompt[1]\":\"neon\",\"style[1]\":\"/etc/x\"},"
               "\"keys\":[\"F1 strength 0.3\"],\"presets\":[{\"name\":\"a\",\"source\":\"b\",\"values\":{\"mix\":1}}]}"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
