@@ -282,6 +282,35 @@ static void test_knows_the_machine(void **state) {
   assert_true(available > 0 && available <= total);
 }
 
+static void test_knows_its_own_folder(void **state) {
+  (void)state;
+  char folder[1024], small[8];
+  assert_true(platform_own_folder(folder, sizeof folder));
+  char *program = platform_real_path("/proc/self/exe");
+  assert_non_null(program);
+  *strrchr(program, '/') = 0;
+  assert_string_equal(folder, program);
+  assert_false(platform_own_folder(small, sizeof small)); /* its path does not fit */
+  free(program);
+}
+
+static void test_opens_code(void **state) {
+  (void)state;
+  char why[256];
+  const char *absent = in_folder("absent.so"), *text = in_folder("text.so");
+  write_text(text, "This is no code, but longer than the header that code begins with, which would be needed.");
+  assert_null(platform_open_code(absent, why, sizeof why));
+  assert_string_equal(why, "cannot open shared object file: No such file or directory");
+  assert_null(platform_open_code(text, why, sizeof why));
+  assert_string_equal(why, "invalid ELF header");
+  void *code = platform_open_code("libm.so.6", why, sizeof why);
+  assert_non_null(code);
+  assert_string_equal(why, "");
+  assert_non_null(platform_find_function(code, "cos"));
+  assert_null(platform_find_function(code, "reverie_absent"));
+  platform_close_code(code);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reads_at_any_place),
@@ -298,6 +327,8 @@ int main(void) {
       cmocka_unit_test(test_memory_of_groups_version_1),
       cmocka_unit_test(test_finds_display_devices),
       cmocka_unit_test(test_knows_the_machine),
+      cmocka_unit_test(test_knows_its_own_folder),
+      cmocka_unit_test(test_opens_code),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

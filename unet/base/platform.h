@@ -1,6 +1,6 @@
-/* Functions that depend on the operating system: files, memory, the clock, the machine. Each system has one file:
- * platform_posix.c, platform_windows.c. Functions that only the program needs are in app/platform. Threads are pthreads
- * on every system.
+/* Functions that depend on the operating system: files, memory, the clock, the machine. Each system has its own files:
+ * platform_posix.c and platform_windows.c, and platform_code_... for code that is opened at run time. Functions that
+ * only the program needs are in app/platform. Threads are pthreads on every system.
  *
  * File names are UTF-8, with '/' between their parts. Functions that fail set errno. */
 #ifndef UNET_BASE_PLATFORM_H
@@ -81,6 +81,18 @@ void platform_release(void *reserved, size_t most);
 
 int platform_copy_descriptor(int descriptor); /* Duplicates a descriptor. Returns -1 on failure. */
 void platform_close_descriptor(int descriptor);
+
+/* --- code that is opened at run time: shared libraries --- */
+
+/* Stores the absolute path, without links, of the folder with the file that this function's code is in: the program's
+ * file, or that of a shared library which this function is part of. Returns false if it is unknown or does not fit. */
+bool platform_own_folder(char *path, size_t size);
+/* Opens the shared library with this absolute path, with all libraries that it needs. Its symbols serve no other
+ * library. Returns NULL on failure, with the system's reason in `why`. platform_close_code closes it. */
+void *platform_open_code(const char *path, char *why, size_t size);
+/* Returns the address of the library's function of this name, or NULL. */
+void *platform_find_function(void *code, const char *name);
+void platform_close_code(void *code);
 
 /* --- locks between threads --- */
 
