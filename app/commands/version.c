@@ -7,6 +7,7 @@
 
 #include "app/built_in.h"
 #include "app/options/options.h"
+#include "unet/devices.h"
 
 static void print_ffmpeg_library(const char *name, unsigned version) {
   printf(" %s %u.%u.%u", name, AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version), AV_VERSION_MICRO(version));
@@ -23,11 +24,14 @@ static void print_libraries(void) {
 }
 
 void command_version(const struct options *options) {
+  char cuda[1024];
   puts("reverie " REVERIE_VERSION);
   if (options->verbose < 1)
     return;
   puts("built with: " BUILT_WITH);
   puts("built without: " BUILT_WITHOUT);
   puts("compiled by: " COMPILED_BY);
+  devices_tell_cuda(cuda, sizeof cuda);
+  printf("NVIDIA GPUs: %s\n", cuda);
   print_libraries();
 }
