@@ -91,6 +91,24 @@ static void test_timecode(void **state) {
              kept[i]);
     expect_same(kept[i], "echo 10:00:00:00", command);
   }
+  /* a first picture that is not at time 0 has the input's timecode, and is not counted from time 0 */
+  static const struct {
+    const char *part, *code;
+  } parts[] = {{"", "10:00:00:00"},
+               {"--range 0-3", "10:00:00:00"},
+               {"--range 2-3", "10:00:00:02"},
+               {"--start 0.1", "10:00:00:02"},
+               {"--start 0.07", "10:00:00:01"}};
+  shell(FFMPEG
+        "-itsoffset 0.023 -i code.mkv -f lavfi -i sine=d=0.2 -map 0:v -map 1:a -c:v copy -map_metadata:s:v 0:s:v "
+        "late.mkv");
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char command[32];
+    program_run(&outcome, "render late.mkv later.mkv -y --size 64x64 %s", parts[i].part);
+    assert_int_equal(outcome.status, 0);
+    snprintf(command, sizeof command, "echo %s", parts[i].code);
+    expect_same(parts[i].part, command, MKV_CODE("later.mkv"));
+  }
   shell(FFMPEG "-i code.mkv -c copy -metadata:s:v timecode=noon noon.mkv");
   program_run(&outcome, "render noon.mkv noon.mp4 --size 64x64");
   assert_true(!outcome.status && strstr(outcome.said, "timecode noon is none"));

@@ -8,6 +8,7 @@
 #include <libavutil/timecode.h>
 
 #include "app/sink/muxer.h"
+#include "app/source/ffmpeg_util.h"
 
 static const char timecode_tag[] = "timecode";
 
@@ -41,15 +42,15 @@ void tags_name_track(const AVOutputFormat *container, AVStream *track) {
     av_dict_set(&track->metadata, "handler_name", title->value, 0);
 }
 
-/* Changes the timecode in *tags to that of the output's first picture, which is `start` seconds after the input's.
- * Returns false if the tag is no timecode. */
-static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
+/* Changes the timecode in *tags to that of the output's first picture. passed: number of frames from the input's first
+ * picture to the time at which the output begins. Returns false if the tag is no timecode. */
+static bool move_timecode(AVDictionary **tags, AVRational rate, double passed) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
   char text[AV_TIMECODE_STR_SIZE];
   AVTimecode timecode;
   if (av_timecode_init_from_string(&timecode, rate, entry->value, NULL) < 0)
     return false;
-  int pictures = (int)ceil(start * av_q2d(rate) - 1e-3);
+  int pictures = (int)ceil(passed);
   av_timecode_make_string(&timecode, text, pictures > 0 ? pictures : 0);
   av_dict_set(tags, timecode_tag, text, 0);
   return true;
@@ -57,9 +58,9 @@ static bool move_timecode(AVDictionary **tags, AVRational rate, double start) {
 
 /* Changes the timecode to that of the output's first picture, or removes it if it is invalid at this frame rate,
  * because a muxer that stores timecodes as tracks would then refuse the whole file. */
-static void settle_timecode(AVDictionary **tags, AVRational rate, double start, const struct log *log) {
+static void settle_timecode(AVDictionary **tags, AVRational rate, double passed, const struct log *log) {
   const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
-  if (!entry || (rate.num > 0 && move_timecode(tags, rate, start)))
+  if (!entry || (rate.num > 0 && move_timecode(tags, rate, passed)))
     return;
   log_line(log, LOG_WARNING, "the timecode %.32s is none at this frame rate and is left out", entry->value);
   av_dict_set(tags, timecode_tag, NULL, 0);
@@ -71,11 +72,22 @@ static int kept_disposition(const AVStream *video) {
                                AV_DISPOSITION_VISUAL_IMPAIRED | AV_DISPOSITION_CLEAN_EFFECTS);
 }
 
+/* Returns how many frames, also a fraction of one, lie between the input's first picture and the time `start`, in
+ * seconds after the input's time 0. The result is a little too small, so that a picture whose time the input has
+ * rounded to its clock counts as one that is not before `start`. */
+static double frames_before(const AVFormatContext *input, const AVStream *video, AVRational rate, double start) {
+  double first = 0, tick = av_q2d(video->time_base), frame = av_q2d(av_inv_q(rate));
+  if (video->start_time != AV_NOPTS_VALUE)
+    first = (double)video->start_time * tick - (double)ffmpeg_clock(input) / AV_TIME_BASE;
+  return (start - first - fmin(tick, frame / 2)) / frame - 1e-3;
+}
+
 void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log) {
   AVRational rate = video ? av_guess_frame_rate(input, video, NULL) : (AVRational){0, 1};
+  double passed = rate.num > 0 && start > 0 ? frames_before(input, video, rate, start) : 0;
   av_dict_copy(&output->metadata, input->metadata, 0);
   drop_stale(&output->metadata);
-  settle_timecode(&output->metadata, rate, start, log);
+  settle_timecode(&output->metadata, rate, passed, log);
   if (!video || !output->nb_streams)
     return;
   AVStream *to = output->streams[0];
@@ -86,7 +98,7 @@ void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video,
   if (!timecode)
     return;
   av_dict_set(&to->metadata, timecode_tag, timecode->value, 0);
-  settle_timecode(&to->metadata, rate, start, log);
+  settle_timecode(&to->metadata, rate, passed, log);
 }
 
 bool tags_keep_timecode(const AVOutputFormat *container) {

@@ -9,8 +9,9 @@
 #include "unet/base/log.h"
 
 /* Copies the tags of the input to the output, and those of its video (NULL: unknown) and the video's disposition to the
- * output's first stream. Tags about the input's encoding are left out. A timecode is changed to that of the picture at
- * `start` seconds of the input; one that is invalid at the video's frame rate is left out and logged. */
+ * output's first stream. Tags about the input's encoding are left out. A timecode is changed to that of the first
+ * picture that is not before `start`, in seconds after the input's time 0; a timecode that is invalid at the video's
+ * frame rate is left out and logged. */
 void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log);
 /* Copies the tags of one stream, except a timecode. */
 void tags_copy_stream(AVStream *to, const AVStream *from);
