@@ -157,20 +157,33 @@ def parallel(farm, sequence):
 def openjd(farm, sequence, program):
     source, output = names(sequence)
     first, victim, last = (FIRST, "105-108", 112) if sequence else (0, "4-7", 11)
-    command = [*program, "run", farm.examples / "openjd.yaml", "--step", "Join", "--run-dependencies"]
-    for parameter in (f"InputFolder={farm.folder}", f"Input={source}", f"OutputFolder={farm.folder}",
-                      f"Output={output}", f"Frames={first}-{last}", "FramesPerTask=4",
-                      "Options=" + " ".join(options(sequence))):
-        command += ["-p", parameter]
+    beyond = last + 8  # two tasks more, for which there are no frames
+
+    def job(output, first, last):
+        command = [*program, "run", farm.examples / "openjd.yaml", "--step", "Join", "--run-dependencies"]
+        for parameter in (f"InputFolder={farm.folder}", f"Input={source}", f"OutputFolder={farm.folder}",
+                          f"Output={output}", f"Frames={first}-{last}", "FramesPerTask=4",
+                          "Options=" + " ".join(options(sequence))):
+            command += ["-p", parameter]
+        return command
+
+    command = job(output, first, beyond)
     environment = farm.environment(victim, sequence, kills=1)
     run(*command, status=1, env=environment)
     expect("OpenJD", farm.calls(), {f"{first}-{first + 3}": 1, victim: 1})
     made = pathlib.Path(output % first if sequence else "out.mkv.shard-0-3")
     when = made.stat().st_mtime_ns
     said = run(*command, env=environment)
-    expect("OpenJD after a kill", farm.calls(), {f"{first}-{first + 3}": 1, victim: 1, f"{last - 3}-{last}": 1})
+    expect("OpenJD after a kill", farm.calls(), {f"{first}-{first + 3}": 1, victim: 1, f"{last - 3}-{last}": 1,
+                                             f"{last + 1}-{last + 4}": 1, f"{last + 5}-{beyond}": 1})
+    expect("task beyond the end", f"--shard {last + 1}-{last + 4}: there is nothing to do" in said, True)
     expect("time of what was there", made.stat().st_mtime_ns, when)
     expect("progress", "openjd_progress: 100" in said, True)
+    if sequence:
+        (farm.folder / "none").mkdir()
+        said = run(*job("none/%04d.png", 1, 4), status=1, env=environment)
+        expect("wrong numbers", "no picture was made: Frames has to be" in said, True)
+        farm.calls()
 
 
 class Slurm:

@@ -45,13 +45,30 @@ static void test_ranges(void **state) {
   make_clips();
   for (int i = 0; i < CLIPS_OF_TIME; i++)
     expect_parts_equal(clips_of_time[i], "", parts, 4);
-  program_expect(3, "film.mp4 ends before that frame", "render film.mp4 hash:no.txt --size 64x64 --range 30-40");
+  program_expect(3, "--range 30-40: none of these is there: the frames of film.mp4 have the numbers 0 to 29",
+                 "render film.mp4 hash:no.txt --size 64x64 --range 30-40");
+  struct outcome outcome;
+  program_run(&outcome, "render film.mp4 hash:part.txt -y --size 64x64 --range 20-99");
+  assert_true(!outcome.status &&
+              strstr(outcome.said, "--range 20-99: only 20 to 29 are there: the frames of film.mp4"));
+  program_expect(0, "10 frames", "render film.mp4 hash:part.txt -y --size 64x64 --range 20-29");
+  program_expect(3, "not one picture", "render film.mp4 hash:no.txt --size 64x64 --start 100 --shard 1/2");
   program_expect(2, "--start and --duration", "render film.mp4 hash:no.txt --size 64x64 --range 3-4 --start 1");
   program_expect(2, "only of a picture sequence", "render film.mp4 hash:no.txt --size 64x64 --range 3-9:2");
   program_expect(2, "cannot be read twice", "render - hash:no.txt --size 64x64 --range 3-9");
   program_expect(2, "cannot be read twice",
                  "render 'udp://127.0.0.1:9?timeout=1' hash:no.txt --size 64x64 --range 3-9");
+  program_expect(2, "cannot be read twice", "render camera hash:no.txt --size 64x64 --range 3-9");
+  program_expect(2, "cannot be read twice", "render pattern hash:no.txt --size 64x64 --range 3-9");
+  program_expect(2, "cannot be read twice", "render none hash:no.txt --size 64x64 --range 3-9 --input-format v4l2");
   program_expect(2, "numbers of pictures or frames", "render film.mp4 hash:no.txt --size 64x64 --range 9-3");
+  /* an input that is missing is told as without these options */
+  static const char *const missing[] = {"none.mp4", "none/%04d.png", "file:none.mp4", "none.ts --input-format mpegts",
+                                        "."};
+  static const char *const choosing[] = {"--range 3-9", "--shard 1/2", "--shard 3-9", "--start 3", "--resume"};
+  for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+    for (size_t j = 0; j < sizeof choosing / sizeof *choosing; j++)
+      program_expect(3, "cannot be opened: ", "render %s no.mkv --size 64x64 %s", missing[i], choosing[j]);
 }
 
 /* Frame 7 is at 0.233567 s, between two milliseconds. */
@@ -145,9 +162,28 @@ static void test_names_of_shards(void **state) {
               "ffprobe -v error -show_entries stream=codec_type -of csv=p=0 part.mp4.shard-2-of-3");
   program_expect(6, "part.mkv.shard-4-5: exists already", "render film.mp4 part.mkv --size 64x64 --shard 4-5");
   program_expect(2, "IN's frames have no numbers", "render film.mp4 part-%%d.png --size 64x64 --shard 1/2");
-  program_expect(2, "no frame is in it", "render film.mp4 part.mp4 --size 64x64 --shard 2/9 --range 3-4");
-  program_expect(2, "no frame of the job", "render film.mp4 part.mp4 --size 64x64 --shard 9-12 --range 3-8");
   program_expect(2, "as in 1/4 to 4/4", "render film.mp4 part.mp4 --size 64x64 --shard 0/4");
+}
+
+/* A part of which the input has no frame is nothing to do, and the other parts are the whole. */
+static void test_empty_shards(void **state) {
+  (void)state;
+  make_clips();
+  static const char render[] = "render film.mp4 few.mkv --size 64x64 -c ffv1";
+  program_expect(0, "--shard 40-59: there is nothing to do: the frames of film.mp4 have the numbers 0 to 29",
+                 "%s --shard 40-59", render);
+  program_expect(0, "there is nothing to do: no frame of the job is in it", "%s --shard 9-12 --range 3-8", render);
+  shell("! ls | grep few.mkv");
+  program_expect(0, NULL, "%s -q --shard 0-19", render);
+  program_expect(0, NULL, "%s -q --shard 20-39", render);
+  program_expect(0, "30 frames of 2 shards", "join few.mkv");
+  shell("rm few.mkv*");
+  for (int i = 1; i <= 7; i++)
+    program_expect(0, i % 2 ? "there is nothing to do: there are fewer frames than shards" : NULL,
+                   "%s --range 26-28 --shard %d/7", render, i);
+  program_expect(0, "3 frames of 3 shards", "join few.mkv");
+  program_expect(0, NULL, "render film.mp4 whole.mkv -q --size 64x64 -c ffv1 --range 26-28");
+  expect_same("pictures", FFMPEG "-i few.mkv -map 0:v -f framemd5 -", FFMPEG "-i whole.mkv -map 0:v -f framemd5 -");
 }
 
 /* Prints times, hashes and sound of a file. */
@@ -299,6 +335,7 @@ static void test_not_joined(void **state) {
 
 static void test_sequences(void **state) {
   (void)state;
+  struct outcome outcome;
   shell("mkdir -p in out && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.48 -start_number 101 in/%%04d.png");
   program_expect(0, "4 frames", "render in/%%04d.png out/%%04d.png --size 64x64 --range 102-111:3");
   expect_same("numbers", "echo 0102.png 0105.png 0108.png 0111.png", "cd out && echo *");
@@ -314,7 +351,22 @@ static void test_sequences(void **state) {
     program_expect(i == 2 ? 3 : 0, NULL, "render in/%%04d.png out/%%04d.png -q --size 64x64 --seed-walk 2 --shard %d/3",
                    i);
   shell("diff -r out whole && test $(ls out | wc -l) = 11");
-  program_expect(3, "ends before that number", "render in/%%04d.png out/%%04d.png --size 64x64 --range 200-");
+  static const char numbers[] = "the pictures of in/%04d.png have the numbers 101 to 112",
+                    render[] = "render in/%04d.png none/%04d.png --size 64x64";
+  shell("mkdir none");
+  program_expect(3, numbers, "%s --range 200-", render);
+  program_expect(3, numbers, "%s --range 1-50", render);
+  program_expect(0, numbers, "%s --shard 90-100", render);
+  program_expect(0, numbers, "%s --shard 113-130 --skip-existing", render);
+  program_expect(3, "--range 106-106: in/%04d.png has no picture with one of these", "%s --range 106-106", render);
+  program_expect(3, "--shard 106-106: in/%04d.png has no picture with one of these", "%s --shard 106-106", render);
+  program_run(&outcome, "%s --range 93-101:4", render);
+  assert_true(outcome.status == 0 && strstr(outcome.said, "--range 93-101:4: only 101 to 101 are there"));
+  program_run(&outcome, "%s --range 110-", render);
+  assert_true(outcome.status == 0 && outcome.lines == 1);
+  program_run(&outcome, "%s --shard 90-102 -y", render);
+  assert_true(outcome.status == 0 && strstr(outcome.said, "--shard 90-102: only 101 to 102 are there"));
+  expect_same("pictures", "echo 0101.png 0102.png 0110.png 0111.png 0112.png", "cd none && echo *");
 }
 
 /* Existing pictures are kept; missing or incomplete ones are made as in one run; if settings differ, the render
@@ -483,6 +535,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_not_joined),      cmocka_unit_test(test_shared_choices),
       cmocka_unit_test(test_several_inputs),  cmocka_unit_test(test_one_input_fails),
       cmocka_unit_test(test_inputs_refused),  cmocka_unit_test(test_resumed_shard_is_joined),
+      cmocka_unit_test(test_empty_shards),
   };
   if (argc != 2 || !clips_open())
     return argc == 2 ? 77 : 2;

@@ -301,7 +301,8 @@ static int begin(struct render *render, struct error *err) {
   render->source_options.keeps_alpha = render_keeps_alpha(options);
   return check_rate(options, err) || setup_check_inputs(options, err) ||
                  repeated_measure(options->input, &render->source_options, err) ||
-                 cut_choose(&render->cut, options, &render->source_options, err) || render_check_output(render, err)
+                 cut_choose(&render->cut, options, &render->source_options, err) ||
+                 (!render->cut.is_empty && render_check_output(render, err))
              ? -1
              : 0;
 }
@@ -352,7 +353,7 @@ int render_input(const struct options *options, struct render_shared *shared, st
   int status = -1;
   if (begin(&render, err))
     return -1;
-  if (render.is_there)
+  if (render.is_there || render.cut.is_empty)
     return 0;
   render.resuming.output = render.output;
   render.resuming.container = render.container;

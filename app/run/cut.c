@@ -64,28 +64,91 @@ static bool differ(double one, double other) {
 
 /* --- which frames of the input the whole render (the job) has --- */
 
-static int no_frame(const struct cutting *c, const char *option, long number, struct error *err) {
-  return error_set(err, STATUS_INPUT, "--%s %ld: %s ends before that %s", option, number,
-                   address_shown(c->options->input).text,
-                   frame_places_is_sequence(c->places) ? "number" : "frame (the first is number 0)");
+/* A text for messages, such as "--range 1-50". */
+struct range_text {
+  char text[80];
+};
+
+static struct range_text range_text(const char *option, const struct option_range *range) {
+  struct range_text text;
+  char last[24] = "", step[24] = "";
+  if (range->last >= 0)
+    snprintf(last, sizeof last, "%ld", range->last);
+  if (range->step > 1)
+    snprintf(step, sizeof step, ":%ld", range->step);
+  snprintf(text.text, sizeof text.text, "--%s %ld-%s%s", option, range->first, last, step);
+  return text;
+}
+
+/* A text for messages, such as "the pictures of in/%04d.png have the numbers 101 to 120". */
+struct numbers_text {
+  char text[300];
+};
+
+static struct numbers_text numbers_text(const struct cutting *c) {
+  struct numbers_text text;
+  struct shown name = address_shown(c->options->input);
+  long first, last;
+  frame_places_ends(c->places, &first, &last);
+  if (last < first)
+    snprintf(text.text, sizeof text.text, "%.200s has no frame", name.text);
+  else
+    snprintf(text.text, sizeof text.text, "the %s of %.200s have the numbers %ld to %ld",
+             frame_places_is_sequence(c->places) ? "pictures" : "frames", name.text, first, last);
+  return text;
+}
+
+static int none_there(const struct cutting *c, const char *option, const struct option_range *range,
+                      struct error *err) {
+  return error_set(err, STATUS_INPUT, "%s: none of these is there: %s", range_text(option, range).text,
+                   numbers_text(c).text);
+}
+
+/* Logs a warning if the range names frames before the input's first one or beyond its last one. ends_later: true: the
+ * input ends before the range does, so that frame_places_ends is known also for a file. */
+static void tell_partly_there(const struct cutting *c, const char *option, const struct option_range *range,
+                              bool ends_later) {
+  long first = 0, last = range->last, there = -1;
+  if (ends_later || frame_places_is_sequence(c->places))
+    frame_places_ends(c->places, &first, &there);
+  if (ends_later && last > there)
+    last = there;
+  if (first < range->first)
+    first = range->first;
+  if (first == range->first && last == range->last)
+    return;
+  if (last < 0)
+    log_line(c->source->log, LOG_WARNING, "%s: only those from %ld on are there: %s", range_text(option, range).text,
+             first, numbers_text(c).text);
+  else
+    log_line(c->source->log, LOG_WARNING, "%s: only %ld to %ld are there: %s", range_text(option, range).text, first,
+             last, numbers_text(c).text);
 }
 
 /* Stores the time interval of the frames that a range of frame numbers names. option: the option's name, for messages.
- * Returns 0, or -1 with err. */
+ * Returns 1; 0 if the input begins after all of these frames or ends before them; or -1 with err. */
 static int find_range(const struct cutting *c, const char *option, const struct option_range *range,
                       struct interval *found, struct error *err) {
   *found = (struct interval){.begins = true, .open = true};
   int got = frame_places_number(c->places, range->first, &found->begin, err);
-  if (got <= 0)
-    return got < 0 ? -1 : no_frame(c, option, range->first, err);
-  if (range->last < 0)
-    return 0;
-  got = frame_places_number(c->places, range->last + 1, &found->end, err);
-  found->open = got <= 0;
-  return got < 0 ? -1 : 0;
+  if (got > 0 && range->last >= 0) {
+    int beyond = frame_places_number(c->places, range->last + 1, &found->end, err);
+    found->open = beyond <= 0;
+    got = beyond < 0 ? -1 : found->open || found->begin < found->end;
+  }
+  if (got > 0)
+    tell_partly_there(c, option, range, found->open && range->last >= 0);
+  return got;
 }
 
-/* Stores the time interval that --start and --duration select. Returns 0, or -1 with err. */
+/* Stores the time interval that --range selects. Returns 1, or -1 with err, also if no frame is in it. */
+static int find_job_range(const struct cutting *c, struct interval *found, struct error *err) {
+  int got = find_range(c, "range", &c->options->range, found, err);
+  return got ? got : none_there(c, "range", &c->options->range, err);
+}
+
+/* Stores the time interval that --start and --duration select. Returns 1; 0 if the input ends before --start; or -1
+ * with err. */
 static int find_times(const struct cutting *c, struct interval *found, struct error *err) {
   const struct options *options = c->options;
   *found = (struct interval){.open = true};
@@ -94,7 +157,7 @@ static int find_times(const struct cutting *c, struct interval *found, struct er
     if (got < 0)
       return -1;
     found->begins = got > 0;
-    if (!got) /* no error here: opening the source will report that the input has no frames after this time */
+    if (!got)
       return 0;
     if (differ(seconds_of(c, found->begin), options->start))
       log_line(c->source->log, LOG_WARNING, "the render begins at %.6f s, with the frame nearest to --start %.6f",
@@ -112,7 +175,7 @@ static int find_times(const struct cutting *c, struct interval *found, struct er
   }
   if (!found->open && found->begins && found->end <= found->begin)
     return error_set(err, STATUS_USAGE, "--duration %g: no frame begins in that time", options->duration);
-  return 0;
+  return 1;
 }
 
 static void cut_short(struct interval *interval, int64_t end) {
@@ -122,27 +185,28 @@ static void cut_short(struct interval *interval, int64_t end) {
 }
 
 /* Finds which part of the input the whole render covers, also the shards of other processes: stores that interval in
- * *job, and the time of the render's first frame in *first. Returns 1; 0, also without an error, if the input ends
- * before a frame that was looked for; or -1 with err. */
+ * *job, and the time of the render's first frame in *first. Returns 1; 0 if the render has no frame, which is no error
+ * here, because opening the source reports it; or -1 with err. */
 static int find_job(const struct cutting *c, struct interval *job, int64_t *first, struct error *err) {
   const struct options *options = c->options;
-  if (options->range.given ? find_range(c, "range", &options->range, job, err) : find_times(c, job, err))
-    return -1;
-  int got = frame_places_after(c->places, job->begins ? job->begin : INT64_MIN, 0, first, err);
-  if (got <= 0)
-    return got; /* if the render has no frame, opening the source reports that, so it is no error here */
   int64_t end;
+  int got = options->range.given ? find_job_range(c, job, err) : find_times(c, job, err);
+  if (got > 0)
+    got = frame_places_after(c->places, job->begins ? job->begin : INT64_MIN, 0, first, err);
+  if (got <= 0)
+    return got;
   got = options->frames ? frame_places_after(c->places, *first, options->frames, &end, err) : 0;
   if (got > 0)
     cut_short(job, end);
-  return got;
+  return got < 0 ? -1 : 1;
 }
 
 /* --- which of the render's frames this process makes (--shard) --- */
 
 /* Stores the time at which part number `index` (from 0) of `count` equal parts of the render begins. first, end: times
  * of the render's first frame and of its end. The part begins at the frame nearest to the fraction index / count of
- * the render's duration or, for a picture sequence, of its number of pictures. Returns 0, or -1 with err. */
+ * the render's duration or, for a picture sequence, of its number of pictures. Returns 1; 0, with `end` in *border, if
+ * the render's end is nearest, so that no frame is left for this part and those after it; or -1 with err. */
 static int find_border(const struct cutting *c, long index, int64_t first, int64_t end, int64_t *border,
                        struct error *err) {
   long count = c->options->shard.count;
@@ -150,18 +214,19 @@ static int find_border(const struct cutting *c, long index, int64_t first, int64
   if (!frame_places_is_sequence(c->places)) {
     int64_t wanted = first + (int64_t)((double)(end - first) * (double)index / (double)count);
     int got = frame_places_nearest(c->places, wanted, border, err);
-    if (got == 0)
-      *border = end;
+    if (got > 0 && *border < end)
+      return 1;
+    *border = end;
     return got < 0 ? -1 : 0;
   }
   long pictures = 0;
   while (frame_places_after(c->places, first, pictures, &place, err) > 0 && place < end)
     pictures++;
-  if (frame_places_after(c->places, first, pictures * index / count, border, err) <= 0)
-    *border = end;
-  return 0;
+  return frame_places_after(c->places, first, pictures * index / count, border, err);
 }
 
+/* Stores the time interval of the part that --shard I/N selects. Returns 1; 0 if no frame is in it, because there are
+ * fewer frames than parts; or -1 with err. */
 static int find_share(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
                       struct error *err) {
   const struct option_shard *shard = &c->options->shard;
@@ -173,33 +238,66 @@ static int find_share(const struct cutting *c, const struct interval *job, int64
   *part = *job;
   part->begins = true;
   part->begin = first;
-  part->open = job->open && shard->index == shard->count;
-  if (shard->index > 1 && find_border(c, shard->index - 1, first, end, &part->begin, err))
+  int begun = shard->index > 1 ? find_border(c, shard->index - 1, first, end, &part->begin, err) : 1;
+  int ended = shard->index < shard->count ? find_border(c, shard->index, first, end, &part->end, err) : 0;
+  if (begun < 0 || ended < 0)
     return -1;
-  if (shard->index < shard->count && find_border(c, shard->index, first, end, &part->end, err))
-    return -1;
-  if (part->open || part->begin < part->end)
-    return 0;
-  return error_set(err, STATUS_USAGE, "--shard %ld/%ld: no frame is in it; give fewer shards", shard->index,
-                   shard->count);
+  part->open = job->open && !ended;
+  if (begun && (part->open || part->begin < part->end))
+    return 1;
+  log_line(c->source->log, LOG_WARNING, "--shard %ld/%ld: there is nothing to do: there are fewer frames than shards",
+           shard->index, shard->count);
+  return 0;
 }
 
-/* Stores the time interval of the part of the whole render that --shard selects. Returns 0, or -1 with err, also if no
- * frame is in that part. */
-static int find_shard(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
-                      struct error *err) {
+/* Stores the time interval of the part of the whole render that --shard A-B selects. Returns 1; 0 if no frame of the
+ * render is in it; or -1 with err. */
+static int find_numbers(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
+                        struct error *err) {
   const struct option_range *range = &c->options->shard.range;
-  if (c->options->shard.count)
-    return find_share(c, job, first, part, err);
-  if (find_range(c, "shard", range, part, err))
+  int got = find_range(c, "shard", range, part, err);
+  if (got < 0)
     return -1;
+  if (!got) {
+    log_line(c->source->log, LOG_WARNING, "%s: there is nothing to do: %s", range_text("shard", range).text,
+             numbers_text(c).text);
+    return 0;
+  }
   if (part->begin < first)
     part->begin = first;
   if (!job->open)
     cut_short(part, job->end);
   if (part->open || part->begin < part->end)
+    return 1;
+  log_line(c->source->log, LOG_WARNING, "%s: there is nothing to do: no frame of the job is in it",
+           range_text("shard", range).text);
+  return 0;
+}
+
+static int find_shard(const struct cutting *c, const struct interval *job, int64_t first, struct interval *part,
+                      struct error *err) {
+  return c->options->shard.count ? find_share(c, job, first, part, err) : find_numbers(c, job, first, part, err);
+}
+
+/* Fails if all pictures of a sequence that the user has named by their numbers are missing, or left out by the step of
+ * --range. */
+static int check_pictures(const struct cutting *c, const struct interval *part, struct error *err) {
+  const struct options *options = c->options;
+  int64_t time = 0;
+  bool found = false;
+  if (!frame_places_is_sequence(c->places))
     return 0;
-  return error_set(err, STATUS_USAGE, "--shard %ld-%ld: no frame of the job is in it", range->first, range->last);
+  for (long i = 0; !found && frame_places_after(c->places, part->begin, i, &time, err) > 0; i++) {
+    if (!part->open && time >= part->end)
+      break;
+    found = frame_places_are_wanted(c->places, c->source, time);
+  }
+  bool shard = options->shard.range.given;
+  if (found || (!shard && !options->range.given))
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: %s has no picture with one of these numbers",
+                   range_text(shard ? "shard" : "range", shard ? &options->shard.range : &options->range).text,
+                   address_shown(options->input).text);
 }
 
 /* --- options with which the source gives only the chosen frames --- */
@@ -229,17 +327,22 @@ static void place(struct cut *cut, const struct cutting *c, const struct interva
 }
 
 static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
-  struct interval job, part;
+  struct interval job = {0}, part;
   const struct options *options = c->options;
   bool is_shard = cut_asks_for_shard(options);
   if (options->range.step > 1 && !frame_places_is_sequence(c->places))
     return error_set(err, STATUS_USAGE, "--range: a step of %ld can be taken only of a picture sequence",
                      options->range.step);
-  if (find_job(c, &job, &cut->first, err) < 0)
-    return -1;
+  c->source->step = options->range.step > 1 ? options->range.step : 0;
+  c->source->step_from = options->range.first;
+  int got = find_job(c, &job, &cut->first, err);
   part = job;
-  if (is_shard && find_shard(c, &job, cut->first, &part, err))
-    return -1;
+  bool any = got > 0;
+  if (any && is_shard)
+    got = find_shard(c, &job, cut->first, &part, err);
+  cut->is_empty = any && !got;
+  if (got < 0 || cut->is_empty)
+    return got;
   cut->known = true;
   cut->is_shard = is_shard;
   cut->begins_later = is_shard && part.begin > cut->first;
@@ -251,33 +354,33 @@ static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
   cut->job_end = job.end;
   settle(c, &job, &cut->job_start, &cut->job_duration);
   place(cut, c, &part);
-  c->source->step = options->range.step > 1 ? options->range.step : 0;
-  c->source->step_from = options->range.first;
-  return 0;
+  return any ? check_pictures(c, &part, err) : 0;
 }
 
-static int check(const struct options *options, struct error *err) {
+/* Fails if options do not go together, or if one of them needs to find frames of the input. option: the name of
+ * --range or --shard; NULL: neither is given. knows: true: frames of the input can be found (frame_places_knows). */
+static int check(const struct options *options, const char *option, bool knows, struct error *err) {
   if (options->range.given && (options->start > 0 || options->duration > 0))
     return error_set(err, STATUS_USAGE, "--range: it says where to begin and to end, as --start and --duration do");
-  return 0;
+  const char *needs = option ? option : options->resume ? "resume" : NULL;
+  return needs && !knows ? error_set(err, STATUS_USAGE, "--%s: %s cannot be read twice, as finding its frames needs",
+                                     needs, address_shown(options->input).text)
+                         : 0;
 }
 
 int cut_choose(struct cut *cut, const struct options *options, struct source_options *source, struct error *err) {
   struct cutting c = {options, source, NULL};
   const char *option = options->range.given ? "range" : cut_asks_for_shard(options) ? "shard" : NULL;
   *cut = (struct cut){.job_start = source->start, .job_duration = source->duration, .open = source->duration <= 0};
-  if (check(options, err))
+  bool knows = frame_places_knows(options->input, source);
+  if (check(options, option, knows, err))
     return -1;
   if (!option && options->start <= 0 && options->duration <= 0)
     return 0;
   /* Without --range and --shard, times are rounded to frames only if the input is a file, where that is cheap: a stream
    * would have to be read at its own pace. */
-  if (!option && !protocols_is_file(options->input))
+  if (!option && (!knows || !protocols_is_file(options->input)))
     return 0;
-  if (!frame_places_knows(options->input, source))
-    return option ? error_set(err, STATUS_USAGE, "--%s: %s cannot be read twice, as finding its frames needs", option,
-                              address_shown(options->input).text)
-                  : 0;
   if (frame_places_open(&c.places, options->input, source, err))
     return -1;
   int status = choose(cut, &c, err);

@@ -18,6 +18,9 @@ struct cut {
    * input, or if the input can be read only once; the job's first frame is then the first frame that is read. */
   bool known;
   int64_t first, shift;
+  /* true: no frame of the render is in the part that this process is asked for (--shard), so there is nothing to do;
+   * the fields below are unused then */
+  bool is_empty;
   bool is_shard;     /* true: this process renders only a part of the render (--shard); false: all of it */
   bool begins_later; /* true: the whole render (the job) has frames before the part's first frame */
   /* source_options.start and duration, in seconds, with which a source would give all frames of the whole render */
@@ -47,7 +50,9 @@ bool cut_asks_for_shard(const struct options *options);
 
 /* Computes which frames the job (the whole render) and the part (what this process renders of it) have. Changes the
  * options in `source` (start, duration, and which pictures of a sequence are left out) so that a source opened with
- * them gives the part's frames. Logs a warning if a time had to be rounded. Returns 0, or -1 with err. */
+ * them gives the part's frames. Logs a warning if a time had to be rounded, if frames that --range or --shard A-B names
+ * lie before or beyond those of the input, or if the part is empty. Returns 0; or -1 with err, also if no frame that
+ * --range names is there, or if pictures of a sequence are missing so that the part has none. */
 int cut_choose(struct cut *cut, const struct options *options, struct source_options *source, struct error *err);
 
 /* Returns the time of a frame in seconds since the first frame of the whole render (the job). seconds: the frame's

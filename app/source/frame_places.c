@@ -1,5 +1,6 @@
 #include "app/source/frame_places.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 
 #include <libavcodec/avcodec.h>
 
+#include "app/platform/app_platform.h"
+#include "app/source/device_wishes.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
 #include "app/source/joins.h"
@@ -14,6 +17,7 @@
 #include "app/source/picture_files.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
+#include "app/source/spec.h"
 
 /* A seek goes to a place this many seconds before the wanted frame. Where the order of decoding differs from that of
  * showing, pictures may be stored before their key frame. */
@@ -45,6 +49,7 @@ struct frame_places {
   /* time of the frame that the caller got last, in units of frame_places_tick; FRAME_TIME_NONE: none yet */
   int64_t last;
   int64_t untimed; /* number of packets without a time */
+  long numbered;   /* number of frames that the last search by number has passed */
   bool sought, ended;
 };
 
@@ -97,12 +102,31 @@ static int open_input(struct frame_places *places, struct error *err) {
   return 0;
 }
 
+static bool names_device(const struct source_options *options) {
+  const AVInputFormat *format = options->input_format ? av_find_input_format(options->input_format) : NULL;
+  return options->input_format && (!format || device_is_input(format));
+}
+
+/* True if `spec` is the path of a folder, or can only be the path of a file that does not exist: it is no word such as
+ * "camera", and no address. */
+static bool is_folder_or_missing(const char *spec, const struct source_options *options) {
+  struct platform_entry entry;
+  char resolved[SPEC_MAX];
+  if (!protocols_is_file(spec) || names_device(options) || spec_resolve(spec, resolved, NULL) ||
+      strcmp(spec, resolved) != 0 || !strcmp(spec, "camera") || !strcmp(spec, "pattern"))
+    return false;
+  if (!platform_look(&entry, file_path(spec)))
+    return entry.kind == ENTRY_FOLDER;
+  return errno == ENOENT || errno == ENOTDIR;
+}
+
 bool frame_places_knows(const char *spec, const struct source_options *options) {
   if (!strncmp(spec, "lavfi:", 6))
     return !strstr(spec, "realtime");
   if (pipe_input_is(spec))
     return false;
-  return ffmpeg_can_reopen(spec, options) || (protocols_is_file(spec) && strpbrk(spec, "%*?["));
+  return ffmpeg_can_reopen(spec, options) || (protocols_is_file(spec) && strpbrk(spec, "%*?[")) ||
+         is_folder_or_missing(spec, options);
 }
 
 int frame_places_open(struct frame_places **out, const char *spec, const struct source_options *options,
@@ -352,11 +376,25 @@ static int skip(struct frame_places *places, int64_t from, long count, int64_t *
 }
 
 int frame_places_number(struct frame_places *places, long number, int64_t *time, struct error *err) {
+  struct waiting frame = {0};
+  int got;
   if (places->pictures) {
     *time = pictures_place(places->pictures, number);
     return *time < pictures_end(places->pictures);
   }
-  return open_input(places, err) ? -1 : skip(places, INT64_MIN, number, time, err);
+  if (open_input(places, err))
+    return -1;
+  places->numbered = 0;
+  while ((got = next_frame(places, &frame, err)) > 0 && places->numbered < number)
+    places->numbered++;
+  *time = frame.time;
+  return got;
+}
+
+void frame_places_ends(const struct frame_places *places, long *first, long *last) {
+  *first = places->pictures ? pictures_number_at(places->pictures, 0) : 0;
+  *last = places->pictures ? pictures_number_at(places->pictures, pictures_end(places->pictures) - 1)
+                           : places->numbered - 1;
 }
 
 int frame_places_after(struct frame_places *places, int64_t from, long count, int64_t *time, struct error *err) {

@@ -20,7 +20,8 @@ int frame_places_open(struct frame_places **places, const char *spec, const stru
 /* Closes the input; *places becomes NULL; does nothing if it is NULL. */
 void frame_places_close(struct frame_places **places);
 /* True if frame_places_open can open this input: it is a file, a picture sequence, a file on a server, or a lavfi graph
- * that does not set its own pace. */
+ * that does not set its own pace. Also true for a file that does not exist and for a folder: frame_places_open fails
+ * then, with the message that any other attempt to open the input would give. */
 bool frame_places_knows(const char *spec, const struct source_options *options);
 
 /* True if the input is a picture sequence. */
@@ -48,6 +49,9 @@ int frame_places_nearest(struct frame_places *places, int64_t wanted, int64_t *t
 /* Finds the time of the frame with this number. In a picture sequence also finds the time of a number whose picture is
  * missing; for a number lower than the first picture's, it finds the first picture's time. */
 int frame_places_number(struct frame_places *places, long number, int64_t *time, struct error *err);
+/* Stores the numbers of the input's first and last frame; *last is -1 if the input has no frame. Those of a file are
+ * known only after frame_places_number has returned 0. */
+void frame_places_ends(const struct frame_places *places, long *first, long *last);
 /* Finds the frame that is `count` frames after the first one that is not before `from`. */
 int frame_places_after(struct frame_places *places, int64_t from, long count, int64_t *time, struct error *err);
 /* Finds the first frame that is not before `from`. Reads on from the frame that was found last, which must not be later
