@@ -18,6 +18,7 @@
 #include <libavutil/log.h>
 
 #include "app/job/manifest.h"
+#include "app/sink/part.h"
 #include "app/sink/sink.h"
 #include "tests/rigs/clips.h"
 #include "tests/rigs/small_file.h"
@@ -36,6 +37,16 @@ static int open_file(struct sink **sink, const char *name, const char *codec, bo
   struct sink_options options = small_file_options(&plainly);
   options.codec = codec;
   options.job = &job;
+  options.replace = replace;
+  return small_file_open(sink, name, &options, err);
+}
+
+static int open_shard(struct sink **sink, const char *name, bool replace, struct error *err) {
+  const struct job job = {.input = {.name = (char *)(uintptr_t) "in.mkv", .size = 7}, .origin = {0, 1}, .batch = 1};
+  const struct job_part part = {.index = 1, .count = 2, .begin = {0, 1}, .end = {4, 1}};
+  struct sink_options options = small_file_options(&plainly);
+  options.job = &job;
+  options.part = &part;
   options.replace = replace;
   return small_file_open(sink, name, &options, err);
 }
@@ -249,6 +260,83 @@ static void test_last_renaming(void **state) {
   assert_int_equal(clip_count_frames("there/not-yet.mkv"), 5);
 }
 
+static int write_frames(struct sink *sink, int count, struct error *err) {
+  int status = 0;
+  for (int i = 0; i < count && !status; i++)
+    status = write_frame(sink, i, err);
+  return status;
+}
+
+/* True if the file is the one that its manifest describes, and has as many pictures. */
+static bool is_described(const char *name, int pictures) {
+  struct job_record record;
+  struct job_file file;
+  struct error err;
+  assert_int_equal(read_record(&record, name), 1);
+  assert_int_equal(job_file_describe(&file, clip(name), &err), 0);
+  bool same = job_file_is(&file, record.file_size, record.file_hash) && record.picture_count == (size_t)pictures;
+  job_file_free(&file);
+  job_record_free(&record);
+  return same;
+}
+
+/* Of two processes that make the same shard, the slower one leaves the other's file and manifest. With -y it replaces
+ * both. */
+static void test_shard_made_twice(void **state) {
+  (void)state;
+  for (int replace = 0; replace < 2; replace++) {
+    struct sink *first, *second;
+    struct error err = {0};
+    shell("rm -f twice.mkv*");
+    assert_int_equal(open_shard(&first, "twice.mkv", replace, &err), 0);
+    assert_int_equal(open_shard(&second, "twice.mkv", replace, &err), 0);
+    assert_int_equal(write_frames(second, 9, &err), 0);
+    assert_int_equal(write_frames(first, 12, &err), 0);
+    assert_int_equal(sink_finish(first, true, &err), 0);
+    sink_close(&first);
+    assert_true(is_described("twice.mkv", 12));
+    assert_int_equal(sink_finish(second, true, &err), replace ? 0 : -1);
+    sink_close(&second);
+    assert_true(is_described("twice.mkv", replace ? 9 : 12));
+    shell("test ! -e twice.mkv.lock");
+    if (replace)
+      shell("test ! -e twice.mkv.part2 && test ! -e twice.mkv.part2.json");
+    else
+      assert_true(is_described("twice.mkv.part2", 9));
+  }
+}
+
+/* A manifest that a process has left without its file, because it was killed between two renamings, is replaced. */
+static void test_stale_manifest(void **state) {
+  (void)state;
+  struct sink *sink;
+  struct error err = {0};
+  assert_int_equal(open_shard(&sink, "stale.mkv", false, &err), 0);
+  shell("head -n 1 stale.mkv.part.json >stale.mkv.json && touch stale.mkv.lock");
+  assert_int_equal(write_frames(sink, 5, &err), 0);
+  assert_int_equal(sink_finish(sink, true, &err), 0);
+  sink_close(&sink);
+  assert_true(is_described("stale.mkv", 5));
+  shell("test ! -e stale.mkv.lock");
+}
+
+/* Only one process at a time may continue an unfinished file. */
+static void test_claimed_once(void **state) {
+  (void)state;
+  struct error err;
+  struct part_left left, other;
+  struct part_claim one, two;
+  assert_int_equal(write_file("claim.mkv", NULL, false, 10, true, &err), 0);
+  assert_true(part_claim(&one, &left, clip("claim.mkv")));
+  assert_false(part_claim(&two, &other, clip("claim.mkv")));
+  assert_false(part_find(&other, clip("claim.mkv")));
+  part_unclaim(&two);
+  part_unclaim(&one);
+  assert_true(part_claim(&two, &other, clip("claim.mkv")));
+  assert_string_equal(left.name, other.name);
+  part_unclaim(&two);
+}
+
 /* A full disk leaves the partial file with as many pictures as the message says; a disk without any space leaves
  * nothing. */
 static void test_full_disk(void **state) {
@@ -284,10 +372,12 @@ static int forget(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(test_killed, forget),        cmocka_unit_test_setup(test_interrupted, forget),
-      cmocka_unit_test_setup(test_segments, forget),      cmocka_unit_test_setup(test_without_segments, forget),
-      cmocka_unit_test_setup(test_taken_names, forget),   cmocka_unit_test_setup(test_busy, forget),
-      cmocka_unit_test_setup(test_last_renaming, forget), cmocka_unit_test_setup(test_full_disk, forget),
+      cmocka_unit_test_setup(test_killed, forget),           cmocka_unit_test_setup(test_interrupted, forget),
+      cmocka_unit_test_setup(test_segments, forget),         cmocka_unit_test_setup(test_without_segments, forget),
+      cmocka_unit_test_setup(test_taken_names, forget),      cmocka_unit_test_setup(test_busy, forget),
+      cmocka_unit_test_setup(test_last_renaming, forget),    cmocka_unit_test_setup(test_full_disk, forget),
+      cmocka_unit_test_setup(test_shard_made_twice, forget), cmocka_unit_test_setup(test_stale_manifest, forget),
+      cmocka_unit_test_setup(test_claimed_once, forget),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())

@@ -183,6 +183,8 @@ static int run(struct render *render, struct error *err) {
   progress_init(&render->progress, kind, progress_stream(kind, options->output), render->total);
   render->progress.place = *render->place;
   int status = pipeline_run(&pipeline, &result, err);
+  if (status && err->status == STATUS_OUTPUT && render_gives_way(render, result.part))
+    status = 0;
   /* Also if the input broke off or a side track failed, OUT has all that could be made, and its final name. */
   bool ended = !status || (err->status == STATUS_INPUT && result.written);
   progress_end(&render->progress, ended && !atomic_load(&setup_stop), result.in_output, result.seconds);
@@ -339,35 +341,34 @@ static int use_engines(struct render *render, struct setup *setup, struct option
 
 int render_check(const struct options *options, bool *replaces, struct error *err) {
   static const struct log silent;
-  struct render render = {.options = options, .log = &silent};
-  int status = begin(&render, err);
+  struct options first = *options;
+  struct render render = {.options = &first, .log = &silent};
+  int status = open_script(&render, &first, err) || begin(&render, err) ? -1 : 0;
+  playing_close(&render.playing);
   *replaces = render.replace;
   return status;
 }
 
 int render_input(const struct options *options, struct render_shared *shared, struct error *err) {
-  struct render render = {
-      .options = options, .log = &shared->log, .engines = &shared->engines, .place = &shared->place};
+  struct options first = *options;
+  struct render render = {.options = &first, .log = &shared->log, .engines = &shared->engines, .place = &shared->place};
   struct source_info info;
-  struct options first;
   int status = -1;
-  if (begin(&render, err))
-    return -1;
-  if (render.is_there || render.cut.is_empty)
-    return 0;
+  if (open_script(&render, &first, err) || begin(&render, err))
+    goto done;
+  if (render.is_there || render.cut.is_empty) {
+    status = 0;
+    goto done;
+  }
   render.resuming.output = render.output;
   render.resuming.container = render.container;
-  if (resuming_find(&render.resuming, &render.cut, options, &render.source_options, err))
+  if (resuming_find(&render.resuming, &render.cut, &first, &render.source_options, err))
     goto done;
   if (options->values.ip_adapter.given && !options->style_count)
     log_line(render.log, LOG_WARNING, "--ip-adapter does nothing without --style");
-  first = *options;
-  render.options = &first;
   /* the number of frames in a run stays that of the interrupted render, because pictures would differ by rounding */
   if (render.resuming.goes_on && !first.batch)
     first.batch = render.resuming.record.job.batch;
-  if (open_script(&render, &first, err))
-    goto done;
   if (render.resuming.nothing_left) {
     status = resuming_complete(&render.resuming, &first, render.replace, &render.cut, &render.source_options, err);
     goto done;

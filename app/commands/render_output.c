@@ -165,12 +165,30 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err) {
   render->existing.mark = render->mark;
   if (!status)
     status = sink_open(sink, render->output, &sink_options, err);
+  if (!status)
+    resuming_tell(&render->resuming, render->log);
   if (!status && cadence->num)
     status = cadence_open(sink, cadence, &setup_stop, err);
   if (!status && render->beside)
     status = beside_open_sink(sink, render->beside, render->pixels, width, height, err);
   job_free(&job);
   return status;
+}
+
+bool render_gives_way(const struct render *render, const char *part) {
+  struct error why;
+  struct part_left own;
+  if (!render->options->skip_existing || !render->cut.is_shard || !*part ||
+      existing_is_sequence(render->output, render->container) ||
+      existing_file(render->output, render->options, NULL, &why) <= 0)
+    return false;
+  bool fits = snprintf(own.name, sizeof own.name, "%s", part) < (int)sizeof own.name &&
+              snprintf(own.manifest, sizeof own.manifest, "%s.json", part) < (int)sizeof own.manifest;
+  if (fits)
+    part_forget(&own);
+  log_line(render->log, LOG_WARNING, "%s: another process has made it meanwhile; it is left, and %s removed",
+           render->output, part);
+  return true;
 }
 
 void render_close_line(const struct render *render, const struct pipeline_result *result) {

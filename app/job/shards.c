@@ -45,6 +45,15 @@ static bool is_part(const char *path) {
   return dot && !strncmp(dot, ".part", 5);
 }
 
+/* True if the file has the name of an unfinished shard, X.part with or without a number, and the shard X is there. */
+static bool is_needless(const char *path) {
+  char whole[PATH_MAX];
+  const char *dot = strrchr(path, '.');
+  if (!is_part(path) || snprintf(whole, sizeof whole, "%.*s", (int)(dot - path), path) >= (int)sizeof whole)
+    return false;
+  return platform_is_file(whole);
+}
+
 /* Reads the manifest of the shard at path. Returns 1; 0 if the shard is not complete yet; or -1 with err. */
 static int read_shard(struct job_record *record, const char *path, struct error *err) {
   char manifest[PATH_MAX];
@@ -84,10 +93,11 @@ int shards_add(struct shards *shards, const char *given, struct error *err) {
     return no_memory(given, err);
   if (text_ends(path, manifest_end) && manifest_is(path))
     path[strlen(path) - strlen(manifest_end)] = 0;
-  int got = is_there(shards, path) ? 0 : read_shard(&record, path, err);
+  bool known = is_there(shards, path) || is_needless(path);
+  int got = known ? 0 : read_shard(&record, path, err);
   if (got > 0 && !append(shards, path, &record, err))
     return 0;
-  if (!got && !is_there(shards, path) && !shards->unfinished) {
+  if (!got && !known && !shards->unfinished) {
     shards->unfinished = path;
     path = NULL;
   }

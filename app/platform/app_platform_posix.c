@@ -239,13 +239,20 @@ static int lock_abandoned(const char *path) {
   return -1;
 }
 
-bool platform_is_abandoned(const char *path) {
+int platform_lock_abandoned(const char *path) {
   struct stat file;
   int descriptor = lock_abandoned(path);
-  bool abandoned = descriptor >= 0 && !fstat(descriptor, &file) && file.st_nlink == 1;
+  if (descriptor < 0 || (!fstat(descriptor, &file) && file.st_nlink == 1))
+    return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+bool platform_is_abandoned(const char *path) {
+  int descriptor = platform_lock_abandoned(path);
   if (descriptor >= 0)
     close(descriptor);
-  return abandoned;
+  return descriptor >= 0;
 }
 
 bool platform_remove_abandoned(const char *folder, const char *name) {

@@ -41,27 +41,43 @@ static int leave_out(struct resuming *resuming, struct cut *cut, const struct op
   return got;
 }
 
+/* Fails if the unfinished file comes from a render with other options, input or program. */
+static int check_job(const struct resuming *resuming, const struct options *options, struct error *err) {
+  struct job job;
+  int status = job_facts(&job, options, NULL, NULL, err);
+  if (!status && job_compare(&resuming->record.job, &job, err))
+    status = error_prefix(err, "%s: is not of the same job: ", resuming->left.name);
+  job_free(&job);
+  return status ? -1 : 0;
+}
+
 int resuming_find(struct resuming *resuming, struct cut *cut, const struct options *options,
                   struct source_options *source, struct error *err) {
   struct job_record *record = &resuming->record;
-  if (!options->resume || !part_find(&resuming->left, file_path(resuming->output)))
+  if (!options->resume || !part_claim(&resuming->claim, &resuming->left, file_path(resuming->output)))
     return 0;
   int got = job_record_read(record, resuming->left.manifest, err);
-  if (got < 0 || (got && job_record_kept(record) && find_whole(resuming, err)))
+  if (got < 0 || (got && check_job(resuming, options, err)) ||
+      (got && job_record_kept(record) && find_whole(resuming, err)))
     return -1;
   if (resuming->pictures)
     got = leave_out(resuming, cut, options, source, err);
   if (!resuming->pictures) {
     part_forget(&resuming->left);
+    part_unclaim(&resuming->claim);
     log_line(source->log, LOG_INFO, "%s: has no whole segment; the render begins anew", resuming->left.name);
     return 0;
   }
   resuming->goes_on = got >= 0;
   resuming->nothing_left = !got;
   resuming->kept = (struct sink_kept){resuming->left.name, record};
-  log_line(source->log, LOG_WARNING, "%s: %lld frames are in it; the render goes on from there", resuming->left.name,
-           (long long)resuming->pictures);
   return got < 0 ? -1 : 0;
+}
+
+void resuming_tell(const struct resuming *resuming, const struct log *log) {
+  if (resuming->goes_on)
+    log_line(log, LOG_WARNING, "%s: %lld frames are in it; the render goes on from there", resuming->left.name,
+             (long long)resuming->pictures);
 }
 
 void resuming_tell_sink(struct resuming *resuming, struct sink_options *sink, const struct cut *cut,
@@ -80,14 +96,8 @@ void resuming_tell_sink(struct resuming *resuming, struct sink_options *sink, co
 int resuming_complete(struct resuming *resuming, const struct options *options, bool replace, const struct cut *cut,
                       const struct source_options *source, struct error *err) {
   struct sink_options sink = {0};
-  struct job job;
   long pictures;
-  int status = job_facts(&job, options, NULL, NULL, err);
-  if (!status && job_compare(&resuming->record.job, &job, err))
-    status = error_prefix(err, "%s: is not of the same job: ", resuming->left.name);
-  job_free(&job);
-  if (status)
-    return -1;
+  resuming_tell(resuming, source->log);
   resuming_tell_sink(resuming, &sink, cut, source);
   const struct joining joining = {
       .output = resuming->output,
@@ -114,5 +124,6 @@ const char *resuming_advice(const struct resuming *resuming, const struct option
 }
 
 void resuming_free(struct resuming *resuming) {
+  part_unclaim(&resuming->claim);
   job_record_free(&resuming->record);
 }

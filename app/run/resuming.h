@@ -20,18 +20,23 @@ struct resuming {
   /* true: the unfinished file contains all pictures of the render, so that only the file must be completed */
   bool nothing_left;
   struct part_left left;
+  struct part_claim claim;
   struct job_record record;
   struct sink_kept kept;
   int64_t pictures; /* number of pictures of the unfinished file that this render keeps */
   struct source_options sound_options;
 };
 
-/* If options->resume is set, looks for the unfinished file of an earlier render. Changes cut and source, which
- * cut_choose has set, so that the frames in the file's complete segments (pictures that can be decoded without the
- * others) are left out. An unfinished file without a complete segment is deleted. Returns 0, or -1 with err; then no
- * file was changed. */
+/* If options->resume is set, looks for the unfinished file of an earlier render that no process writes or continues,
+ * and locks it until resuming_free. Changes cut and source, which cut_choose has set, so that the frames in the file's
+ * complete segments (pictures that can be decoded without the others) are left out. An unfinished file without a
+ * complete segment is deleted. Returns 0; or -1 with err, also if the file comes from a render with other options,
+ * input or program; then no file was changed. */
 int resuming_find(struct resuming *resuming, struct cut *cut, const struct options *options,
                   struct source_options *source, struct error *err);
+/* Logs that the render continues the unfinished file. Called when nothing can prevent that any more: after the sink has
+ * found that its encoder and device are those of the earlier render. Does nothing if goes_on is false. */
+void resuming_tell(const struct resuming *resuming, const struct log *log);
 /* Sets the sink's options by which the sink takes over the pictures of the unfinished file. source: the options with
  * which the frames' source is opened. Does nothing if goes_on is false. */
 void resuming_tell_sink(struct resuming *resuming, struct sink_options *sink, const struct cut *cut,

@@ -8,8 +8,11 @@
 #include "app/platform/app_platform.h"
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
+#include "unet/base/platform.h"
 
-enum { NAMES = 99 }; /* number of names that are tried: OUT.part, OUT.part2 and so on */
+/* NAMES: number of names that are tried: OUT.part, OUT.part2 and so on. LOCK_LOOKS: number of attempts to lock the
+ * names OUT and OUT.json, LOCK_LOOK_MS ms apart, if another process holds the lock. */
+enum { NAMES = 99, LOCK_LOOKS = 1000, LOCK_LOOK_MS = 10 };
 
 /* Several unfinished files of one output may exist, under numbered names. Stores the n-th such name (from 1) for the
  * output `path`, and the name of the manifest beside it. Returns false if a name is too long. */
@@ -43,6 +46,21 @@ bool part_find(struct part_left *left, const char *path) {
     found = name_part(left->name, left->manifest, plain, n) && is_left(left->name, left->manifest);
   free(plain);
   return found;
+}
+
+bool part_claim(struct part_claim *claim, struct part_left *left, const char *path) {
+  *claim = (struct part_claim){0};
+  while (!claim->held && part_find(left, path)) {
+    claim->descriptor = platform_lock_abandoned(left->name);
+    claim->held = claim->descriptor >= 0;
+  }
+  return claim->held;
+}
+
+void part_unclaim(struct part_claim *claim) {
+  if (claim->held)
+    platform_close_descriptor(claim->descriptor);
+  *claim = (struct part_claim){0};
 }
 
 void part_forget(const struct part_left *left) {
@@ -105,13 +123,60 @@ static bool is_taken(const char *manifest) {
   return !platform_look(&entry, manifest) && !manifest_is(manifest);
 }
 
+/* Creates and locks the file OUT.lock. As long as a process holds this lock, no other one renames files to OUT and
+ * OUT.json. Waits while another process holds the lock. Returns a descriptor, or -1 with errno. */
+static int lock_names(char lock[PATH_MAX], const char *path) {
+  int descriptor = -1;
+  errno = ENAMETOOLONG;
+  bool fits = snprintf(lock, PATH_MAX, "%s.lock", path) < PATH_MAX;
+  for (int i = 0; fits && i < LOCK_LOOKS && (descriptor = platform_open_locked(lock)) < 0 && errno == EWOULDBLOCK; i++)
+    platform_sleep_ns(LOCK_LOOK_MS * INT64_C(1000000));
+  return descriptor;
+}
+
+static int name_file(const struct part *part) {
+  return part->replace ? platform_replace(part->name, part->path) : platform_move_new(part->name, part->path);
+}
+
+/* Renames the manifest to OUT.json and the unfinished file to OUT. If OUT exists and may not be replaced, both keep
+ * their names, and OUT.json is not changed, because it describes that OUT. The caller holds the lock of lock_names.
+ * Returns 0, or -1 with errno. */
+static int name_both(const struct part *part, const char *manifest) {
+  struct platform_entry there;
+  if (!part->replace && !platform_look(&there, part->path)) {
+    errno = EEXIST;
+    return -1;
+  }
+  if (platform_replace(part->manifest, manifest))
+    return -1;
+  if (!name_file(part))
+    return 0;
+  int reason = errno;
+  platform_replace(manifest, part->manifest);
+  errno = reason;
+  return -1;
+}
+
+/* Does what name_both does, while no other process does so for the same OUT. */
+static int name_pair(const struct part *part, const char *manifest) {
+  char lock[PATH_MAX];
+  int descriptor = lock_names(lock, part->path);
+  if (descriptor < 0)
+    return -1;
+  int status = name_both(part, manifest), reason = errno;
+  platform_remove(lock);
+  platform_close_descriptor(descriptor);
+  errno = reason;
+  return status;
+}
+
 int part_take_over(struct part *part, bool keep, struct error *err) {
   char manifest[PATH_MAX];
   bool fits = snprintf(manifest, sizeof manifest, "%s.json", part->path) < (int)sizeof manifest;
-  if (keep && (!fits || is_taken(manifest) || platform_replace(part->manifest, manifest)))
+  if (keep && (!fits || is_taken(manifest)))
     return error_set(err, STATUS_OUTPUT, "%s: its manifest cannot be named %s; it is whole under the name %s",
                      part->path, fits ? manifest : "so, and .json", part->name);
-  if (part->replace ? platform_replace(part->name, part->path) : platform_move_new(part->name, part->path))
+  if (keep ? name_pair(part, manifest) : name_file(part))
     return error_set(err, STATUS_OUTPUT, "%s: %s; it is whole under the name %s", part->path,
                      errno == EEXIST ? "has been made by something else meanwhile" : strerror(errno), part->name);
   if (!keep)

@@ -30,11 +30,22 @@ struct part_left {
   char name[PATH_MAX], manifest[PATH_MAX];
 };
 
+/* A lock on an unfinished file that a former render left. It keeps other processes from continuing the same file. */
+struct part_claim {
+  bool held;
+  int descriptor; /* valid if `held` */
+};
+
 /* True if the output is written to a file OUT.part first: it is a single regular file, or will be one. */
 bool part_is_for(const struct target *target);
 /* Looks for an unfinished file of the output `path` that a former render left and that no process is writing. Returns
  * true if there is one, with its names in *left. */
 bool part_find(struct part_left *left, const char *path);
+/* Does what part_find does, and also locks the unfinished file, which part_find does not find then, until part_unclaim
+ * is called or the process ends. */
+bool part_claim(struct part_claim *claim, struct part_left *left, const char *path);
+/* Ends the lock. Accepts a zeroed struct. */
+void part_unclaim(struct part_claim *claim);
 /* Deletes an unfinished file that a former render left, and its manifest. */
 void part_forget(const struct part_left *left);
 /* Deletes all unfinished files of the output `path` that former renders left. */
@@ -42,8 +53,9 @@ void part_forget_all(const char *path);
 /* Creates the empty file OUT.part for the output `path`, and its manifest, which is stored open for writing in
  * *manifest. OUT.part gets owner and mode of the file at `path`, if there is one. Returns 0, or -1 with err. */
 int part_make(struct part *part, const char *path, bool replace, FILE **manifest, struct error *err);
-/* Renames OUT.part to OUT, and releases its lock. keep true: the manifest is renamed to OUT.json first; false: it is
- * deleted afterwards. Returns 0, or -1 with err; then OUT.part stays. */
+/* Renames OUT.part to OUT, and releases its lock. keep true: the manifest is renamed to OUT.json, and no other process
+ * renames its own files to these two names meanwhile; false: the manifest is deleted. Returns 0, or -1 with err, also
+ * if OUT exists and may not be replaced; then OUT.part and its manifest stay, and OUT.json is as it was. */
 int part_take_over(struct part *part, bool keep, struct error *err);
 /* Renames the unfinished file of this render and its manifest to the names in `left`, the unfinished file of an
  * earlier render, all of whose pictures were copied to this one; if that fails, they keep their own names. Further
