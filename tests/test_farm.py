@@ -78,8 +78,9 @@ class Farm:
 
     def calls(self):
         """How often each part was rendered, by what stands after --shard."""
-        lines = pathlib.Path("calls").read_text().splitlines()
-        pathlib.Path("calls").unlink()
+        calls = pathlib.Path("calls")
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        calls.unlink(missing_ok=True)
         return dict(collections.Counter(line.split(" --shard ")[1].split()[0] for line in lines if " --shard " in line))
 
 
@@ -124,6 +125,42 @@ def make(farm, sequence):
     expect("make", farm.calls(), counts(parts, 1))
     run(*command, env=environment)
     expect("make after a kill", farm.calls(), {f"2/{parts}": 1})
+    run(*command, env=environment)
+    expect("make once more", farm.calls(), {})
+    # After other OPTIONS, and after those of before, everything is made anew.
+    for more in (" --seed 7", ""):
+        run(*command[:-1], command[-1] + more, env=environment)
+        expect("make with" + more, farm.calls(), counts(parts, 1))
+    changed = pathlib.Path("in/0104.png" if sequence else "clip.mp4")
+    others = {path: path.stat().st_mtime_ns for path in pathlib.Path("out").glob("0*.png")}
+    changed.touch()
+    run(*command, env=environment)
+    expect("make after a change of IN", farm.calls(), counts(parts, 1))
+    made_anew = [path.name for path, time_ns in others.items() if path.stat().st_mtime_ns != time_ns]
+    expect("pictures made again", made_anew, ["0104.png"] if sequence else [])
+    run(*command, env=environment)
+    expect("make after that", farm.calls(), {})
+    if sequence:
+        make_with_gap(command, environment)
+    else:
+        for path in pathlib.Path(".").glob("out.mkv.shard*"):
+            path.unlink()
+        run(*command, env=environment)
+        expect("make without parts", farm.calls(), {})
+
+
+def make_with_gap(command, environment):
+    """Without a picture of IN its part fails again and again, and once it is there it alone is made."""
+    shutil.rmtree("out")
+    os.mkdir("out")
+    os.rename("in/0104.png", "later.png")
+    for _ in range(2):
+        said = run(*command, status=2, env=environment)
+        expect("missing picture", "missing: 0104.png" in said, True)
+        expect("pictures", len(list(pathlib.Path("out").glob("0*.png"))), FRAMES - 1)
+    os.rename("later.png", "in/0104.png")
+    pathlib.Path("in/0104.png").touch()
+    run(*command, env=environment)
 
 
 def parallel(farm, sequence):
