@@ -1,5 +1,6 @@
 /* The functions in keys_choose.c that run commands for selecting models, LoRAs, controls, VAEs and styles, and those in
- * keys_clip.c for sources and files; the table in keys.c refers to them. Each has the type of command_entry.run: it changes the state and may show a notice. */
+ * keys_clip.c for sources and files; the table in keys.c refers to them. Each has the type of command_entry.run: it
+ * changes the state and may show a notice. */
 #ifndef APP_CONTROL_KEYS_IMPL_H
 #define APP_CONTROL_KEYS_IMPL_H
 

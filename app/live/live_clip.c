@@ -1,6 +1,6 @@
 /* Seeks in the video file that is shown, when users or remote clients set the parameters clip-position and
- * clip-time-left or run a command, and stores the position of the present frame in these parameters. Also its speed, and
- * its in and out points. Main thread only. */
+ * clip-time-left or run a command, and stores the position of the present frame in these parameters. Also its speed,
+ * and its in and out points. Main thread only. */
 #include <math.h>
 #include <stdio.h>
 

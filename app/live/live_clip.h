@@ -18,8 +18,8 @@ struct live_clip {
   bool wish_left;
   /* the values of the parameters clip-position and clip-time-left that clients were sent last */
   double told, left_told;
-  /* in_set, out_set: somebody has set the parameter clip-in, clip-out since live_follow_points was called last; in_told,
-   * out_told: the values that these parameters had after that call */
+  /* in_set, out_set: somebody has set the parameter clip-in, clip-out since live_follow_points was called last;
+   * in_told, out_told: the values that these parameters had after that call */
   bool in_set, out_set;
   double in_told, out_told;
 };
@@ -35,9 +35,10 @@ void live_follow_points(struct live *live, int64_t now_ns);
  * clip-time-left. Then clears the marks that say that these two were set, because the engine's thread has no use for
  * them. Called before values are sent to that thread. */
 void live_take_clip_wishes(struct live *live);
-/* Plays the file at the wanted speed. Seeks in the source's file to where users and clients want to go, and once a second stores the present position in
- * the parameters clip-position and clip-time-left. Called after the values came from the engine's thread, because
- * these would replace the two parameters, and before the values are published to clients. */
+/* Plays the file at the wanted speed. Seeks in the source's file to where users and clients want to go, and once a
+ * second stores the present position in the parameters clip-position and clip-time-left. Called after the values came
+ * from the engine's thread, because these would replace the two parameters, and before the values are published to
+ * clients. */
 void live_follow_clip(struct live *live, int64_t now_ns);
 /* Shows a notice with the position in the video file, in seconds, to which the user has just moved. */
 void live_tell_clip(struct live *live, double seconds, int64_t now_ns);

@@ -58,8 +58,8 @@ static int64_t find_begin(const struct live *live, int64_t now_ns) {
   return beats_next_ns(&live->state.beats, at == AT_BAR ? (int)values->bar_beats : 1, now_ns);
 }
 
-/* Stores the present values of the parameters that are marked in `changes` in live->presets.before, from which undo sets
- * them again. */
+/* Stores the present values of the parameters that are marked in `changes` in live->presets.before, from which undo
+ * sets them again. */
 static void keep_before(struct live *live, const struct parameters *changes) {
   const struct parameters *now = &live->state.settings.values;
   struct parameters *before = &live->presets.before;

@@ -114,8 +114,8 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
 }
 
 /* True if a text of this parameter is no file's name: prompts, lfo[], which names a parameter, scene and cued-scene,
- * which name a preset, and midi-learn, which names the parameter to which the next MIDI knob is bound. All other texts are names of
- * files that the program would open. */
+ * which name a preset, and midi-learn, which names the parameter to which the next MIDI knob is bound. All other texts
+ * are names of files that the program would open. */
 static bool is_free(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN || id == PARAMETER_LFO ||
          id == PARAMETER_SCENE || id == PARAMETER_CUED_SCENE;
@@ -198,7 +198,8 @@ static bool is_counted(enum parameter id) {
 }
 
 /* Checks that a number for the parameter source, cued-source, saved-preset or cued-preset does not exceed the number of
- * sources or presets. Other parameters, and numbers below 1, pass. The caller holds the lock. Returns 0, or -1 with err set. */
+ * sources or presets. Other parameters, and numbers below 1, pass. The caller holds the lock. Returns 0, or -1 with err
+ * set. */
 static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
   bool of_sources = id == PARAMETER_SOURCE || id == PARAMETER_CUED_SOURCE;
   int count = of_sources ? hub->sources : hub->presets;

@@ -26,8 +26,8 @@ static const double drift_found = 1, drift_mended = 4;
 static const double smoothing = 0.1;
 
 /* A change of the times of the source's sound in the output. From `position` of the source's sound on, up to the
- * position of the next struct moment, sound is written at `time` of the output plus its distance from `position`, divided
- * by the speed at which the source is played. All times are in seconds. */
+ * position of the next struct moment, sound is written at `time` of the output plus its distance from `position`,
+ * divided by the speed at which the source is played. All times are in seconds. */
 struct moment {
   double position, time, speed;
 };
@@ -40,8 +40,8 @@ struct live_sound {
   double drift; /* running mean of the number of samples by which the sound is late; used only if by_clock is true */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  /* number (decoder.sound_number, another one for each source) of the sound for whose format the resampler is set up, and
-   * the speed for which it is */
+  /* number (decoder.sound_number, another one for each source) of the sound for whose format the resampler is set up,
+   * and the speed for which it is */
   unsigned sound_number;
   double speed;
   struct SwrContext *resampler;

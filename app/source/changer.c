@@ -407,8 +407,8 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   changer->wanted = follower(changer);
 }
 
-/* Takes back what was handed to the reader in advance, if something else is to follow by now. Does nothing if it has just
- * begun. */
+/* Takes back what was handed to the reader in advance, if something else is to follow by now. Does nothing if it has
+ * just begun. */
 static void withdraw(struct changer *changer, const struct request *next) {
   if (same(&changer->handed[0], next) || !reader_withdraw(changer->params.reader, &changer->opening.taken_back))
     return;

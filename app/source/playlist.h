@@ -13,8 +13,8 @@ struct playlist_entry {
   char *name;
   /* true: this name was dropped on the window, so the command line's input options do not apply to the source */
   bool plain;
-  /* in and out points, in seconds from the file's beginning (or from source_options.start): where the file is begun, and
-   * where it is left. out_s is the file's end if it is not greater than in_s. */
+  /* in and out points, in seconds from the file's beginning (or from source_options.start): where the file is begun,
+   * and where it is left. out_s is the file's end if it is not greater than in_s. */
   double in_s, out_s;
 };
 

@@ -75,8 +75,8 @@ void reader_leave(struct reader *reader);
 /* go_on true: when a source ends or fails, the reader's thread waits for a reader_switch instead of ending. */
 void reader_go_on(struct reader *reader, bool go_on);
 
-/* Takes back the source that reader_switch (READER_AT_END) has handed over; *source becomes the caller's. Returns false if
- * there is none, because it has begun meanwhile or was never handed over. */
+/* Takes back the source that reader_switch (READER_AT_END) has handed over; *source becomes the caller's. Returns false
+ * if there is none, because it has begun meanwhile or was never handed over. */
 bool reader_withdraw(struct reader *reader, struct source **source);
 /* Changes where the current source ends: at the place `until` (source_options.until), and, if `rounds` is false, at the
  * end of the present pass, although source_options.loop lets the source begin anew. number: status.sources while that
