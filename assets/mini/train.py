@@ -11,8 +11,8 @@
     train.py selftest OUT                the whole thing in miniature on made-up pictures; a CPU is enough
 
 The parts: data.py (pictures), targets.py (what the styles look like), nets.py, text.py (prompts, tokenizer),
-model.py (schedule, export, drawing), group.py (several GPUs), evaluate.py (figures and sheets); this file holds the
-training itself.
+model.py (schedule, export, drawing), losses.py, group.py (several GPUs), evaluate.py (figures and sheets); this file
+holds the training itself.
 
 The method in short. The model restyles a frame in one step: the U-Net gets pure noise and the encoded frame and
 predicts the latent of the finished picture. Every texture of the target is a fixed function of that noise
@@ -39,6 +39,7 @@ import nets
 import targets
 import text
 from evaluate import check, evaluate, look, psnr
+from losses import picture_loss
 from model import CUDA, DEVICE, START, Model, Schedule, export, load, log
 
 NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
@@ -144,28 +145,7 @@ class Prompts:
         return torch.cat(rows)[self.maker.twin]
 
 
-# ---------------------------------------------------------------------------------------------- losses and helpers
-
-def laplacian_loss(a, b, weights=(2., 1.5, 1.)):
-    """Difference of the finer detail at three scales."""
-    loss = 0
-    for weight in weights:
-        small_a, small_b = F.avg_pool2d(a, 2), F.avg_pool2d(b, 2)
-        up = lambda x: F.interpolate(x, scale_factor=2., mode='bilinear', align_corners=False)
-        loss = loss + ((a - up(small_a)) - (b - up(small_b))).abs().mean() * weight
-        a, b = small_a, small_b
-    return loss
-
-
-def gradient_loss(a, b):
-    d = a - b
-    return (d[..., 1:] - d[..., :-1]).abs().mean() + (d[..., 1:, :] - d[..., :-1, :]).abs().mean()
-
-
-def picture_loss(a, b):
-    d = a - b
-    return d.abs().mean() + 1.0 * d.square().mean() + .6 * laplacian_loss(a, b) + .5 * gradient_loss(a, b)
-
+# ---------------------------------------------------------------------------------------------- helpers
 
 class Average:
     """Exponential moving average of a module's weights; `swap` exchanges it with the weights."""
