@@ -437,6 +437,9 @@ static void test_skipped_files(void **state) {
                  "render film.mp4 there.mkv --size 64x64 --shard 4-4 --skip-existing");
   program_expect(2, "of another job: strength differs",
                  "render film.mp4 there.mkv --size 64x64 --shard 4-4 --skip-existing --strength 0.2");
+  /* The model's strength is 1, though the parameter's own default is 0.5. */
+  program_expect(2, "of another job: strength differs",
+                 "render film.mp4 there.mkv --size 64x64 --shard 4-4 --skip-existing --strength 0.5");
   program_expect(2, "has 64x64 pixels in place of 96x64",
                  "render film.mp4 there.mkv --size 96x64 --shard 4-4 --skip-existing");
   shell("cp there.mkv.shard-4-4 kept.mkv && printf x >>there.mkv.shard-4-4");

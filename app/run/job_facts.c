@@ -45,7 +45,13 @@ static bool decides(enum parameter id) {
   return parameter_row(id)->need != NEED_NOTHING || id == PARAMETER_SEED_WALK;
 }
 
-/* Adds the parameters that differ from their defaults to the job (the description of a render). Defaults that depend on
+/* Returns true if the user has set a parameter that the model decides otherwise. Its value may equal the one in the
+ * table of parameters, and yet differ from the model's. */
+static bool is_set_against_model(const struct parameters *values, enum parameter id, int index) {
+  return parameter_row(id)->by_model && parameters_marked(values, id, index);
+}
+
+/* Adds to the job (the description of a render) the parameters that differ from their defaults. Defaults that depend on
  * the model need not be added, because the model is part of the job. Returns 0, or -1 with err. */
 static int add_parameters(struct job *job, const struct parameters *values, struct error *err) {
   struct parameters usual;
@@ -55,7 +61,7 @@ static int add_parameters(struct job *job, const struct parameters *values, stru
     for (int i = 0; i < parameter_instances(id) && decides(id); i++) {
       int index = row->count ? row->first + i : 0;
       char name[PARAMETER_NAME_MAX], value[PARAMETER_TEXT_MAX];
-      if (parameters_same(values, &usual, id, index))
+      if (parameters_same(values, &usual, id, index) && !is_set_against_model(values, id, index))
         continue;
       parameters_print(values, id, index, value, sizeof value);
       if (add(job, parameter_name(id, index, name), value, err))
