@@ -249,6 +249,10 @@ static void test_open_refusals(void **state) {
       {"styles.json", "{\"styles\": {}, \"strength\": \"other\"}", "strength"},
       {"styles.json", "{\"styles\": {}, \"strength\": true}", "strength"},
       {"styles.json", "{\"styles\": {}, \"guidance\": 1}", "guidance"},
+      {"styles.json", "{\"styles\": {}, \"detail\": 0.5}", "detail"},
+      {"styles.json", "{\"styles\": {\"oil\": [\"oil\"]}, \"detail\": {\"ink\": 0.5}}", "detail"},
+      {"styles.json", "{\"styles\": {\"oil\": [\"oil\"]}, \"detail\": {\"oil\": 1.5}}", "detail"},
+      {"styles.json", "{\"styles\": {\"oil\": [\"oil\"]}, \"detail\": {\"oil\": \"all\"}}", "detail"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char *folder = make_model(), *path = fixture_path(folder, bad[i][0]);
@@ -427,6 +431,7 @@ static void test_styles(void **state) {
   assert_int_equal(styles_count(NULL), 0);
   assert_true(!styles_default(styles) && !styles_blends(styles) && !styles_refuses_guidance(styles));
   assert_true(!styles_default(NULL) && !styles_blends(NULL) && !styles_refuses_guidance(NULL));
+  assert_true(styles_detail(NULL, "ink") == 0 && styles_detail(styles, "ink") == 0);
   expect_prompt(NULL, "a cat", "a cat");
   expect_prompt(styles, "a cat at night", "a cat at night"); /* this list has no default style */
   checkpoint_close(&checkpoint);
@@ -437,10 +442,12 @@ static void test_styles(void **state) {
 static void test_default_style(void **state) {
   (void)state;
   char *folder = make_model();
-  fixture_text(folder, "styles.json",
-               "{\"default\": \"ink\", \"strength\": \"blend\", \"guidance\": false,"
-               "\"styles\": {\"oil\": [\"oil\"], \"ink\": [\"pen and ink\", \"ink\"]},"
-               "\"moods\": {\"night\": [\"night\", \"at night\"], \"snow\": [\"snowy\"]}}");
+  fixture_text(
+      folder, "styles.json",
+      "{\"default\": \"ink\", \"strength\": \"blend\", \"guidance\": false,"
+      "\"detail\": {\"ink\": 0.5, \"film\": 0.25},"
+      "\"styles\": {\"oil\": [\"oil\"], \"ink\": [\"pen and ink\", \"ink\"], \"film\": [\"film\", \"ink film\"]},"
+      "\"moods\": {\"night\": [\"night\", \"at night\"], \"snow\": [\"snowy\"]}}");
   struct checkpoint *checkpoint = open_model(folder, NULL);
   const struct styles *styles = checkpoint->styles;
   assert_string_equal(styles_default(styles), "ink");
@@ -454,6 +461,19 @@ static void test_default_style(void **state) {
   expect_prompt(styles, "snowy", "snowy");
   expect_prompt(styles, "a cat at NIGHT", "pen and ink, at night");
   expect_prompt(styles, "snowy, at night", "pen and ink, at night, snowy");
+  static const struct {
+    const char *prompt;
+    float detail;
+  } details[] = {{"Pen and ink, at night", 0.5f},
+                 {"a film", 0.25f},
+                 {"oil", 0},
+                 {"an ink film", 0.25f},
+                 {"film in oil", 0},
+                 {"at night", 0.5f},
+                 {"", 0.5f}};
+  for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+    assert_float_equal(styles_detail(styles, details[i].prompt), details[i].detail, 0);
+  assert_float_equal(styles_detail_of(styles, 2), 0.25, 0);
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }

@@ -219,6 +219,37 @@ static void prompts_change_while_running(void **state) {
   assert_int_equal(fake_engine_log()->handles_made, 1);
 }
 
+/* Waits until the settings have this detail, and the last frame was submitted with the detail `controls`. */
+static void expect_detail(struct rig *rig, int *serial, double detail, float controls) {
+  struct settings settings = {0};
+  int waited = 0;
+  do
+    *serial = feed_frames(rig, *serial, 1);
+  while (waited++ < PATIENCE_MS && !(loop_get_settings(rig->loop, &settings) && settings.values.detail == detail &&
+                                     last_submit()->controls.detail == controls));
+  assert_float_equal(settings.values.detail, detail, 0);
+  assert_float_equal(last_submit()->controls.detail, controls, 0);
+}
+
+/* Until somebody sets detail, the engine decides it for each frame, and the settings follow the style that is shown. */
+static void detail_follows_the_style(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  set_prompt_text(rig.loop, 1, FAKE_STYLE " of a cat");
+  expect_detail(&rig, &serial, (double)FAKE_DETAIL, -1);
+  set_prompt_text(rig.loop, 1, "ink");
+  expect_detail(&rig, &serial, 0, -1);
+  set_number(rig.loop, PARAMETER_DETAIL, 0.25);
+  expect_detail(&rig, &serial, 0.25, 0.25f);
+  set_prompt_text(rig.loop, 1, FAKE_STYLE);
+  expect_detail(&rig, &serial, 0.25, 0.25f);
+  set_number(rig.loop, PARAMETER_DETAIL, 0);
+  expect_detail(&rig, &serial, 0, 0);
+  rig_finish(&rig, 0);
+}
+
 static void set_negative(struct loop *loop, const char *text) {
   struct parameters changes = {0};
   assert_int_equal(parameters_set_text(&changes, PARAMETER_NEGATIVE, 0, text, NULL), 0);
@@ -424,6 +455,7 @@ int main(void) {
       cmocka_unit_test(texts_do_not_pile_up),
       cmocka_unit_test(prompts_are_there_when_needed),
       cmocka_unit_test(prompts_change_while_running),
+      cmocka_unit_test(detail_follows_the_style),
       cmocka_unit_test(negative_changes_while_running),
       cmocka_unit_test(each_frame_has_what_moves),
       cmocka_unit_test(a_scene_comes_at_its_moment),

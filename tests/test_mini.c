@@ -117,6 +117,39 @@ static uint8_t *generate_for(struct rig *rig, const char *prompt) {
   return generate_default(rig);
 }
 
+/* Returns the picture of a prompt with this detail; below 0: the one that suits its style. */
+static uint8_t *generate_detailed(struct rig *rig, const char *prompt, double detail) {
+  rig->controls.detail = (float)detail;
+  return generate_for(rig, prompt);
+}
+
+/* Each style has its own detail, for frames that ask for none. */
+static void test_detail(void **state) {
+  (void)state;
+  static const struct {
+    const char *prompt;
+    double detail;
+  } cases[] = {{"photo", 0.5}, {"a castle", 0.5}, {"vintage photo", 0.3f}, {"oil", 0}, {"photo in ink", 0}};
+  struct rig rig;
+  open_mini(&rig, NULL);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint8_t *usual = generate_detailed(&rig, cases[i].prompt, -1);
+    assert_float_equal(engine_usual_detail(rig.engine), cases[i].detail, 0);
+    uint8_t *asked = generate_detailed(&rig, cases[i].prompt, cases[i].detail);
+    uint8_t *other = generate_detailed(&rig, cases[i].prompt, 1 - cases[i].detail / 2);
+    assert_memory_equal(usual, asked, BYTES);
+    assert_memory_not_equal(usual, other, BYTES);
+    free(usual);
+    free(asked);
+    free(other);
+  }
+  must(engine_set_prompt(rig.engine, 2, "oil", &rig.err), &rig.err);
+  rig.controls.blend[0] = 3, rig.controls.blend[1] = 1;
+  free(generate_detailed(&rig, "photo", -1));
+  assert_float_equal(engine_usual_detail(rig.engine), 0.375, 1e-6);
+  rig_close(&rig);
+}
+
 static void test_prompts(void **state) {
   (void)state;
   static const struct {
@@ -243,7 +276,8 @@ int main(int argc, char **argv) {
   if (!is_served())
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_strength), cmocka_unit_test(test_strength_of_diffusers), cmocka_unit_test(test_guidance),
+      cmocka_unit_test(test_strength), cmocka_unit_test(test_strength_of_diffusers),
+      cmocka_unit_test(test_guidance), cmocka_unit_test(test_detail),
       cmocka_unit_test(test_prompts),  cmocka_unit_test(test_canvas_follows_a_pan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

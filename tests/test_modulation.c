@@ -102,6 +102,25 @@ static void offsets_add_up_within_the_range(void **state) {
   assert_true(moved_strength(&modulations) == -0.5);
 }
 
+/* What the engine decides for parameters that are not set, it does not decide for one that is moved. */
+static void a_moved_detail_counts_as_set(void **state) {
+  (void)state;
+  struct settings settings;
+  struct controls controls;
+  struct parameters values;
+  struct modulations modulations = {.entry = {accept("detail=bass*0.25")}, .count = 1};
+  const double all[SOUND_VALUES] = {1, 1, 1, 1, 1};
+  parameters_init(&values);
+  settings_begin(&settings, &values);
+  modulations_apply(&modulations, &settings);
+  settings_controls(&settings, second_ns, &controls);
+  assert_float_equal(controls.detail, -1, 0);
+  modulations_follow(&modulations, all, second_ns);
+  modulations_apply(&modulations, &settings);
+  settings_controls(&settings, second_ns, &controls);
+  assert_float_equal(controls.detail, 0.25, 0);
+}
+
 static void smoothing_is_a_time_constant(void **state) {
   (void)state;
   const double all[SOUND_VALUES] = {1, 1, 1, 1, 1}, none[SOUND_VALUES] = {0};
@@ -325,6 +344,7 @@ int main(void) {
       cmocka_unit_test(how_it_is_written),
       cmocka_unit_test(what_is_refused),
       cmocka_unit_test(offsets_add_up_within_the_range),
+      cmocka_unit_test(a_moved_detail_counts_as_set),
       cmocka_unit_test(smoothing_is_a_time_constant),
       cmocka_unit_test(whole_numbers_and_maps),
       cmocka_unit_test(blends),

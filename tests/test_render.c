@@ -73,6 +73,26 @@ static void test_script(void **state) {
   program_expect(2, "nosuch.jsonl: No such file", input, "none", "--script nosuch.jsonl");
 }
 
+/* Each style has its own detail, also where a script changes the prompt, until the user or the script sets one. */
+static void test_detail_of_styles(void **state) {
+  (void)state;
+  static const char input[] = "render lavfi:testsrc=s=96x64:r=10 hash:%s.txt -y --frames 4 --size 64x64 %s";
+  shell("printf '%%s\\n' '{\"time\":0,\"parameter\":\"prompt[1]\",\"value\":\"oil\"}' "
+        "'{\"time\":0.2,\"parameter\":\"prompt[1]\",\"value\":\"photo\"}' >styles.jsonl");
+  program_expect(0, "4 frames", input, "oil", "--prompt oil");
+  program_expect(0, "4 frames", input, "photo", "--prompt photo");
+  program_expect(0, "4 frames", input, "half", "--prompt photo --detail 0.5");
+  program_expect(0, "4 frames", input, "none", "--prompt photo --detail 0");
+  program_expect(0, "4 frames", input, "scripted", "--script styles.jsonl");
+  program_expect(0, "4 frames", input, "plain", "--script styles.jsonl --detail 0");
+  shell("for f in oil photo half none scripted plain; do grep '^[0-9]' $f.txt > $f.sums; done; cmp photo.sums "
+        "half.sums && "
+        "! cmp -s photo.sums none.sums && (head -2 oil.sums; tail -2 photo.sums) | cmp - scripted.sums && "
+        "(head -2 oil.sums; tail -2 none.sums) | cmp - plain.sums");
+  program_expect(0, NULL, "info");
+  shell("grep -q '^detail  *0.5 for photo, 0.3 for vintage$' out.txt");
+}
+
 /* Without a prompt the default prompt is used all the time, also with a script that sets none, or sets one later. */
 static void test_script_without_prompt(void **state) {
   (void)state;
@@ -257,6 +277,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_same_bits, program_own_model, program_tiny_model),
       cmocka_unit_test(test_script),
+      cmocka_unit_test_setup_teardown(test_detail_of_styles, program_own_model, program_tiny_model),
       cmocka_unit_test_setup_teardown(test_script_without_prompt, program_own_model, program_tiny_model),
       cmocka_unit_test_setup_teardown(test_blends, program_own_model, program_tiny_model),
       cmocka_unit_test(test_seed_walk),

@@ -331,6 +331,10 @@ int engine_fall_back(struct engine *engine, struct error *err);
  * them, the model's default style is encoded instead (see styles_prompt), and one log line says so and names the
  * styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
+/* Returns how much of the input's fine detail suits the styles of the prompts that the last submitted frame shows
+ * (styles_detail): the mean by the prompts' weights. Returns 0 for models without such styles, and before the first
+ * frame. Called on the thread that submits. */
+float engine_usual_detail(const struct engine *engine);
 
 /* About chunks: a text encoder reads a long prompt in several chunks of tokens (text/prompt.h). All prompts of a run
  * have as many chunks as the longest of them: the others are filled up with chunks of the empty prompt. A handle is

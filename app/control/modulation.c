@@ -88,13 +88,16 @@ void modulations_follow(struct modulations *modulations, const double values[SOU
   }
 }
 
+/* Adds to a number, whose mark stays as it is. Only detail counts as set from then on: the engine takes its own value
+ * instead of one that is not. */
 static void add(struct parameters *values, enum parameter id, int index, double by) {
   const struct parameter_row *row = parameter_row(id);
   double sum = values_number(values, id, index) + by;
   uint16_t marks = values->marks[id];
   sum = fmin(row->max, fmax(row->min, sum));
   parameters_set_number(values, id, index, row->type == TYPE_WHOLE ? round(sum) : sum, NULL);
-  values->marks[id] = marks;
+  if (id != PARAMETER_DETAIL)
+    values->marks[id] = marks;
 }
 
 void modulation_add(struct settings *settings, enum parameter id, int index, double by) {

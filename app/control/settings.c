@@ -179,7 +179,7 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .delta = (float)values->delta,
       .eta = (float)values->eta,
       .mix = (float)values->mix,
-      .detail = (float)values->detail,
+      .detail = parameters_marked(values, PARAMETER_DETAIL, 0) ? (float)values->detail : -1,
       .bank = (int)values->bank,
       .bank_every = (int)values->bank_every,
       .seed = (uint64_t)values->seed,
@@ -232,6 +232,11 @@ void values_follow_engine(struct parameters *values, const struct engine_info *i
   values->steps = prepared->shape.steps;
   values->canvas = (int)prepared->shape.canvas;
   values->bank_room = prepared->shape.bank_room;
+}
+
+void values_follow_styles(struct parameters *values, float detail) {
+  if (!parameters_marked(values, PARAMETER_DETAIL, 0))
+    values->detail = (double)detail;
 }
 
 enum guidance_mode values_guidance(const struct parameters *values) {

@@ -101,6 +101,9 @@ void values_controls(const struct parameters *values, struct controls *controls)
 void values_follow_engine(struct parameters *values, const struct engine_info *info,
                           const struct prepared_info *prepared);
 
+/* Sets the parameter detail, unless the user has set it, to `detail`: what engine_usual_detail returned last. */
+void values_follow_styles(struct parameters *values, float detail);
+
 /* Returns the guidance mode that the engine's handle (struct prepared) has to be prepared for, with models whose
  * guidance scale is not an input. With a scale of 1 no guidance is needed, and GUIDANCE_NONE is returned. The mode
  * "self" is returned even then: it needs no second prediction, and a later change of the scale then needs no new

@@ -23,10 +23,10 @@ static int take_values(struct reverie *reverie, struct engine_shape *shape, stru
   return status;
 }
 
-/* Sets the parameters that the caller has not set to the values that the model recommends, in reverie->used and in
- * reverie->asked, which reverie_get reads. */
-static void follow_model(struct reverie *reverie) {
-  values_follow_engine(&reverie->used.values, &reverie->info, &reverie->shown);
+/* After a frame was submitted, copies the values that the model recommends for parameters that the caller has not set
+ * from reverie->used to reverie->asked, which reverie_get reads. */
+static void tell_model_values(struct reverie *reverie) {
+  values_follow_styles(&reverie->used.values, engine_usual_detail(reverie->engine));
   pthread_mutex_lock(&reverie->lock);
   parameters_follow_model(&reverie->asked.values, &reverie->used.values);
   pthread_mutex_unlock(&reverie->lock);
@@ -93,7 +93,7 @@ static int submit_frame(struct reverie *reverie, const struct reverie_frame *fro
       library_handle_find(reverie, &shape, true, &handle, err))
     return -1;
   prepared_get_info(handle->prepared, &reverie->shown);
-  follow_model(reverie);
+  values_follow_engine(&reverie->used.values, &reverie->info, &reverie->shown);
   values_controls(&reverie->used.values, &controls);
   controls.seed_position = values_seed_position(&reverie->used.values, (double)from->time_ns * 1e-9);
   struct engine_request request = {.controls = &controls,
@@ -105,8 +105,10 @@ static int submit_frame(struct reverie *reverie, const struct reverie_frame *fro
   pthread_mutex_lock(&reverie->lock);
   int encoded = reverie->stale ? encode_texts(reverie, err) : 0;
   pthread_mutex_unlock(&reverie->lock);
-  if (!encoded && !submit(reverie, handle, &request, err))
+  if (!encoded && !submit(reverie, handle, &request, err)) {
+    tell_model_values(reverie);
     return 0;
+  }
   let_go(reverie, handle);
   return -1;
 }

@@ -71,6 +71,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   const struct parameter_size wish = loop->settings.values.size;
   bool raised = round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
+  values_follow_styles(&loop->settings.values, engine_usual_detail(loop->engine));
   loop->glides = glide_follow(&loop->glide, &loop->settings, now_ns);
   settings_copy(&now->settings, &loop->settings);
   loop->applied = loop->sent;

@@ -111,6 +111,7 @@ void playing_start(struct playing *playing, const struct parameters *values, con
                    const struct log *log) {
   playing->guided = prepared->shape.guidance != GUIDANCE_NONE;
   settings_begin(&playing->settings, values);
+  memcpy(playing->settings.values.marks, values->marks, sizeof values->marks);
   tell_left_out(playing, log);
 }
 

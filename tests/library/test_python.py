@@ -180,6 +180,19 @@ class Python(unittest.TestCase):
             del part
             self.assertEqual(count_free(engine), free + 1)
 
+    def test_a_style_has_its_detail(self):
+        with reverie.Reverie(prompt="photo", size="64x64") as engine:
+            photo = engine.restyle(a_frame()).copy()
+            self.assertEqual(engine.get("detail"), "0.5")
+            engine.set("detail", 0)
+            self.assertFalse((engine.restyle(a_frame()) == photo).all())
+            self.assertEqual(engine.get("detail"), "0")
+            engine.set("detail", None)
+            self.assertTrue((engine.restyle(a_frame()) == photo).all())
+            engine.set("prompt[1]", "ink")
+            engine.restyle(a_frame())
+            self.assertEqual(engine.get("detail"), "0")
+
     def test_parameters(self):
         rows = {row["name"]: row for row in reverie.parameters()}
         self.assertEqual((rows["strength"]["least"], rows["strength"]["most"]), (0, 1))

@@ -37,7 +37,8 @@ struct engine {
   struct prepared *handles;
   struct fake_frame frames[RING]; /* frames in flight; the n-th submitted one is at n modulo RING */
   int64_t last_done_ns;
-  int left; /* number of slices of background work that are still to be done */
+  float detail; /* what engine_usual_detail returns */
+  int left;     /* number of slices of background work that are still to be done */
   bool behind;
   int pictures;
   /* numbers of frames that were submitted and collected; a run without a frame counts as one */
@@ -511,6 +512,17 @@ static int count_requests(const struct engine_request *request) {
   return count;
 }
 
+static bool is_of_style(int slot) {
+  pthread_mutex_lock(&lock);
+  bool found = !strncmp(texts[slot], FAKE_STYLE, strlen(FAKE_STYLE));
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+float engine_usual_detail(const struct engine *engine) {
+  return engine->detail;
+}
+
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
   const struct engine_shape *shape = &request->prepared->info.shape;
   const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
@@ -520,6 +532,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
     return fail(err);
   int64_t now = platform_now_ns();
   engine->last_done_ns = done_at(engine, now, shape->steps);
+  engine->detail = is_of_style(request->controls->prompt) ? FAKE_DETAIL : 0;
   for (int left = count_requests(request); left--; request = request->next)
     if (submit_one(engine, request, now, left, err))
       return -1;

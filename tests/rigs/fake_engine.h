@@ -39,6 +39,10 @@ struct fake_engine_script {
 /* The eta that the fake model recommends for a sampler is FAKE_ETA times the sampler's number. */
 #define FAKE_ETA 0.0625
 
+/* The detail that suits the fake model's style, whose prompts begin with FAKE_STYLE; 0 suits all other prompts. */
+#define FAKE_STYLE "photo"
+#define FAKE_DETAIL 0.5f
+
 /* name of a model that cannot be opened: engine_open refuses it */
 #define FAKE_REFUSED "refused"
 

@@ -185,7 +185,8 @@ REAL(FEEDBACK, "feedback", PREPARATION, TIME, "Feedback", ONE(feedback), .rank =
              "before; not for models that start from noise alone, such as mini")
 REAL(MIX, "mix", FRAME, PICTURE, "Mix", ONE(mix), .rank = 7, .order = 2, .max = 1, .standard = 1, .decimals = 2,
      .help = "0 shows the input, 1 the generated picture")
-REAL(DETAIL, "detail", FRAME, PICTURE, "Detail", ONE(detail), .rank = 8, .order = 3, .max = 1, .decimals = 2,
+REAL(DETAIL, "detail", FRAME, PICTURE, "Detail", ONE(detail), .rank = 8, .order = 3, .max = 1, .by_model = true,
+     .decimals = 2, .from = "what suits the style with mini, else 0",
      .help = "how much of the input's own detail, finer than a few pixels, is added to the generated picture")
 SIZE(SIZE, "size", PREPARATION, PICTURE, "Size", ONE(size), .rank = 13, .min = 1, .max = 8192, .by_model = true,
      .unit = "pixels", .from = "the input's shape, longest side 512, live without a GPU 320; bench: the model's own",

@@ -120,12 +120,28 @@ static void print_text_encoder(const struct text_encoder *encoder, FILE *out) {
   print_files(encoder->weights.files, out);
 }
 
+/* Prints the styles whose pictures get some of the input's fine detail unless the user says otherwise (--detail). */
+static void print_detail(const struct checkpoint *c, int count, FILE *out) {
+  bool any = false;
+  for (int i = 0; i < count; i++) {
+    float share = styles_detail_of(c->styles, i);
+    if (share <= 0)
+      continue;
+    fprintf(out, "%s%.4g for %s", any ? ", " : "detail        ", (double)share,
+            text_quote(styles_name(c->styles, i)).text);
+    any = true;
+  }
+  if (any)
+    fprintf(out, "\n");
+}
+
 static void print_styles(const struct checkpoint *c, FILE *out) {
   int count = styles_count(c->styles);
   for (int i = 0; i < count; i++)
     fprintf(out, "%s%s", i ? ", " : "styles        ", text_quote(styles_name(c->styles, i)).text);
   if (count)
     fprintf(out, "\n");
+  print_detail(c, count, out);
 }
 
 void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {

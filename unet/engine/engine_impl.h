@@ -182,9 +182,10 @@ struct run_in_flight {
 
 /* A prompt slot: a text, and its encoding in the slot of this number on the device. */
 struct prompt_slot {
-  bool filled;                             /* false: no text was set for this slot, and SLOT_EMPTY is used instead */
-  bool empty;                              /* true: the text is "" */
-  int chunks;                              /* number of chunks into which the text is split, at least 1 */
+  bool filled;  /* false: no text was set for this slot, and SLOT_EMPTY is used instead */
+  bool empty;   /* true: the text is "" */
+  float detail; /* how much of the input's fine detail suits the text's style (styles_detail) */
+  int chunks;   /* number of chunks into which the text is split, at least 1 */
   struct prompt tokens[TEXT_ENCODERS_MAX]; /* tokens of the text, for each text encoder */
   uint64_t version; /* version of the text encoders' weights (plan_weights_version) at the time of the encoding */
   /* number of this encoding; each encoding of a text gets a new one */
@@ -259,6 +260,7 @@ struct job {
 struct shown {
   bool known;
   int rows, chunks;
+  float detail; /* how much of the input's fine detail suits the prompts' styles, the mean by the prompts' weights */
   /* bit k: keys and values of these prompts were also computed for the network of control k */
   unsigned controls;
   /* the prompts of each guidance row with their weights; instead of its slot number each prompt has the index in device

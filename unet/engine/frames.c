@@ -25,7 +25,6 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
   run->start_latent = prepared->table.start_latent;
   run->start_noise = prepared->table.start_noise;
   run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
-  run->detail = clamp01(controls->detail);
 }
 
 /* Returns a small black frame, for pictures of a run that no request asks for, and for controls without a frame of
@@ -128,7 +127,6 @@ static struct batched_frame batched_frame_of(const struct engine_request *reques
                                  .identity = request->identity,
                                  .opaque = request->opaque,
                                  .mix = run->mix,
-                                 .detail = run->detail,
                                  .table = request->prepared->table};
   for (int i = 0; i < CONTROLS_MAX; i++)
     memcpy(newest.gain[i], run->control[i].gain, sizeof newest.gain[i]);
@@ -148,10 +146,8 @@ static void fill_batch(const struct prepared *prepared, struct run_params *run) 
     run->residual[i] = p->table.residual[i];
     for (int k = 0; k < CONTROLS_MAX; k++)
       run->control[k].gain[i] = p->gain[k][i];
-    if (i == steps - 1) {
+    if (i == steps - 1)
       run->mix = p->mix;
-      run->detail = p->detail;
-    }
   }
 }
 
@@ -163,6 +159,20 @@ static const struct batched_frame *shift_batched_frames(struct prepared *prepare
   memmove(all + 1, all, (size_t)(count - 1) * sizeof *all);
   all[0] = *newest;
   return &all[count - 1];
+}
+
+/* Stores in *newest how much of the input's detail the request's picture gets, and in *run the same for the picture
+ * that the run completes. Called once it is known which prompts the run shows: a controls.detail below 0 stands for
+ * what suits their styles. */
+static void fill_detail(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+                        struct run_params *run, struct batched_frame *newest) {
+  const struct batched_frame *last = is_batched(prepared) ? &prepared->batched_frames[prepared->shape.steps - 2] : NULL;
+  newest->detail = controls->detail < 0 ? engine->background.shown.detail : clamp01(controls->detail);
+  run->detail = last && last->there ? last->detail : newest->detail;
+}
+
+float engine_usual_detail(const struct engine *engine) {
+  return engine->background.shown.detail;
 }
 
 /* Fills in the parameters and the frames of the run that serves a request. Returns 1 if the frame shows everything that
@@ -191,7 +201,9 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   bank_fill(engine, prepared, controls, run);
   carry_fill(engine, prepared, controls, run);
   fill_geometry(engine, prepared, frames, run);
-  return shown_fill(engine, prepared, controls, run, err);
+  int filled = shown_fill(engine, prepared, controls, run, err);
+  fill_detail(engine, prepared, controls, run, newest);
+  return filled;
 }
 
 /* --- submitting and collecting frames --- */

@@ -138,6 +138,7 @@ int prompts_begin(struct engine *engine, struct error *err) {
   struct prompt_slot *s = &engine->slots[SLOT_EMPTY];
   unsigned notes;
   s->empty = true;
+  s->detail = styles_detail(engine->checkpoint->styles, "");
   s->chunks = read_text(engine, "", s->tokens, &notes, err);
   return s->chunks < 0 ? -1 : 0;
 }
@@ -216,6 +217,7 @@ static int encode_tokens(struct engine *engine, int slot, const char *text, stru
   memcpy(engine->slots[slot].tokens, tokens, sizeof tokens);
   engine->slots[slot].chunks = chunks;
   engine->slots[slot].empty = !*text;
+  engine->slots[slot].detail = styles_detail(engine->checkpoint->styles, text);
   return 0;
 }
 

@@ -112,11 +112,23 @@ static int place_slots(struct engine *engine, const struct frame_shape *shape, c
   return 0;
 }
 
+/* Returns how much of the input's fine detail suits the styles of these prompts: the mean by their weights. */
+static float usual_detail(const struct engine *engine, const struct prompt_params *prompt) {
+  float sum = 0;
+  for (int i = 0; i < PROMPTS_MAX && prompt->weight[i] != 0; i++)
+    sum += prompt->weight[i] * engine->slots[prompt->slot[i]].detail;
+  return sum;
+}
+
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed) {
   struct shown *shown = &engine->background.shown;
   int *used[USED_MAX], rows = shape->rows.first, count = prompts_used(slots, rows, used), numbers[USED_MAX] = {0};
-  *shown = (struct shown){.known = true, .rows = rows, .chunks = shape->chunks, .controls = shape->controls};
+  *shown = (struct shown){.known = true,
+                          .rows = rows,
+                          .chunks = shape->chunks,
+                          .detail = usual_detail(engine, &slots->prompt[0]),
+                          .controls = shape->controls};
   memcpy(shown->prompt, placed->prompt, sizeof shown->prompt);
   for (int i = 0; i < count; i++)
     numbers[i] = *used[i];

@@ -17,10 +17,11 @@
 #define STYLES_LIMIT ((size_t)1 << 20)
 
 /* The parsed file. styles and moods (NULL: none) are JSON objects with lists of phrases; standard is the name of the
- * style that is used for prompts which name none (NULL: none). */
+ * style that is used for prompts which name none (NULL: none). detail (NULL: none) is a JSON object with a number for
+ * each of some styles. */
 struct styles {
   cJSON *root;
-  const cJSON *styles, *moods, *standard;
+  const cJSON *styles, *moods, *standard, *detail;
   int count;
   bool blends, refuses_guidance;
   int lattice;
@@ -71,11 +72,23 @@ static bool is_lattice(const cJSON *value) {
   return value->valuedouble == side && (side == 8 || side == 16 || side == 32 || side == 64);
 }
 
+/* Returns true if `detail` is missing, or an object with numbers from 0 to 1 whose names are those of styles. */
+static bool is_detail(const cJSON *detail, const cJSON *styles) {
+  const cJSON *share;
+  cJSON_ArrayForEach(share, detail) {
+    if (!cJSON_IsNumber(share) || !(share->valuedouble >= 0 && share->valuedouble <= 1) ||
+        !cJSON_GetObjectItemCaseSensitive(styles, share->string))
+      return false;
+  }
+  return !detail || cJSON_IsObject(detail);
+}
+
 static int read_training(struct styles *styles, const char *path, struct error *err) {
   const cJSON *standard = cJSON_GetObjectItemCaseSensitive(styles->root, "default");
   const cJSON *strength = cJSON_GetObjectItemCaseSensitive(styles->root, "strength");
   const cJSON *guidance = cJSON_GetObjectItemCaseSensitive(styles->root, "guidance");
   const cJSON *lattice = cJSON_GetObjectItemCaseSensitive(styles->root, "lattice");
+  styles->detail = cJSON_GetObjectItemCaseSensitive(styles->root, "detail");
   if (cJSON_IsString(standard))
     styles->standard = cJSON_GetObjectItemCaseSensitive(styles->styles, standard->valuestring);
   if (standard && !cJSON_GetArraySize(styles->standard))
@@ -86,6 +99,8 @@ static int read_training(struct styles *styles, const char *path, struct error *
     return error_set(err, STATUS_MODEL, "%s: \"guidance\" is not true or false", path);
   if (lattice && !is_lattice(lattice))
     return error_set(err, STATUS_MODEL, "%s: \"lattice\" is not 8, 16, 32 or 64 pixels", path);
+  if (!is_detail(styles->detail, styles->styles))
+    return error_set(err, STATUS_MODEL, "%s: \"detail\" is not of the form {\"name of a style\": 0 to 1, ...}", path);
   styles->lattice = lattice ? lattice->valueint : 0;
   styles->blends = strength != NULL;
   styles->refuses_guidance = cJSON_IsFalse(guidance);
@@ -163,13 +178,21 @@ static bool has_phrase(const char *text, const char *phrase) {
   return false;
 }
 
+/* Returns true if the text has a phrase of this style or mood. */
+static bool names(const char *text, const cJSON *style) {
+  const cJSON *phrase;
+  cJSON_ArrayForEach(phrase, style) {
+    if (has_phrase(text, phrase->valuestring))
+      return true;
+  }
+  return false;
+}
+
 static bool matches(const cJSON *styles, const char *text) {
-  const cJSON *style, *phrase;
+  const cJSON *style;
   cJSON_ArrayForEach(style, styles) {
-    cJSON_ArrayForEach(phrase, style) {
-      if (has_phrase(text, phrase->valuestring))
-        return true;
-    }
+    if (names(text, style))
+      return true;
   }
   return false;
 }
@@ -231,6 +254,26 @@ char *styles_prompt(const struct styles *styles, const char *text) {
   if (!styles_default(styles) || matches(styles->styles, text) || is_mood(styles->moods, text))
     return strdup(text);
   return standard_prompt(styles, text);
+}
+
+static float detail_of(const struct styles *styles, const cJSON *style) {
+  const cJSON *share = style ? cJSON_GetObjectItemCaseSensitive(styles->detail, style->string) : NULL;
+  return share ? (float)share->valuedouble : 0;
+}
+
+float styles_detail_of(const struct styles *styles, int index) {
+  return detail_of(styles, cJSON_GetArrayItem(styles->styles, index));
+}
+
+float styles_detail(const struct styles *styles, const char *prompt) {
+  const cJSON *style, *named = NULL;
+  if (!styles || !styles->detail)
+    return 0;
+  cJSON_ArrayForEach(style, styles->styles) {
+    if (names(prompt, style) && (!named || detail_of(styles, style) < detail_of(styles, named)))
+      named = style;
+  }
+  return detail_of(styles, named ? named : styles->standard);
 }
 
 int styles_lattice(const struct styles *styles) {

@@ -9,7 +9,9 @@
  *   "default": "photo"     the style that is used for prompts which name none
  *   "strength": "blend"    trained from pure noise only: strength blends the model's picture with the input
  *   "guidance": false      trained with one prompt for each picture: guidance would spoil the pictures
- *   "lattice": 16          a frame shifted by multiples of so many pixels becomes the same picture, shifted */
+ *   "lattice": 16          a frame shifted by multiples of so many pixels becomes the same picture, shifted
+ *   "detail": {"photo": 0.5}   for some styles, how much of the input's fine detail, 0 to 1, their pictures get unless
+ *                              the user says otherwise */
 #ifndef UNET_TEXT_STYLES_H
 #define UNET_TEXT_STYLES_H
 
@@ -37,6 +39,13 @@ const char *styles_default(const struct styles *styles);
  * is empty is returned unchanged. Any other text is replaced by the first phrase of the default style, if there is one,
  * followed by the moods that the text names. */
 char *styles_prompt(const struct styles *styles, const char *text);
+
+/* Returns how much of the input's fine detail (0 to 1) suits pictures of a prompt that styles_prompt has returned: the
+ * value that the file gives for the style that the prompt names; the smallest of them if it names several styles, and
+ * that of the default style if it names none. A style for which the file gives no value counts as 0. 0 for NULL. */
+float styles_detail(const struct styles *styles, const char *prompt);
+/* Returns the value in "detail" for style `index`; 0: there is none. */
+float styles_detail_of(const struct styles *styles, int index);
 
 /* Returns true if the file has "strength": "blend", which means that the model was trained from pure noise only, so
  * that strength must blend its picture with the input. Returns false for NULL. */
