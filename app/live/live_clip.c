@@ -94,11 +94,13 @@ static void seek(struct live *live, int64_t now_ns) {
 /* Plays the file that is shown at the speed that users and clients want. The sound of that file, which recordings and
  * modulations take from live->tap, has the same speed. */
 static void follow_speed(struct live *live) {
-  double speed = live->info.realtime ? 1 : live->state.settings.values.clip_speed;
-  if (live->reader)
-    reader_set_speed(live->reader, live->state.settings.values.clip_speed);
-  if (live->tap)
+  double wanted = live->state.settings.values.clip_speed, speed = live->info.realtime ? 1 : wanted;
+  if (live->reader && wanted != live->played.speed)
+    reader_set_speed(live->reader, wanted);
+  if (live->tap && speed != live->played.sound_speed)
     sound_tap_set_speed(live->tap, speed);
+  live->played.speed = wanted;
+  live->played.sound_speed = speed;
 }
 
 void live_follow_clip(struct live *live, int64_t now_ns) {
@@ -130,17 +132,17 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
 static void take_marks(struct live *live, double *in, double *out, int64_t now_ns) {
   double place = live_clip_position(live);
   unsigned marks = live->state.clip_marks;
-  live->state.clip_marks = 0;
   if (!marks)
     return;
-  if (!live->played.is_clip) {
-    live_notice(&live->state, now_ns,
-                "files alone begin and end at other places, and only where their length is known");
-    return;
-  }
   *in = marks & CLIP_MARK_IN ? place : *in;
   *out = marks & CLIP_MARK_OUT ? place : *out;
   live_notice(&live->state, now_ns, "the clip is %.2f to %.2f", *in, *out > *in ? *out : live->info.length);
+}
+
+/* True if the source of this index is shown and is no file with a length, so that it can have no in and out points. */
+static bool is_pointless(const struct live *live, int source) {
+  const struct reader_status *status = &live->source_status;
+  return status->reached && !status->lost && !live->played.is_clip && source == changer_now(live->changer);
 }
 
 static void put(struct live *live, enum parameter id, double now, double value, double *told) {
@@ -161,7 +163,14 @@ void live_follow_points(struct live *live, int64_t now_ns) {
   changer_get_range(live->changer, wanted, &in, &out);
   in = in_set ? now_in : in;
   out = out_set ? now_out : out;
-  take_marks(live, &in, &out, now_ns);
+  if (is_pointless(live, wanted) && (in > 0 || out > 0 || live->state.clip_marks)) {
+    live_notice(&live->state, now_ns,
+                "files alone begin and end at other places, and only where their length is known");
+    in = out = 0;
+  } else if (shown) {
+    take_marks(live, &in, &out, now_ns);
+  }
+  live->state.clip_marks = 0;
   if (shown) {
     in = fmin(in, last_place(&live->info));
     out = fmin(out, live->info.length);

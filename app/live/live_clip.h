@@ -18,6 +18,7 @@ struct live_clip {
   bool wish_left;
   /* the values of the parameters clip-position and clip-time-left that clients were sent last */
   double told, left_told;
+  double speed, sound_speed; /* the speeds that the reader and the source's sound were given last; 0: none yet */
   /* in_set, out_set: somebody has set the parameter clip-in, clip-out since live_follow_points was called last;
    * in_told, out_told: the values that these parameters had after that call */
   bool in_set, out_set;

@@ -219,8 +219,9 @@ void live_exchange(struct live *live, int64_t now_ns) {
     live_tell(live, LOG_INFO, now_ns, "%s", told);
   hub_take(live->hub, state, now_ns);
   if (live->reader) {
-    reader_get_info(live->reader, &live->info);
+    /* in this order, so that a source that counts as reached is the one that the info describes, or one before it */
     reader_get_status(live->reader, &live->source_status);
+    reader_get_info(live->reader, &live->info);
   }
   live_take_scene(live, now_ns);
   live_follow_tempo(live, now_ns);

@@ -31,6 +31,13 @@ struct opening {
   struct error err;
 };
 
+/* What the reader was told last about the end of the source that it reads (reader_end_at). */
+struct told_end {
+  int number;
+  double until;
+  bool rounds;
+};
+
 /* The struct is used by the caller's thread only, except that while opening.errand (app/flow/errand.h) runs, the
  * errand's thread uses `opening`. */
 struct changer {
@@ -54,6 +61,7 @@ struct changer {
   /* true: the reader begins the source that was handed to it last, handed[0], only when the source handed over before,
    * handed[1], has ended; it still reads that one */
   bool waits;
+  struct told_end told_end;
   int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
   bool changed; /* true: another source is read, which no changer_news has reported yet */
   /* The fields of this block are for sources that cannot be opened, and for files that were dropped on the window. */
@@ -442,6 +450,15 @@ static void open_what_comes(struct changer *changer, const struct reader_status 
     start_opening(changer, &next, news);
 }
 
+/* Tells the reader where the source that it reads ends, if that has changed. */
+static void tell_end(struct changer *changer) {
+  const struct told_end end = {changer->begun, end_of(&changer->list.entries[changer->now]), goes_round(changer)};
+  const struct told_end *told = &changer->told_end;
+  if (end.number != told->number || end.until != told->until || end.rounds != told->rounds)
+    reader_end_at(changer->params.reader, end.number, end.until, end.rounds);
+  changer->told_end = end;
+}
+
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news) {
   struct reader_status status;
   *news = (struct changer_news){.changed = false};
@@ -455,8 +472,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   news->sought_s = changer->sought_s;
   changer->changed = changer->sought = false;
   reader_go_on(changer->params.reader, changer_goes_on(changer) || changer->keeps);
-  reader_end_at(changer->params.reader, changer->begun, end_of(&changer->list.entries[changer->now]),
-                goes_round(changer));
+  tell_end(changer);
   reader_tend(changer->params.reader);
 }
 

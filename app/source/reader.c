@@ -445,8 +445,9 @@ static void read_on(struct reader *reader, struct origin *former) {
   if (!former->source || source_interrupted(former->source) || !side_reader_is_free(&reader->leaving))
     return;
   options.stop = former->stop;
-  side_reader_start(&reader->leaving, &former->source, former->spec, &options, reader->outlet.mixer, MIXER_LEAVING,
-                    &ignored);
+  if (!side_reader_start(&reader->leaving, &former->source, former->spec, &options, reader->outlet.mixer, MIXER_LEAVING,
+                         &ignored))
+    reader_set_speed(reader->leaving.reader, reader->speed);
 }
 
 /* Called when a source has ended or failed. Begins with the next source, if there is one, and returns true. Waits for a
