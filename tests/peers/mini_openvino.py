@@ -13,8 +13,8 @@ A turn is a `reverie bench` and then as many frames by OpenVINO. For each size a
 milliseconds a frame:
 
     median, p99   the median over all turns of each turn's median, and of its 99th percentile
-    CPU           user and system time of all threads, the least and the median of all turns; other programs on the
-                  machine change it little
+    CPU           user and system time of all threads, the least and the median of all turns; with --cores 1 other
+                  programs on the machine change it little, with more cores threads that wait for others count, too
     ratio         OpenVINO's figure divided by reverie's
 
 Before the turns, both make a picture from the same input and the same noise. The script fails where these two pictures,
