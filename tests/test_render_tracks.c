@@ -90,7 +90,8 @@ static struct seen look(const char *name) {
   if (avformat_open_input(&file, clip(name), NULL, NULL) < 0 || avformat_find_stream_info(file, NULL) < 0)
     fail_msg("%s cannot be read", name);
   seen.timecode = has_tag(file->metadata, "timecode", "10:00:00:00");
-  seen.title = has_tag(file->metadata, "title", "Whole");
+  seen.title = has_tag(file->metadata, "title", "Whole") ||
+               (file->nb_programs && has_tag(file->programs[0]->metadata, "service_name", "Whole"));
   for (unsigned i = 0; i < file->nb_streams; i++)
     see_stream(&seen, file->streams[i]);
   see_chapters(&seen, file);
@@ -341,10 +342,43 @@ static void test_damaged_words(void **state) {
   assert_int_equal(read_packets("bad.mp4", -1).count, 1);
 }
 
+/* Tags and marks that the container does not store are named in one line. MOV gets that code of a language which its
+ * muxer takes. */
+static void test_lost_tags(void **state) {
+  (void)state;
+  static const char *const cases[][3] = {
+      {"tags.mkv", "", "fra ger lat deu"},
+      {"tags.mp4", "", "fra ger lat deu"},
+      {"tags.mov", "a track's mark such as dub or forced", "fra ger lat ger"},
+      {"tags.ts", "a tag of the file, 3 names of tracks, a track's language, a track's mark", "ger lat deu"},
+      {"tags.avi", "4 languages of tracks, a track's mark such as dub or forced", ""},
+      {"tags.flv", "2 names of tracks, ", ""},
+      {"tags.mpg", "2 tags of the file, 3 names of tracks, 4 languages of tracks, a track's mark", ""},
+  };
+  shell(FFMPEG "-i plain.mkv -map 0:0 -map 0:1 -map 0:1 -map 0:1 -c copy -metadata title=Whole -metadata comment=Hm "
+               "-metadata:s:0 language=fra -metadata:s:1 language=ger -metadata:s:2 language=lat -metadata:s:3 "
+               "language=deu -metadata:s:0 title=Pictures -metadata:s:1 title=First -metadata:s:3 title=Last "
+               "-disposition:3 dub named.mkv");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render named.mkv %s --size 64x64 --frames 10", cases[i][0]);
+    const char *told = strstr(outcome.said, "named.mkv: left out: ");
+    if (outcome.status || (*cases[i][1] ? !told || !strstr(told, cases[i][1]) : told != NULL))
+      fail_msg("%s: status %d: %s", cases[i][0], outcome.status, outcome.said);
+    if (*cases[i][2]) {
+      char wanted[64], found[128];
+      snprintf(wanted, sizeof wanted, "echo %s", cases[i][2]);
+      snprintf(found, sizeof found, "ffprobe -v error -show_entries stream_tags=language -of csv=p=0 %s | xargs",
+               cases[i][0]);
+      expect_same(cases[i][0], wanted, found);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_containers), cmocka_unit_test(test_part),          cmocka_unit_test(test_pipe),
-      cmocka_unit_test(test_from_mp4),   cmocka_unit_test(test_damaged_words),
+      cmocka_unit_test(test_from_mp4),   cmocka_unit_test(test_damaged_words), cmocka_unit_test(test_lost_tags),
   };
   writes_table = argc == 4 && !strcmp(argv[2], "--write");
   if ((argc != 3 && !writes_table) || !clips_open())

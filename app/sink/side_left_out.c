@@ -12,6 +12,10 @@ static const struct {
     [SIDE_TIMECODES] = {"a timecode", "timecodes"},
     [SIDE_VIDEOS] = {"another video track", "other video tracks"},
     [SIDE_DATA] = {"a data track", "data tracks"},
+    [SIDE_TAGS] = {"a tag of the file", "tags of the file"},
+    [SIDE_NAMES] = {"a track's name", "names of tracks"},
+    [SIDE_LANGUAGES] = {"a track's language", "languages of tracks"},
+    [SIDE_MARKS] = {"a track's mark such as dub or forced", "marks of tracks such as dub or forced"},
 };
 
 void side_left_out_tell(const int counts[SIDE_THINGS], const char *input, const struct log *log) {

@@ -168,6 +168,16 @@ static void refuse_unwanted(struct side_tracks *side) {
   }
 }
 
+/* Counts the tags and marks of the file and of its tracks that the output's container does not store. */
+static void count_tags(const struct side_tracks *side, int left_out[SIDE_THINGS]) {
+  struct tags_lost lost;
+  tags_count_lost(side->output, &lost);
+  left_out[SIDE_TAGS] = lost.of_file;
+  left_out[SIDE_NAMES] = lost.names;
+  left_out[SIDE_LANGUAGES] = lost.languages;
+  left_out[SIDE_MARKS] = lost.marks;
+}
+
 /* Adds the tracks, covers and chapters that are copied to the output. Returns 0, or -1 with err. */
 static int add_tracks(struct side_tracks *side, const struct sink_options *options, struct error *err) {
   const struct other_tracks_params others = {.reader = &side->reader,
@@ -184,6 +194,7 @@ static int add_tracks(struct side_tracks *side, const struct sink_options *optio
   if (options->sound_options->start > 0)
     sound_cut(side->sound);
   count_data(side, left_out);
+  count_tags(side, left_out);
   side_left_out_tell(left_out, options->sound, options->log);
   return 0;
 }

@@ -68,7 +68,7 @@ static int add_encoder(struct sound *sound, int index, enum AVCodecID codec) {
     return sound->output->nb_streams > streams ? AVERROR(ENOMEM) : code;
   AVStream *to = sound_encoder_stream(sound->encoders[index]);
   tags_copy_stream(to, from);
-  tags_name_track(sound->output->oformat, to);
+  tags_fit_track(sound->output->oformat, to);
   to->disposition = from->disposition;
   use_stream(sound, index, to);
   return 1;

@@ -34,12 +34,90 @@ void tags_copy_stream(AVStream *to, const AVStream *from) {
   av_dict_set(&to->metadata, timecode_tag, NULL, 0);
 }
 
-/* Stores the title as the name of the track's handler, which players show, because FFmpeg 5 writes no title of a track
- * into MP4. */
-void tags_name_track(const AVOutputFormat *container, AVStream *track) {
+/* Languages that FFmpeg's muxer of MOV can write, by the codes that it takes for them. */
+static const char mov_languages[] =
+    "eng,fra,ger,ita,dut,sve,spa,dan,por,nor,heb,jpn,ara,fin,gre,ice,mlt,tur,chi,urd,hin,tha,kor,lit,pol,hun,est,lav,"
+    "rus,iri,alb,ron,ces,slk,slv,yid,mac,bul,ukr,bel,uzb,kaz,aze,arm,geo,mol,kir,tgk,tuk,mon,pus,kur,kas,snd,tib,nep,"
+    "san,mar,ben,asm,guj,ori,mal,kan,tam,tel,bur,khm,lao,vie,ind,tgl,may,amh,tir,orm,som,swa,run,mlg,epo,wel,baq,cat,"
+    "lat,que,grn,aym,tat,uig,dzo,jav";
+/* Languages of which ISO 639-2 has two codes, and Swedish, with the code that is in mov_languages. */
+static const struct spelling {
+  const char *other, *mov;
+} spellings[] = {{"deu", "ger"}, {"fre", "fra"}, {"nld", "dut"}, {"zho", "chi"}, {"cze", "ces"},
+                 {"swe", "sve"}, {"ell", "gre"}, {"isl", "ice"}, {"rum", "ron"}, {"slo", "slk"},
+                 {"fas", "per"}, {"eus", "baq"}, {"cym", "wel"}, {"hye", "arm"}, {"kat", "geo"},
+                 {"mya", "bur"}, {"mkd", "mac"}, {"msa", "may"}, {"sqi", "alb"}, {"bod", "tib"}};
+
+/* In MOV, changes the code of the track's language to the one that the muxer takes for the same language. */
+static void spell_language(const AVOutputFormat *container, AVStream *track) {
+  const AVDictionaryEntry *language = av_dict_get(track->metadata, "language", NULL, 0);
+  if (!language || strcmp(container->name, "mov") != 0)
+    return;
+  for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+    if (!strcmp(language->value, spellings[i].other)) {
+      av_dict_set(&track->metadata, "language", spellings[i].mov, 0);
+      return;
+    }
+}
+
+void tags_fit_track(const AVOutputFormat *container, AVStream *track) {
   const AVDictionaryEntry *title = av_dict_get(track->metadata, "title", NULL, 0);
   if (title && muxer_is_mp4(container))
     av_dict_set(&track->metadata, "handler_name", title->value, 0);
+  spell_language(container, track);
+}
+
+/* True if the container stores this language of a track. Transport streams store none of video. */
+static bool keeps_language(const AVOutputFormat *container, const AVStream *track, const char *language) {
+  bool stream = av_match_name(container->name, "mpegts,rtp_mpegts");
+  if (!strcmp(container->name, "mov"))
+    return av_match_name(language, mov_languages);
+  if ((muxer_is_mp4(container) || stream) && strlen(language) != 3)
+    return false;
+  if (stream)
+    return track->codecpar->codec_type != AVMEDIA_TYPE_VIDEO;
+  return !av_match_name(container->name, "avi,flv,mpeg,vcd,svcd,dvd,vob,mxf,mxf_d10,mxf_opatom,gxf,dv");
+}
+
+/* True if the container stores a name for each track. */
+static bool keeps_names(const AVOutputFormat *container) {
+  return !av_match_name(container->name, "mpegts,rtp_mpegts,asf,asf_stream,flv,mpeg,vcd,svcd,dvd,vob,mxf,mxf_d10,"
+                                         "mxf_opatom,gxf,dv");
+}
+
+/* Returns those of the marks of a track that the container does not store, such as that the track is a dub. */
+static int lost_marks(const AVOutputFormat *container, int disposition) {
+  int marks = disposition & (AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT |
+                             AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED);
+  if (av_match_name(container->name, "matroska,mp4,nut"))
+    return 0;
+  return !strcmp(container->name, "webm") ? marks & ~AV_DISPOSITION_FORCED : marks;
+}
+
+/* Returns how many tags of the file that users set the container does not store. MPEG's transport streams have the
+ * title as the name of their programme. */
+static int lost_of_file(const AVFormatContext *output) {
+  static const char *const keys[] = {"title", "comment", "artist", "description", "copyright"};
+  const char *container = output->oformat->name;
+  bool stream = av_match_name(container, "mpegts,rtp_mpegts");
+  int lost = 0;
+  if (!stream && !av_match_name(container, "mpeg,vcd,svcd,dvd,vob,mxf,mxf_d10,mxf_opatom,gxf,dv"))
+    return 0;
+  for (size_t i = stream; i < sizeof keys / sizeof *keys; i++)
+    lost += av_dict_get(output->metadata, keys[i], NULL, 0) != NULL;
+  return lost;
+}
+
+void tags_count_lost(const AVFormatContext *output, struct tags_lost *lost) {
+  *lost = (struct tags_lost){.of_file = lost_of_file(output)};
+  for (unsigned i = 0; i < output->nb_streams; i++) {
+    const AVStream *track = output->streams[i];
+    const AVDictionaryEntry *language = av_dict_get(track->metadata, "language", NULL, 0);
+    lost->names += !keeps_names(output->oformat) && av_dict_get(track->metadata, "title", NULL, 0);
+    lost->languages += language && *language->value && strcmp(language->value, "und") != 0 &&
+                       !keeps_language(output->oformat, track, language->value);
+    lost->marks += lost_marks(output->oformat, track->disposition) != 0;
+  }
 }
 
 /* Changes the timecode in *tags to that of the output's first picture. passed: number of frames from the input's first
@@ -93,7 +171,7 @@ void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video,
   AVStream *to = output->streams[0];
   const AVDictionaryEntry *timecode = av_dict_get(video->metadata, timecode_tag, NULL, 0);
   tags_copy_stream(to, video);
-  tags_name_track(output->oformat, to);
+  tags_fit_track(output->oformat, to);
   to->disposition = kept_disposition(video);
   if (!timecode)
     return;

@@ -15,8 +15,16 @@
 void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log);
 /* Copies the tags of one stream, except a timecode. */
 void tags_copy_stream(AVStream *to, const AVStream *from);
-/* Stores a track's title where players of MP4 and MOV look for it. Does nothing for other containers. */
-void tags_name_track(const AVOutputFormat *container, AVStream *track);
+/* Changes a track's tags to what the container stores. FFmpeg 5 writes no title of a track into MP4, so the title
+ * becomes the name of the handler, which players show. MOV's muxer takes only one of the two codes of a language. */
+void tags_fit_track(const AVOutputFormat *container, AVStream *track);
+
+/* Numbers of tags that a container does not store. marks: of tracks, such as that one is a dub, or forced. */
+struct tags_lost {
+  int of_file, names, languages, marks;
+};
+/* Counts the tags of the output, and of its tracks, that its container does not store. */
+void tags_count_lost(const AVFormatContext *output, struct tags_lost *lost);
 /* True if files of this container keep the timecode of a video stream: as a tag, or as a track of its own. */
 bool tags_keep_timecode(const AVOutputFormat *container);
 /* True if files of this container can store a timecode as metadata of the whole file. */

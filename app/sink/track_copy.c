@@ -22,7 +22,7 @@ AVStream *track_copy(AVFormatContext *output, const AVStream *from) {
   stream->sample_aspect_ratio = from->sample_aspect_ratio;
   stream->disposition = from->disposition;
   tags_copy_stream(stream, from);
-  tags_name_track(output->oformat, stream);
+  tags_fit_track(output->oformat, stream);
   return stream;
 }
 
