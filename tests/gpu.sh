@@ -172,6 +172,9 @@ if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/nul
   step program "$programs/tests/gpu/test_program_cuda" "$programs/app/reverie"
   step hwdec "$programs/tests/gpu/test_hwdec_cuda" ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
   MAY_SKIP=yes SDL_VIDEODRIVER=offscreen step shared "$programs/tests/test_shared" tests/data/goldens cuda
+  [ -x "$programs/tests/reverie_by_module" ] &&
+    step module python3 -B tests/test_cuda_module.py "$PWD" "$programs/tests/reverie_by_module" - - - - - \
+      "$programs/app/reverie-cuda.so" - "$programs/app/reverie" Modules.test_pictures_of_a_gpu
 elif wanted program; then
   left_out program "there is no built program, or no ffmpeg"
 fi
