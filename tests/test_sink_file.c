@@ -407,7 +407,7 @@ static void test_hardware_that_is_not_there(void **state) {
     struct sink_options options = small_file_options(&plainly);
     options.codec = codecs[i];
     if (avcodec_find_encoder_by_name(codecs[i]) && sink_open(&sink, clip("hardware.mkv"), &options, &err)) {
-      assert_int_equal(err.status, STATUS_OUTPUT);
+      assert_int_equal(err.status, STATUS_DEVICE);
       assert_non_null(strstr(err.message, codecs[i]));
       assert_non_null(strstr(err.message, "there is no such hardware here"));
       assert_non_null(strstr(err.message, "--codec h264 "));
