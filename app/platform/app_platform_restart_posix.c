@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -248,13 +248,24 @@ void platform_begin_anew(const atomic_bool *stop, const char *variable, const ch
   errno = reason;
 }
 
+/* Makes the kernel close all descriptors from `first` on when another program takes this one's place. The call and its
+ * flag are named by their numbers: glibc has the call since 2.34, and only newer headers have the flag. Linux has
+ * both since 5.11. On an older kernel each descriptor is marked, up to a number that this program does not reach. */
+static void close_at_exec(int first) {
+  enum { CLOEXEC_OF_RANGE = 1 << 2, DESCRIPTORS_MAX = 4096 };
+  if (!syscall(__NR_close_range, first, ~0u, CLOEXEC_OF_RANGE))
+    return;
+  for (int fd = first; fd < DESCRIPTORS_MAX; fd++)
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 /* Runs in the forked process and replaces the program there by the one at path. After fork only functions that are
  * allowed in signal handlers may be called. */
 static void become_second(const char *path, char **environment, const int *kept, int count) {
   char name[] = "reverie", *argv[] = {name, NULL};
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)
     signal(ending_signals[i], SIG_IGN);
-  close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+  close_at_exec(STDERR_FILENO + 1);
   keep(kept, count);
   execve(path, argv, environment);
 }
