@@ -37,6 +37,7 @@ static const struct rising_scale {
 enum { RISING_SCALES = sizeof rising_scales / sizeof *rising_scales };
 /* The largest value of --quality, which is the worst quality. */
 static const double quality_worst = 63;
+static const double h264_quantizer_worst = 51;
 
 /* True for codecs of still pictures that get RGB: readers interpret YUV in such files differently, or the codec's own
  * library converts RGB best. */
@@ -149,6 +150,9 @@ static void set_quality(AVCodecContext *context, AVDictionary **wishes, const AV
   if (has_crf) {
     snprintf(value, sizeof value, "%g", quality >= 0 ? quality : default_crf);
     prefer(wishes, of_user, "crf", value);
+  } else if (!strcmp(context->codec->name, "libopenh264")) {
+    /* OpenH264 has no scale of quality. It keeps the quantizer between two bounds, which get the same value. */
+    context->qmin = context->qmax = (int)fmin(lrint(quality >= 0 ? quality : default_crf), h264_quantizer_worst);
   } else {
     context->flags |= AV_CODEC_FLAG_QSCALE;
     context->global_quality = (int)lrint(scale_of_codec(context->codec, quality) * FF_QP2LAMBDA);
@@ -516,7 +520,7 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
       return say_closed(codec, path, options, code, err);
     if (!codec || code < 0)
       continue;
-    bool expected = expects_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;
+    bool expected = expects_h264 ? i == 0 : codec->id == own; /* the first candidate is x264 */
     log_line(options->log, expected ? LOG_INFO : LOG_WARNING, "%s: encoded with %s%s", path, codec->name,
              expected ? "" : ", since the usual encoder is not there");
     return 0;
