@@ -1,76 +1,12 @@
-#include "app/source/reader.h"
+#include "app/source/reader_impl.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "app/flow/wait.h"
 #include "app/platform/app_platform.h"
-#include "app/source/ahead.h"
-#include "app/source/origin.h"
-#include "app/source/outlet.h"
 #include "app/source/pipe_input.h"
-#include "app/source/side_reader.h"
-#include "app/source/timetable.h"
 
-enum {
-  SECOND = 1000000000,
-  RETRY_FIRST_MS = 250,
-  RETRY_MOST_MS = 4000,
-};
-
-struct reader {
-  /* The following fields are used by the reader's thread only, except: `thread` belongs to the caller of start and
-   * stop; info and the pointer now.source are written under lock, because other threads read them under it; failed and
-   * err are read after the thread's end. */
-  pthread_t thread;
-  struct origin now;
-  /* reads the frames of now.source in advance, on another thread; NULL: the reader's thread reads each frame when it is
-   * needed */
-  struct ahead *ahead;
-  struct source_info info;
-  struct outlet outlet;
-  struct timetable timetable;
-  /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS, until the source gives a frame */
-  int retry_ms;
-  long from_here;  /* number of frames that the present source has given so far, also dropped ones */
-  uint64_t serial; /* number that the next frame gets, counted over all sources */
-  /* A stretch is a sequence of frames without a gap in time (frame.h). stretch: number of the stretch to which the
-   * last frame belongs, counted over all sources; own_stretch: its number as the source itself counts. opened: true: a
-   * source was opened, for the first time or again, since the last frame. */
-  uint64_t stretch, own_stretch;
-  bool opened;
-  int64_t round_pts; /* pts of the first frame of the present pass through a source that loops, in its time base */
-  bool urgent;       /* true: the reader's thread runs at an urgent priority */
-  bool refused;      /* true: the system does not permit an urgent priority */
-  bool failed;
-  struct error err; /* why the last source failed, if failed is true */
-
-  /* The following two fields are flags by which other threads signal to the reader's thread. */
-  /* stop: the thread is to end. away: the thread is to leave the current source, because it is to end or to begin with
-   * the source in `next`. Both are set under lock. */
-  atomic_bool stop, away;
-  /* since when the reader's thread has been reading a frame (platform_now_ns); 0: it does something else */
-  _Atomic int64_t reading_ns;
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  /* The following fields are protected by lock. knows: info is complete. ended: the thread has ended. */
-  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source,
-   * which never began because `next` took its place; the thread closes it. */
-  struct origin next, replaced;
-  enum reader_when next_when;
-  bool has_next, goes_on, paused, knows, ended;
-  /* speed: how fast files are played, 1: as they were made. until: place in the present file, in seconds, at which it
-   * ends, 0: at its own end. rounds: the source may begin anew at its end, if source_options.loop says so. */
-  double speed, until;
-  bool rounds;
-  /* leaving: goes on reading the previous source while the present one fades in over it (mixer.h). given: true: at
-   * least one frame of the present source was read. */
-  struct side_reader leaving;
-  bool given;
-  struct reader_status status;
-};
+enum { SECOND = 1000000000, RETRY_MOST_MS = 4000 };
 
 /* Sets the priority of the reader's thread. wanted: true: urgent, for handing a frame on in time, and while hardware
  * decodes, when the thread only passes packets on and waits; false: usual, for opening, closing and decoding in
@@ -118,8 +54,7 @@ static bool wait_while_paused(struct reader *reader, bool *waited) {
   return go_on;
 }
 
-/* True if a new source fades in, so that the previous source is still read until the fade ends. */
-static bool fades(const struct reader *reader) {
+bool reader_fades(const struct reader *reader) {
   return reader->outlet.mixer && mixer_wants_fade(reader->outlet.mixer);
 }
 
@@ -305,6 +240,7 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   frame->serial = reader->serial++;
   pthread_mutex_lock(&reader->lock);
   follow_frame(reader, frame, hardware);
+  reader->status.frames++;
   reader->status.place = place;
   reader->status.moves = reader->from_here > 1;
   pthread_mutex_unlock(&reader->lock);
@@ -313,7 +249,6 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   /* set only after outlet_put, which begins the fade: if it were set earlier, reader_tend could find no fade and end
    * the previous source at once */
   reader->given = true;
-  reader->status.frames++;
   pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);
 }
@@ -467,7 +402,7 @@ static bool go_on_with_next(struct reader *reader, int got, const struct error *
   bool more = !reader->stop && reader->has_next, left = reader->away;
   if (more) {
     former = begin_next(reader);
-    if (left && fades(reader))
+    if (left && reader_fades(reader))
       read_on(reader, &former);
     replaced = reader->replaced;
     reader->replaced = (struct origin){0};
@@ -478,7 +413,7 @@ static bool go_on_with_next(struct reader *reader, int got, const struct error *
   return more;
 }
 
-static void *reader_main(void *opaque) {
+void *reader_main(void *opaque) {
   struct reader *reader = opaque;
   int got;
   do
@@ -491,219 +426,4 @@ static void *reader_main(void *opaque) {
   pthread_mutex_unlock(&reader->lock);
   outlet_end(&reader->outlet);
   return NULL;
-}
-
-static void reader_free(struct reader *reader) {
-  side_reader_close(&reader->leaving);
-  origin_free(&reader->now);
-  origin_free(&reader->next);
-  origin_free(&reader->replaced);
-  pthread_cond_destroy(&reader->changed);
-  pthread_mutex_destroy(&reader->lock);
-  free(reader);
-}
-
-static int start(struct reader **out, struct source **source, const char *spec, const struct source_options *options,
-                 const struct outlet *outlet, bool goes_on, struct error *err) {
-  struct reader *reader = calloc(1, sizeof *reader);
-  if (!reader)
-    return error_set(err, STATUS_FAILED, "no memory for the reader");
-  platform_lock_init(&reader->lock);
-  wait_init(&reader->changed);
-  reader->outlet = *outlet;
-  reader->goes_on = goes_on;
-  reader->speed = 1;
-  reader->rounds = true;
-  reader->until = options->until;
-  reader->retry_ms = RETRY_FIRST_MS;
-  reader->status.sources = 1;
-  reader->status.place = options->resume;
-  struct source *given = *source;
-  if (origin_set(&reader->now, &reader->away, source, spec, options, err))
-    goto fail;
-  if (given) {
-    source_get_info(given, &reader->info);
-    reader->knows = reader->info.shape > 0;
-    reader->opened = true;
-    reader->status.opened = reader->status.reached = true;
-  }
-  int code = pthread_create(&reader->thread, NULL, reader_main, reader);
-  if (code) {
-    error_set(err, STATUS_FAILED, "cannot start the reader thread: %s", strerror(code));
-    goto fail;
-  }
-  *out = reader;
-  return 0;
-fail:
-  reader_free(reader);
-  return -1;
-}
-
-int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
-                 struct mailbox *mailbox, struct error *err) {
-  return start(reader, source, spec, options, &(struct outlet){.mailbox = mailbox}, false, err);
-}
-
-int reader_start_list(struct reader **reader, struct source **source, const char *spec,
-                      const struct source_options *options, struct mailbox *mailbox, struct error *err) {
-  return start(reader, source, spec, options, &(struct outlet){.mailbox = mailbox}, true, err);
-}
-
-int reader_start_mixed(struct reader **reader, struct source **source, const char *spec,
-                       const struct source_options *options, bool goes_on, struct mixer *mixer, enum mixer_input input,
-                       struct error *err) {
-  return start(reader, source, spec, options, &(struct outlet){.mixer = mixer, .input = input}, goes_on, err);
-}
-
-/* Makes the thread leave the current source, even if a read of it blocks. If the source is to fade out, reading it
- * goes on during the fade, so it is interrupted only if a read has already blocked for 0.2 s. The caller holds the
- * lock. */
-static void call_away(struct reader *reader) {
-  const int64_t blocks_ns = 200000000;
-  int64_t since_ns = reader->reading_ns;
-  bool blocks = since_ns && platform_now_ns() - since_ns > blocks_ns;
-  reader->away = true;
-  if (reader->now.source && (reader->stop || blocks || !fades(reader)))
-    source_interrupt(reader->now.source);
-}
-
-void reader_tend(struct reader *reader) {
-  pthread_mutex_lock(&reader->lock);
-  if (reader->leaving.reader && reader->given && !mixer_fades(reader->outlet.mixer))
-    side_reader_end(&reader->leaving);
-  pthread_mutex_unlock(&reader->lock);
-}
-
-int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
-                  enum reader_when when, struct error *err) {
-  struct origin next, before;
-  if (origin_set(&next, &reader->away, source, spec, options, err))
-    return -1;
-  pthread_mutex_lock(&reader->lock);
-  /* The source that waited in `next` will not begin. It is kept in `replaced`, and the reader's thread frees it. What
-   * an earlier call has put into `replaced`, and the thread has not freed yet, is freed here (`before`). */
-  before = reader->replaced;
-  reader->replaced = reader->next;
-  reader->next = next;
-  reader->next_when = when;
-  reader->has_next = true;
-  if (when == READER_NOW)
-    call_away(reader);
-  pthread_cond_broadcast(&reader->changed);
-  pthread_mutex_unlock(&reader->lock);
-  origin_free(&before);
-  return 0;
-}
-
-bool reader_withdraw(struct reader *reader, struct source **source) {
-  struct origin back = {0};
-  pthread_mutex_lock(&reader->lock);
-  bool has = reader->has_next && reader->next_when == READER_AT_END;
-  if (has) {
-    back = reader->next;
-    reader->next = (struct origin){0};
-    reader->has_next = false;
-  }
-  pthread_mutex_unlock(&reader->lock);
-  *source = back.source;
-  back.source = NULL;
-  origin_free(&back);
-  return has;
-}
-
-void reader_leave(struct reader *reader) {
-  pthread_mutex_lock(&reader->lock);
-  reader->next_when = READER_NOW;
-  if (reader->has_next)
-    call_away(reader);
-  pthread_cond_broadcast(&reader->changed);
-  pthread_mutex_unlock(&reader->lock);
-}
-
-/* Sets one of the reader's flags. Called in each pass of the main loop; the reader's thread is woken only if the flag
- * changes. */
-static void set(struct reader *reader, bool *what, bool value) {
-  pthread_mutex_lock(&reader->lock);
-  if (*what != value)
-    pthread_cond_broadcast(&reader->changed);
-  *what = value;
-  pthread_mutex_unlock(&reader->lock);
-}
-
-void reader_end_at(struct reader *reader, int number, double until, bool rounds) {
-  pthread_mutex_lock(&reader->lock);
-  if (reader->status.sources == number) {
-    reader->until = until;
-    reader->rounds = rounds;
-  }
-  pthread_mutex_unlock(&reader->lock);
-}
-
-void reader_set_speed(struct reader *reader, double speed) {
-  pthread_mutex_lock(&reader->lock);
-  if (reader->speed != speed)
-    pthread_cond_broadcast(&reader->changed);
-  reader->speed = speed;
-  if (reader->leaving.reader)
-    reader_set_speed(reader->leaving.reader, speed);
-  pthread_mutex_unlock(&reader->lock);
-}
-
-void reader_go_on(struct reader *reader, bool go_on) {
-  set(reader, &reader->goes_on, go_on);
-}
-
-void reader_pause(struct reader *reader, bool paused) {
-  set(reader, &reader->paused, paused);
-}
-
-void reader_get_status(struct reader *reader, struct reader_status *status) {
-  pthread_mutex_lock(&reader->lock);
-  *status = reader->status;
-  status->next = reader->has_next;
-  pthread_mutex_unlock(&reader->lock);
-}
-
-static bool get_info(struct reader *reader, struct source_info *info, bool wait) {
-  pthread_mutex_lock(&reader->lock);
-  while (wait && !reader->knows && !reader->ended)
-    pthread_cond_wait(&reader->changed, &reader->lock);
-  bool known = reader->knows;
-  if (known)
-    *info = reader->info;
-  pthread_mutex_unlock(&reader->lock);
-  return known;
-}
-
-bool reader_get_info(struct reader *reader, struct source_info *info) {
-  return get_info(reader, info, false);
-}
-
-bool reader_wait_info(struct reader *reader, struct source_info *info) {
-  return get_info(reader, info, true);
-}
-
-void reader_end(struct reader *reader) {
-  if (!reader)
-    return;
-  pthread_mutex_lock(&reader->lock);
-  reader->stop = true;
-  call_away(reader);
-  reader_end(reader->leaving.reader);
-  pthread_cond_broadcast(&reader->changed);
-  pthread_mutex_unlock(&reader->lock);
-}
-
-int reader_stop(struct reader **pointer, struct error *err) {
-  struct reader *reader = *pointer;
-  if (!reader)
-    return 0;
-  reader_end(reader);
-  pthread_join(reader->thread, NULL);
-  int result = reader->failed ? -1 : 0;
-  if (reader->failed && err)
-    *err = reader->err;
-  reader_free(reader);
-  *pointer = NULL;
-  return result;
 }

@@ -1,0 +1,76 @@
+/* What the two files of the reader share: reader.c has the functions of its thread, reader_calls.c those that other
+ * threads call. */
+#ifndef APP_SOURCE_READER_IMPL_H
+#define APP_SOURCE_READER_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "app/source/ahead.h"
+#include "app/source/origin.h"
+#include "app/source/outlet.h"
+#include "app/source/reader.h"
+#include "app/source/side_reader.h"
+#include "app/source/timetable.h"
+
+/* first pause before a lost source is opened again, in milliseconds (reader.retry_ms) */
+enum { RETRY_FIRST_MS = 250 };
+
+struct reader {
+  /* The following fields are used by the reader's thread only, except: `thread` belongs to the caller of start and
+   * stop; info and the pointer now.source are written under lock, because other threads read them under it; failed and
+   * err are read after the thread's end. */
+  pthread_t thread;
+  struct origin now;
+  /* reads the frames of now.source in advance, on another thread; NULL: the reader's thread reads each frame when it is
+   * needed */
+  struct ahead *ahead;
+  struct source_info info;
+  struct outlet outlet;
+  struct timetable timetable;
+  /* pause before a lost source is opened again; doubles up to RETRY_MOST_MS, until the source gives a frame */
+  int retry_ms;
+  long from_here;  /* number of frames that the present source has given so far, also dropped ones */
+  uint64_t serial; /* number that the next frame gets, counted over all sources */
+  /* A stretch is a sequence of frames without a gap in time (frame.h). stretch: number of the stretch to which the
+   * last frame belongs, counted over all sources; own_stretch: its number as the source itself counts. opened: true: a
+   * source was opened, for the first time or again, since the last frame. */
+  uint64_t stretch, own_stretch;
+  bool opened;
+  int64_t round_pts; /* pts of the first frame of the present pass through a source that loops, in its time base */
+  bool urgent;       /* true: the reader's thread runs at an urgent priority */
+  bool refused;      /* true: the system does not permit an urgent priority */
+  bool failed;
+  struct error err; /* why the last source failed, if failed is true */
+
+  /* The following two fields are flags by which other threads signal to the reader's thread. */
+  /* stop: the thread is to end. away: the thread is to leave the current source, because it is to end or to begin with
+   * the source in `next`. Both are set under lock. */
+  atomic_bool stop, away;
+  /* since when the reader's thread has been reading a frame (platform_now_ns); 0: it does something else */
+  _Atomic int64_t reading_ns;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* The following fields are protected by lock. knows: info is complete. ended: the thread has ended. */
+  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source,
+   * which never began because `next` took its place; the thread closes it. */
+  struct origin next, replaced;
+  enum reader_when next_when;
+  bool has_next, goes_on, paused, knows, ended;
+  /* speed: how fast files are played, 1: as they were made. until: place in the present file, in seconds, at which it
+   * ends, 0: at its own end. rounds: the source may begin anew at its end, if source_options.loop says so. */
+  double speed, until;
+  bool rounds;
+  /* leaving: goes on reading the previous source while the present one fades in over it (mixer.h). given: true: at
+   * least one frame of the present source was read. */
+  struct side_reader leaving;
+  bool given;
+  struct reader_status status;
+};
+
+/* The function of the reader's thread. opaque: the struct reader. */
+void *reader_main(void *opaque);
+/* True if a new source fades in, so that the previous source is still read until the fade ends. */
+bool reader_fades(const struct reader *reader);
+
+#endif
