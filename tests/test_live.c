@@ -519,15 +519,15 @@ static void test_clip(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && "
         "echo '{\"presets\": [{\"name\": \"part\", \"values\": {\"clip-in\": 0.5, \"clip-loop\": \"hold\"}, "
-        "\"source\": \"twice.mkv\"}]}' >out/set.json; cp still.mkv twice.mkv");
-  start_window("still.mkv twice.mkv --clip-loop loop --presets out/set.json --ipc ipc.sock" PICTURE);
+        "\"source\": \"thrice.mkv\"}]}' >out/set.json; cp still.mkv twice.mkv; cp still.mkv thrice.mkv");
+  start_window("still.mkv twice.mkv thrice.mkv --clip-loop loop --presets out/set.json --ipc ipc.sock" PICTURE);
   expect_ipc("[\"set_property\",\"clip-in\",1.25]", "success");
   expect_ipc("[\"set_property\",\"clip-out\",1.75]", "success");
   expect_ipc("[\"set_property\",\"clip-speed\",0.25]", "success");
-  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1.");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1");
   expect_ipc("[\"set_property\",\"clip-out\",99]", "success"); /* the file's end is nearer */
   wait_ipc("[\"get_property\",\"clip-out\"]", "\"data\":2");
-  expect_ipc("[\"set_property\",\"cued-source\",3]", "cued-source: there is no number 3, but 2");
+  expect_ipc("[\"set_property\",\"cued-source\",4]", "cued-source: there is no number 4, but 3");
   expect_ipc("[\"cue-source\"]", "success");
   expect_ipc("[\"set_property\",\"clip-speed\",1]", "success");
   wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
@@ -538,7 +538,8 @@ static void test_clip(void **state) {
   press("backslash");
   wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0");
   expect_ipc("[\"set_property\",\"scene\",\"part\"]", "success");
-  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  wait_said("source 3 of 3: thrice.mkv");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":3");
   wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0.5");
   wait_ipc("[\"get_property\",\"clip-loop\"]", "hold");
   wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1");

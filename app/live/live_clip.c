@@ -128,15 +128,24 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
 
 /* --- in and out points --- */
 
-/* Sets the points to what commands (mark-in, mark-out) have asked for: the present place. */
-static void take_marks(struct live *live, double *in, double *out, int64_t now_ns) {
-  double place = live_clip_position(live);
+static const char *const no_points = "files alone begin and end at other places, and only where their length is known";
+
+/* Sets points of the file that is shown to the present place, as commands (mark-in, mark-out) have asked. */
+static void take_marks(struct live *live, int64_t now_ns) {
+  double in, out, place = live_clip_position(live);
   unsigned marks = live->state.clip_marks;
+  live->state.clip_marks = 0;
   if (!marks)
     return;
-  *in = marks & CLIP_MARK_IN ? place : *in;
-  *out = marks & CLIP_MARK_OUT ? place : *out;
-  live_notice(&live->state, now_ns, "the clip is %.2f to %.2f", *in, *out > *in ? *out : live->info.length);
+  if (!live->played.is_clip) {
+    live_notice(&live->state, now_ns, "%s", no_points);
+    return;
+  }
+  changer_get_range(live->changer, changer_now(live->changer), &in, &out);
+  in = marks & CLIP_MARK_IN ? place : in;
+  out = marks & CLIP_MARK_OUT ? place : out;
+  changer_set_range(live->changer, changer_now(live->changer), in, out);
+  live_notice(&live->state, now_ns, "the clip is %.2f to %.2f", in, out > in ? out : live->info.length);
 }
 
 /* True if the source of this index is shown and is no file with a length, so that it can have no in and out points. */
@@ -160,17 +169,14 @@ void live_follow_points(struct live *live, int64_t now_ns) {
   bool shown = played->is_clip && wanted == changer_now(live->changer);
   bool in_set = played->in_set || now_in != played->in_told, out_set = played->out_set || now_out != played->out_told;
   played->in_set = played->out_set = false;
+  take_marks(live, now_ns);
   changer_get_range(live->changer, wanted, &in, &out);
   in = in_set ? now_in : in;
   out = out_set ? now_out : out;
-  if (is_pointless(live, wanted) && (in > 0 || out > 0 || live->state.clip_marks)) {
-    live_notice(&live->state, now_ns,
-                "files alone begin and end at other places, and only where their length is known");
+  if (is_pointless(live, wanted) && (in > 0 || out > 0)) {
+    live_notice(&live->state, now_ns, "%s", no_points);
     in = out = 0;
-  } else if (shown) {
-    take_marks(live, &in, &out, now_ns);
   }
-  live->state.clip_marks = 0;
   if (shown) {
     in = fmin(in, last_place(&live->info));
     out = fmin(out, live->info.length);

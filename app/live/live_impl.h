@@ -41,6 +41,7 @@
 #include "app/live/handover.h"
 #include "app/live/live_clip.h"
 #include "app/live/live_presets.h"
+#include "app/live/live_scripts.h"
 #include "app/live/live_show.h"
 #include "app/live/operating.h"
 #include "app/live/probe.h"
@@ -140,7 +141,7 @@ struct live {
   struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
   /* the reader's state, copied once in each pass of the main thread's loop; zeros: there is no reader */
   struct reader_status source_status;
-  long frames_told;          /* source_status.frames in the last pass of that loop */
+  long frames_told;          /* how many frames `frames` had received when this was last looked at, during a pause */
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
@@ -297,15 +298,7 @@ struct live {
   float card_level; /* opacity of the test card, 0 to 1 */
   struct display_keeper keeper;
 
-  /* From here down to script_s: scripts that are played and recorded. */
-  struct script *script; /* the script (parameter values over time) that is played; NULL: none */
-  /* writes the recorded script; NULL: no script is recorded, or the engine is not open yet */
-  struct script_recorder *recorder;
-  FILE *script_file;  /* file to which changes of parameters will be recorded; NULL: none, or the recorder owns it */
-  bool script_broken; /* true: writing the recorded script failed, and its file is incomplete */
-  /* begun_ns: when the recorded script began; script_ns: when the played script began, or began to be repeated */
-  int64_t begun_ns, script_ns;
-  double script_s; /* position up to which the script was played, in seconds; < 0: it has not begun */
+  struct live_scripts scripts; /* scripts that are played and recorded (live_scripts.c) */
 
   /* From here down to `handed`: an engine that hangs, and the restart of the program. */
   struct engine_shape shape_told; /* size of the pictures when the user was last told about it; width 0: never */
@@ -445,17 +438,6 @@ void live_close_output(struct live *live);
 bool live_follow_output(struct live *live, int64_t now_ns);
 /* Handles the mouse in the output window while corners are edited. Returns false if it has no use for the event. */
 bool live_drag_corner(struct live *live, const struct window_event *event, int64_t now_ns);
-
-/* --- live_scripts.c: playing and recording scripts (parameter values over time) --- */
-
-/* Opens the script that is to be played, and the file to which a script is to be recorded. Returns 0, or -1 with
- * err. */
-int live_open_scripts(struct live *live, struct error *err);
-/* Gives parameters the values that the played script has for this moment. Adds the values that somebody has set to the
- * recorded script. */
-void live_follow_scripts(struct live *live, int64_t now_ns);
-/* Ends playing and recording. Returns 0, or -1 with err if the recorded script is incomplete. */
-int live_close_scripts(struct live *live, struct error *err);
 
 /* --- turn.c: applying changed values in each pass of the main thread's loop --- */
 

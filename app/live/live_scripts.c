@@ -20,7 +20,7 @@ int live_open_scripts(struct live *live, struct error *err) {
   if (options->script_loop && !options->script)
     return error_set(err, STATUS_USAGE, "--script-loop: --script FILE names what is played");
   if (options->script) {
-    if (script_open(&live->script, options->script, &setup_stop, &live->log, err))
+    if (script_open(&live->scripts.played, options->script, &setup_stop, &live->log, err))
       return -1;
   }
   if (same_file(options->script, options->record_script))
@@ -28,8 +28,8 @@ int live_open_scripts(struct live *live, struct error *err) {
                      options->record_script);
   if (options->record_script && sink_check_file(options->record_script, options->overwrite, err))
     return error_prefix(err, "--record-script ");
-  live->script_file = options->record_script ? platform_open_to_write(options->record_script) : NULL;
-  if (options->record_script && !live->script_file)
+  live->scripts.file = options->record_script ? platform_open_to_write(options->record_script) : NULL;
+  if (options->record_script && !live->scripts.file)
     return error_set(err, STATUS_OUTPUT, "--record-script %.200s: %s", options->record_script,
                      platform_why_unwritten(errno));
   return 0;
@@ -43,14 +43,14 @@ static void tell(struct live *live, const struct error *why, int64_t now_ns) {
 
 static void play(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
-  double seconds = (double)(now_ns - live->script_ns) * 1e-9;
-  if (live->options->script_loop && seconds > script_length(live->script)) {
-    live->script_ns = now_ns;
-    live->script_s = -1;
+  double seconds = (double)(now_ns - live->scripts.played_ns) * 1e-9;
+  if (live->options->script_loop && seconds > script_length(live->scripts.played)) {
+    live->scripts.played_ns = now_ns;
+    live->scripts.played_s = -1;
     seconds = 0;
   }
-  script_apply(live->script, live->script_s, seconds, values);
-  live->script_s = seconds;
+  script_apply(live->scripts.played, live->scripts.played_s, seconds, values);
+  live->scripts.played_s = seconds;
 }
 
 /* Adds the values that somebody has set since the last pass of the main thread's loop to the recorded script. If its
@@ -59,47 +59,47 @@ static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;
   int status = 0;
-  if (live->script_file)
-    status = script_record(&live->recorder, live->script_file, values, &err);
-  else if (live->recorder)
-    status = script_note(live->recorder, values, (double)(now_ns - live->begun_ns) * 1e-9, &err);
-  live->script_file = NULL;
+  if (live->scripts.file)
+    status = script_record(&live->scripts.recorder, live->scripts.file, values, &err);
+  else if (live->scripts.recorder)
+    status = script_note(live->scripts.recorder, values, (double)(now_ns - live->scripts.begun_ns) * 1e-9, &err);
+  live->scripts.file = NULL;
   if (!status)
     return;
   tell(live, &err, now_ns);
-  script_close(&live->recorder, &ignored);
-  live->script_broken = true;
+  script_close(&live->scripts.recorder, &ignored);
+  live->scripts.broken = true;
 }
 
 void live_follow_scripts(struct live *live, int64_t now_ns) {
   if (!live->state.ready)
     return;
-  if (!live->begun_ns) {
-    live->begun_ns = live->script_ns = now_ns;
-    live->script_s = -1;
+  if (!live->scripts.begun_ns) {
+    live->scripts.begun_ns = live->scripts.played_ns = now_ns;
+    live->scripts.played_s = -1;
     if (live->came && live->came->script_ns) {
-      live->script_ns = live->came->script_ns;
-      live->script_s = (double)(now_ns - live->script_ns) * 1e-9;
+      live->scripts.played_ns = live->came->script_ns;
+      live->scripts.played_s = (double)(now_ns - live->scripts.played_ns) * 1e-9;
     }
-    if (live->script)
-      script_begin(live->script, &live->state.settings.values);
+    if (live->scripts.played)
+      script_begin(live->scripts.played, &live->state.settings.values);
   }
   record(live, now_ns);
-  if (live->script)
+  if (live->scripts.played)
     play(live, now_ns);
 }
 
 int live_close_scripts(struct live *live, struct error *err) {
   struct error why;
-  if (live->script_file)
-    fclose(live->script_file);
-  live->script_file = NULL;
-  if (script_close(&live->recorder, &why)) {
+  if (live->scripts.file)
+    fclose(live->scripts.file);
+  live->scripts.file = NULL;
+  if (script_close(&live->scripts.recorder, &why)) {
     log_line(&live->log, LOG_WARNING, "--record-script: %s", why.message);
-    live->script_broken = true;
+    live->scripts.broken = true;
   }
-  script_free(&live->script);
-  return live->script_broken ? error_set(err, STATUS_OUTPUT, "--record-script %.400s: the script is not complete",
-                                         live->options->record_script)
-                             : 0;
+  script_free(&live->scripts.played);
+  return live->scripts.broken ? error_set(err, STATUS_OUTPUT, "--record-script %.400s: the script is not complete",
+                                          live->options->record_script)
+                              : 0;
 }

@@ -187,7 +187,7 @@ static void gather_values(struct live *live, struct handover *handover) {
 static void gather_state(const struct live *live, struct handover *handover) {
   const struct live_state *state = &live->state;
   handover->started_ns = live->started_ns;
-  handover->script_ns = live->script_ns;
+  handover->script_ns = live->scripts.played_ns;
   handover->shown = live->figures.before + live->figures.shown;
   handover->preset_taken = live->presets.taken;
   handover->slot_before = state->slot_before;

@@ -253,7 +253,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
   if (live->reader)
     reader_pause(live->reader, values->pause);
   /* during a pause the loop's thread does not wait for frames, but the first one of another place is for it */
-  if (values->pause && live->source_status.frames != live->frames_told)
+  long frames = values->pause ? mailbox_count(&live->frames).put : live->frames_told;
+  if (frames != live->frames_told)
     mailbox_wake(&live->frames);
-  live->frames_told = live->source_status.frames;
+  live->frames_told = frames;
 }

@@ -314,7 +314,7 @@ static void follow_split(struct live *live) {
 }
 
 static bool moves_by_itself(const struct live *live) {
-  return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->script;
+  return !live->shown || live->cover_moves || live->cover_levels.bypass > 0 || live->scripts.played;
 }
 
 /* Returns true if the next pass of the loop would change nothing: there is a picture, no fade, script or bypass, no
