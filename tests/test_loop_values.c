@@ -35,6 +35,32 @@ static void pause_and_try_controls(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* While paused, the first frame of another place is shown, and those that continue it are not. */
+static void another_place_shows_while_paused(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_PAUSE, 0, 1, NULL), 0);
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STRENGTH, 0, 0.75, NULL), 0);
+  loop_send(rig.loop, &changes);
+  expect_again(&rig, 1);
+  rig.stretch = 7;
+  put_frame(&rig, 2);
+  mailbox_wake(&rig.in);
+  const struct mail *mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 2);
+  put_frame(&rig, 3);
+  mailbox_wake(&rig.in);
+  expect_nothing(&rig, 100);
+  set_number(rig.loop, PARAMETER_PAUSE, 0);
+  mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 3);
+  rig_finish(&rig, 0);
+}
+
 /* A frame that does not continue the one before is marked as a restart: the first of another stretch of the input, and
  * the first after a freeze and a bypass. */
 static void a_frame_that_does_not_go_on_restarts(void **state) {
@@ -449,6 +475,7 @@ static void changes_wait_for_the_engine(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pause_and_try_controls),
+      cmocka_unit_test(another_place_shows_while_paused),
       cmocka_unit_test(a_frame_that_does_not_go_on_restarts),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),
       cmocka_unit_test(files_come_to_a_picture_that_stands),
