@@ -3,16 +3,16 @@
 #include <stdlib.h>
 
 #include "app/source/playlist.h"
-#include "app/source/side_reader.h"
+#include "app/source/extra_reader.h"
 
 struct fallback {
   const char *file;
   struct source_options options;
   struct source_info info;
   struct mixer *mixer;
-  struct side_reader side; /* reads the file that is shown in place of a lost source */
-  int64_t lost_ns;         /* when the source was first seen to be lost; 0: it is not lost */
-  bool failed;             /* true: no reader could be started since the source was lost, and a log line said so */
+  struct extra_reader extra; /* reads the file that is shown in place of a lost source */
+  int64_t lost_ns;           /* when the source was first seen to be lost; 0: it is not lost */
+  bool failed;               /* true: no reader could be started since the source was lost, and a log line said so */
 };
 
 int fallback_open(struct fallback **out, const char *file, const struct source_options *options, struct mixer *mixer,
@@ -40,8 +40,8 @@ int fallback_open(struct fallback **out, const char *file, const struct source_o
 static void begin(struct fallback *fallback) {
   struct source *none = NULL;
   struct error err;
-  if (side_reader_start(&fallback->side, &none, fallback->file, &fallback->options, fallback->mixer, MIXER_STAND_IN,
-                        &err)) {
+  if (extra_reader_start(&fallback->extra, &none, fallback->file, &fallback->options, fallback->mixer, MIXER_STAND_IN,
+                         &err)) {
     log_line(fallback->options.log, LOG_WARNING, "--fallback: %s", err.message);
     fallback->failed = true;
     return;
@@ -56,24 +56,24 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
     fallback->lost_ns = now_ns;
   }
   bool wanted = status->lost && (double)(now_ns - fallback->lost_ns) >= after_s * 1e9;
-  if (wanted && !fallback->failed && side_reader_is_free(&fallback->side))
+  if (wanted && !fallback->failed && extra_reader_is_free(&fallback->extra))
     begin(fallback);
-  if (wanted && fallback->side.reader) /* called every time, since it lasts only until a frame of the source comes */
+  if (wanted && fallback->extra.reader) /* called every time, since it lasts only until a frame of the source comes */
     mixer_stand_in(fallback->mixer);
   else if (!status->lost)
-    side_reader_end(&fallback->side);
+    extra_reader_end(&fallback->extra);
 }
 
 bool fallback_is_shown(const struct fallback *fallback) {
   struct reader_status status = {.frames = 0};
-  if (fallback && fallback->side.reader)
-    reader_get_status(fallback->side.reader, &status);
+  if (fallback && fallback->extra.reader)
+    reader_get_status(fallback->extra.reader, &status);
   return status.frames > 0;
 }
 
 void fallback_pause(struct fallback *fallback, bool paused) {
-  if (fallback && fallback->side.reader)
-    reader_pause(fallback->side.reader, paused);
+  if (fallback && fallback->extra.reader)
+    reader_pause(fallback->extra.reader, paused);
 }
 
 void fallback_get_info(const struct fallback *fallback, struct source_info *info) {
@@ -84,7 +84,7 @@ void fallback_close(struct fallback **pointer) {
   struct fallback *fallback = *pointer;
   if (!fallback)
     return;
-  side_reader_close(&fallback->side);
+  extra_reader_close(&fallback->extra);
   free(fallback);
   *pointer = NULL;
 }

@@ -376,12 +376,12 @@ static struct origin begin_next(struct reader *reader) {
 static void read_on(struct reader *reader, struct origin *former) {
   struct source_options options = former->options;
   struct error ignored;
-  side_reader_end(&reader->leaving);
-  if (!former->source || source_interrupted(former->source) || !side_reader_is_free(&reader->leaving))
+  extra_reader_end(&reader->leaving);
+  if (!former->source || source_interrupted(former->source) || !extra_reader_is_free(&reader->leaving))
     return;
   options.stop = former->stop;
-  if (!side_reader_start(&reader->leaving, &former->source, former->spec, &options, reader->outlet.mixer, MIXER_LEAVING,
-                         &ignored))
+  if (!extra_reader_start(&reader->leaving, &former->source, former->spec, &options, reader->outlet.mixer,
+                          MIXER_LEAVING, &ignored))
     reader_set_speed(reader->leaving.reader, reader->speed);
 }
 

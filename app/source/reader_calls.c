@@ -8,7 +8,7 @@
 #include "app/platform/app_platform.h"
 
 static void reader_free(struct reader *reader) {
-  side_reader_close(&reader->leaving);
+  extra_reader_close(&reader->leaving);
   origin_free(&reader->now);
   origin_free(&reader->next);
   origin_free(&reader->replaced);
@@ -84,7 +84,7 @@ static void call_away(struct reader *reader) {
 void reader_tend(struct reader *reader) {
   pthread_mutex_lock(&reader->lock);
   if (reader->leaving.reader && reader->given && !mixer_fades(reader->outlet.mixer))
-    side_reader_end(&reader->leaving);
+    extra_reader_end(&reader->leaving);
   pthread_mutex_unlock(&reader->lock);
 }
 

@@ -10,7 +10,7 @@
 #include "app/source/origin.h"
 #include "app/source/outlet.h"
 #include "app/source/reader.h"
-#include "app/source/side_reader.h"
+#include "app/source/extra_reader.h"
 #include "app/source/timetable.h"
 
 /* first pause before a lost source is opened again, in milliseconds (reader.retry_ms) */
@@ -63,7 +63,7 @@ struct reader {
   bool rounds;
   /* leaving: goes on reading the previous source while the present one fades in over it (mixer.h). given: true: at
    * least one frame of the present source was read. */
-  struct side_reader leaving;
+  struct extra_reader leaving;
   bool given;
   struct reader_status status;
 };

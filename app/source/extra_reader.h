@@ -1,8 +1,8 @@
 /* A second reader, in addition to the one that reads the list of sources. It reads the file that is shown while a
  * source is lost, or the previous source while the next one fades in. To end it may take as long as reading one frame,
  * so a background thread waits for its end. One thread at a time calls these functions. */
-#ifndef APP_SOURCE_SIDE_READER_H
-#define APP_SOURCE_SIDE_READER_H
+#ifndef APP_SOURCE_EXTRA_READER_H
+#define APP_SOURCE_EXTRA_READER_H
 
 #include "app/flow/errand.h"
 #include "app/source/mixer.h"
@@ -11,24 +11,24 @@
 struct reader;
 
 /* Zero-initialise to start. It must not be moved while `ending` is busy. */
-struct side_reader {
+struct extra_reader {
   struct reader *reader; /* the reader; NULL: there is none */
   struct errand ending;  /* stops the reader `former` on a thread of its own */
   struct reader *former; /* a reader that is being stopped; only the thread of `ending` uses it, until it has stopped */
 };
 
 /* Starts a thread that reads frames from the source and gives them to input number `input` of the mixer. *source: the
- * open source; NULL: the thread opens `spec` itself. Only allowed while side_reader_is_free returns true. Returns 0,
+ * open source; NULL: the thread opens `spec` itself. Only allowed while extra_reader_is_free returns true. Returns 0,
  * or -1 with err. */
-int side_reader_start(struct side_reader *side, struct source **source, const char *spec,
-                      const struct source_options *options, struct mixer *mixer, enum mixer_input input,
-                      struct error *err);
-/* True if side_reader_start may be called: there is no reader, and the one before has stopped. */
-bool side_reader_is_free(struct side_reader *side);
+int extra_reader_start(struct extra_reader *extra, struct source **source, const char *spec,
+                       const struct source_options *options, struct mixer *mixer, enum mixer_input input,
+                       struct error *err);
+/* True if extra_reader_start may be called: there is no reader, and the one before has stopped. */
+bool extra_reader_is_free(struct extra_reader *extra);
 /* Begins to stop the thread that reads, and does not wait for its end; does nothing if there is no reader. */
-void side_reader_end(struct side_reader *side);
-/* Ends the reader, and waits until it has ended. Also waits for the reader that an earlier side_reader_end has begun
+void extra_reader_end(struct extra_reader *extra);
+/* Ends the reader, and waits until it has ended. Also waits for the reader that an earlier extra_reader_end has begun
  * to stop. */
-void side_reader_close(struct side_reader *side);
+void extra_reader_close(struct extra_reader *extra);
 
 #endif
