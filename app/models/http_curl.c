@@ -32,7 +32,7 @@ int http_open(struct http **http, const struct http_origin *origin, struct error
   if (!made || curl_global_init(CURL_GLOBAL_DEFAULT)) {
     free(made);
     *http = NULL;
-    return error_set(err, STATUS_FAILED, "libcurl: out of memory");
+    return error_set(err, STATUS_FAILED, "libcurl cannot be started");
   }
   made->origin = origin;
   made->curl = curl_easy_init();

@@ -9,8 +9,8 @@ mkdir -p $made/lib/pkgconfig $made/include $made/licences $work
 jobs=${JOBS:-$(nproc)}
 system=/usr/lib/x86_64-linux-gnu
 
-# unpack NAME LICENCE...: unpacks the source of a Debian package, and makes its folder the current one. The files LICENCE
-# of it go into the tarball.
+# unpack NAME LICENCE...: unpacks the source of a Debian package, and makes its folder the current one. Its files
+# LICENCE go into the tarball.
 unpack() {
   local name=$1 file
   shift
@@ -30,8 +30,8 @@ describe() {
 # The filters that the program uses, and those that lavfi: has most use for.
 filters=buffer,buffersink,abuffer,abuffersink,bwdif,yadif,tonemap,format,palettegen,paletteuse,aformat,aresample
 filters+=,null,anull,nullsrc,anullsrc,nullsink,anullsink,movie,amovie,color,testsrc,testsrc2,smptebars,smptehdbars
-filters+=,mandelbrot,life,cellauto,gradients,sierpinski,sine,anoisesrc,aevalsrc,noise,scale,crop,pad,fps,framerate,setpts
-filters+=,asetpts,settb,trim,atrim,loop,aloop,split,asplit,concat,overlay,blend,hstack,vstack,xstack,hflip,vflip
+filters+=,mandelbrot,life,cellauto,gradients,sierpinski,sine,anoisesrc,aevalsrc,noise,scale,crop,pad,fps,framerate
+filters+=,setpts,asetpts,settb,trim,atrim,loop,aloop,split,asplit,concat,overlay,blend,hstack,vstack,xstack,hflip,vflip
 filters+=,transpose,rotate,hue,eq,lut,lutyuv,lutrgb,curves,colorbalance,colorspace,colorkey,chromakey,alphamerge
 filters+=,alphaextract,fade,afade,amix,volume,drawbox,drawgrid,geq,boxblur,gblur,unsharp,negate,reverse,realtime
 filters+=,showwaves,showspectrum,setsar,setdar,setrange,setparams
@@ -50,9 +50,9 @@ build_ffmpeg() {
 
 build_sdl() {
   unpack libsdl2 LICENSE.txt
-  ./configure --prefix=$made --disable-static --disable-rpath --disable-jack --disable-esd --disable-sndio --disable-nas \
-    --disable-libsamplerate --disable-pipewire --disable-video-vulkan --disable-joystick --disable-haptic --disable-sensor \
-    --disable-hidapi >/dev/null
+  ./configure --prefix=$made --disable-static --disable-rpath --disable-jack --disable-esd --disable-sndio \
+    --disable-nas --disable-libsamplerate --disable-pipewire --disable-video-vulkan --disable-joystick \
+    --disable-haptic --disable-sensor --disable-hidapi >/dev/null
   make -s -j"$jobs" >/dev/null
   make -s install >/dev/null
 }
@@ -60,13 +60,13 @@ build_sdl() {
 build_openh264() {
   unpack openh264 LICENSE
   make -s -j"$jobs" OS=linux ARCH=x86_64 BUILDTYPE=Release PREFIX=$made \
-    SHLDFLAGS="-Wl,-soname,libopenh264.so.7 -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL" install-shared >/dev/null
+    SHLDFLAGS="-Wl,-soname,libopenh264.so.7 -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL" \
+    install-shared >/dev/null
 }
 
 build_microhttpd() {
   unpack libmicrohttpd COPYING
-  ./configure --prefix=$made --disable-static --disable-https --disable-doc --disable-examples --disable-curl \
-    --disable-tools >/dev/null
+  ./configure --prefix=$made --disable-static --disable-https --disable-doc --disable-examples --disable-curl >/dev/null
   make -s -j"$jobs" >/dev/null
   make -s install >/dev/null
 }

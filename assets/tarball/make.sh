@@ -9,8 +9,8 @@ everything is made anew.
 
 It needs root, mmdebstrap, pip, Debian's archive and PyPI, 2 GB of disk, and half an hour of a
 processor. JOBS: how many compilers run at once."
-# The files beside it: libraries.sh builds the libraries, program.sh the program and the tarball, opened.sh what stands in
-# for libraries that may be missing, licences.txt lists the libraries.
+# The files beside it: libraries.sh builds the libraries, program.sh the program and the tarball, opened.sh what stands
+# in for libraries that may be missing, licences.txt lists the libraries.
 set -euo pipefail
 case ${1---help} in
 -h | --help) echo "usage: $usage" && exit 0 ;;
@@ -23,13 +23,13 @@ commit=$(git -C "$here" rev-parse --verify "${2-HEAD}^{commit}")
 root=$folder/root sources=$folder/sources
 
 # What runs in the Debian 11, what is linked with there, and what the shared libraries in lib/ are copied from.
-packages=(bash coreutils dash debianutils diffutils file findutils grep gzip libc-bin libcrypt1 mawk perl perl-base sed tar
-  bzip2 g++ gcc make nasm ninja-build patchelf pkg-config python3-distutils python3-minimal xz-utils
+packages=(base-files bash coreutils dash debianutils diffutils file findutils grep gzip libc-bin libcrypt1 mawk perl
+  perl-base sed tar bzip2 g++ gcc make nasm ninja-build patchelf pkg-config python3-distutils python3-minimal xz-utils
   libasound2-dev libcurl4-openssl-dev libdav1d-dev libdbus-1-dev libdrm-dev libegl-dev libepoxy-dev libfreetype-dev
   libgbm-dev libgl-dev libgles-dev libibus-1.0-dev liblo-dev libmp3lame-dev libopus-dev libpcre2-dev libpng-dev
-  libpulse-dev libudev-dev libutf8proc-dev libvpx-dev libwayland-dev libwebp-dev libwslay-dev libx11-dev libxcb-shape0-dev
-  libxcb-shm0-dev libxcb-xfixes0-dev libxcb1-dev libxcursor-dev libxext-dev libxfixes-dev libxi-dev libxinerama-dev
-  libxkbcommon-dev libxrandr-dev libxss-dev zlib1g-dev)
+  libpulse-dev libudev-dev libutf8proc-dev libvpx-dev libwayland-dev libwebp-dev libwslay-dev libx11-dev
+  libxcb-shape0-dev libxcb-shm0-dev libxcb-xfixes0-dev libxcb1-dev libxcursor-dev libxext-dev libxfixes-dev libxi-dev
+  libxinerama-dev libxkbcommon-dev libxrandr-dev libxss-dev zlib1g-dev)
 
 # The packages are unpacked and not configured, which takes a minute less and is all that a compiler needs.
 make_root() {

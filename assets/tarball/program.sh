@@ -45,7 +45,8 @@ build() {
     -Dgstreamer=disabled -Dobs=disabled -Dc_args=-ffile-prefix-map=/source=. \
     -Dc_link_args="-Wl,--push-state,--no-as-needed,-ldl,--pop-state -Wl,--export-dynamic-symbol=XGetGeometry" \
     >$made/meson.log || { tail -n 20 $made/meson.log; exit 1; }
-  ninja -C $made/build -j "${JOBS:-$(nproc)}" >$made/ninja.log || { grep -A 20 FAILED $made/ninja.log | head -60; exit 1; }
+  ninja -C $made/build -j "${JOBS:-$(nproc)}" >$made/ninja.log ||
+    { grep -A 20 FAILED $made/ninja.log | head -60; exit 1; }
   DESTDIR=$made/tree/install python3 $made/meson/meson.py install -C $made/build --no-rebuild >/dev/null
   mv $made/tree/install/usr/local $tree
 }
