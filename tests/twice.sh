@@ -28,7 +28,7 @@ build() {
 
 if [ -n "${tarball-}" ]; then
   for name in one other; do "$top/assets/tarball/make.sh" "$work/$name.installed" "$commit" >/dev/null; done
-  rm -rf --one-file-system "$work"/*.installed/{root,lists,sources}
+  rm -rf --one-file-system "$work"/*.installed/{root,lists,sources,debian-12.list}
 else
   build one
   build another-folder

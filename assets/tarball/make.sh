@@ -45,21 +45,22 @@ END
 
 # Debian 12 has the versions of the libraries that the program is tested with.
 get_sources() {
-  local lists=$folder/lists key=/usr/share/keyrings/debian-archive-keyring.gpg
-  rm -rf "$sources" "$lists"
-  mkdir -p "$sources" "$lists/partial"
-  cat >"$lists/sources.list" <<END
+  local lists=$folder/lists archive=$folder/debian-12.list key=/usr/share/keyrings/debian-archive-keyring.gpg
+  rm -rf "$sources.part" "$lists"
+  mkdir -p "$sources.part" "$lists/partial"
+  cat >"$archive" <<END
 deb-src [signed-by=$key] http://deb.debian.org/debian bookworm main
 deb-src [signed-by=$key] http://deb.debian.org/debian-security bookworm-security main
 END
-  local options=(-qq -o Dir::Etc::sourcelist="$lists/sources.list" -o Dir::Etc::sourceparts=/dev/null
+  local options=(-qq -o Dir::Etc::sourcelist="$archive" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::State::lists="$lists" -o Acquire::Retries=3 -o APT::Sandbox::User=root)
   apt-get "${options[@]}" update
-  (cd "$sources" && apt-get "${options[@]}" source --download-only --tar-only ffmpeg libsdl2 libsdl2-ttf harfbuzz \
+  (cd "$sources.part" && apt-get "${options[@]}" source --download-only --tar-only ffmpeg libsdl2 libsdl2-ttf harfbuzz \
     libmicrohttpd openh264 qr-code-generator cjson meson)
-  rm -f "$sources"/*.asc
+  rm -f "$sources.part"/*.asc
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-    --platform manylinux1_x86_64 --require-hashes --dest "$sources" -r "$here/wheels.txt"
+    --platform manylinux1_x86_64 --require-hashes --dest "$sources.part" -r "$here/wheels.txt"
+  mv "$sources.part" "$sources"
 }
 
 inside() {
