@@ -255,7 +255,7 @@ static void test_one_rate(void **state) {
   program_expect(0, NULL, "render behind.mkv rate.avi --size 64x64 -q --codec mpeg4");
   assert_true(clip_times("rate.avi", CLIP_FRAMES, times, MOST) == 11 && times[0] == 0 && fabs(times[1] - 0.2) < 1e-6);
   shell(FFMPEG "-i uneven.mkv -map 0:v -c copy -bsf:v \"setts=ts='TS+gte(N\\,5)*3600/TB'\" hour.mkv");
-  program_expect(0, "10 frames", "render hour.mkv hour.avi --size 64x64");
+  program_expect(0, "11 frames (10 made)", "render hour.mkv hour.avi --size 64x64");
   /* MP4 stores times, so that nothing has to be repeated */
   program_expect(0, "10 frames", "render hour.mkv hour.mp4 --size 64x64");
   assert_int_equal(clip_times("hour.mp4", CLIP_FRAMES, times, MOST), 10);

@@ -57,6 +57,53 @@ static void test_frames_in_the_output(void **state) {
               "ffprobe -v error -count_frames -show_entries stream=nb_read_frames -of csv=p=0 fast.gif");
 }
 
+/* Fails the test unless the render ends with a last line that says that it is complete. It is run once for each kind of
+ * progress; before: shell command that comes before each run. frames: number of frames in OUT. */
+static void expect_end(long frames, const char *before, const char *arguments) {
+  static const char *const kinds[][2] = {{"percent", "100%"}, {"openjd", "openjd_progress: 100.0"}};
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, "{\"frame\":%ld,\"total\":%ld,", frames, frames);
+  shell("%s", before);
+  program_expect(0, NULL, "render %s --size 64x64 -q --progress json", arguments);
+  shell("tail -n 1 out.txt | grep -qF '%s' && tail -n 1 out.txt | grep -q '\"left\":0}$'", wanted);
+  for (int i = 0; i < 2; i++) {
+    shell("%s", before);
+    program_expect(0, NULL, "render %s --size 64x64 -q --progress %s", arguments, kinds[i][0]);
+    shell("test \"$(tail -n 1 out.txt)\" = '%s'", kinds[i][1]);
+  }
+}
+
+/* Programs are told of the end, and of the number of frames in OUT, also if nothing had to be made: a file or pictures
+ * that are there, a shard without frames, and an unfinished file that has all pictures. */
+static void test_nothing_to_make(void **state) {
+  (void)state;
+  static const char unfinish[] = "for end in '' .json; do "
+                                 "mv half.mkv.shard-1-of-2$end half.mkv.shard-1-of-2.part$end; done";
+  shell("mkdir -p there");
+  program_expect(0, NULL, "render ten.mp4 there.mkv --size 64x64");
+  expect_end(10, ":", "ten.mp4 there.mkv --skip-existing");
+  program_expect(0, NULL, "render ten.mp4 there/%%04d.png --size 64x64");
+  expect_end(10, ":", "ten.mp4 there/%04d.png --skip-existing");
+  expect_end(10, "rm there/000[3-6].png", "ten.mp4 there/%04d.png --skip-existing");
+  expect_end(0, ":", "ten.mp4 shards.mkv --shard 4/12");
+  program_expect(0, "5 frames, ", "render ten.mp4 half.mkv --size 64x64 --shard 1/2");
+  expect_end(5, unfinish, "ten.mp4 half.mkv --shard 1/2 --resume");
+  /* of two inputs the last one is skipped */
+  program_expect(0, NULL, "render ten.mp4 there.mkv 'there/{name}.mkv' --size 64x64 -q");
+  expect_end(10, "rm there/ten.mkv", "ten.mp4 there.mkv 'there/{name}.mkv' --skip-existing");
+}
+
+/* The last line for people has the number of frames in OUT and, where it is another one, that of the pictures made. */
+static void test_close_line(void **state) {
+  (void)state;
+  program_expect(0, "10 frames, 64x64, ", "render ten.mp4 closed.mp4 --size 64x64");
+  program_expect(0, "20 frames (10 made), 64x64, ", "render ten.mp4 closed.mp4 --size 64x64 -y --fps 50");
+  struct outcome outcome;
+  program_run(&outcome, "render fast.mp4 closed.gif --size 64x64");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "\n10 frames (20 made), 64x64, "));
+}
+
 /* Of an input that breaks off, and where a side track is lost, each kind of progress says what was done. */
 static void test_told_at_status_3(void **state) {
   (void)state;
@@ -122,8 +169,8 @@ static void test_wrong_encoders(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_frames_in_the_output),
-      cmocka_unit_test(test_told_at_status_3),
+      cmocka_unit_test(test_frames_in_the_output), cmocka_unit_test(test_nothing_to_make),
+      cmocka_unit_test(test_close_line),           cmocka_unit_test(test_told_at_status_3),
       cmocka_unit_test(test_wrong_encoders),
   };
   if (argc != 2 || !clips_open())

@@ -13,8 +13,15 @@
 #include "app/run/warm_up.h"
 #include "app/sink/target.h"
 #include "app/source/ffmpeg_util.h"
+#include "app/source/protocols.h"
 #include "app/source/repeated.h"
 #include "app/source/side_feed.h"
+
+/* Returns how many of OUT's frames need not be made: those of an unfinished file that is gone on with, and `skipped`
+ * ones that exist already. */
+static long there_before(const struct render *render, long skipped) {
+  return (long)render->resuming.pictures + (render->existing.pattern ? skipped : 0);
+}
 
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
@@ -25,6 +32,7 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
     frames = (double)(at->frames + at->skipped) * render->frames_in_out;
     render->progress.total = lround((double)render->total * render->frames_in_out);
   }
+  render->progress.before = there_before(render, at->skipped);
   progress_update(&render->progress, lround(frames), at->seconds);
 }
 
@@ -186,8 +194,10 @@ static int run(struct render *render, struct error *err) {
   if (status && err->status == STATUS_OUTPUT && render_gives_way(render, result.part))
     status = 0;
   /* Also if the input broke off or a side track failed, OUT has all that could be made, and its final name. */
-  bool ended = !status || (err->status == STATUS_INPUT && result.written);
-  progress_end(&render->progress, ended && !atomic_load(&setup_stop), result.in_output, result.seconds);
+  bool ended = !status || (err->status == STATUS_INPUT && result.written + render->existing.count);
+  render->progress.before = there_before(render, render->existing.count);
+  progress_end(&render->progress, ended && !atomic_load(&setup_stop),
+               result.in_output - (long)render->resuming.pictures, result.seconds);
   *render->place = render->progress.place;
   if (ended)
     render_close_line(render, &result);
@@ -309,6 +319,36 @@ static int begin(struct render *render, struct error *err) {
              : 0;
 }
 
+/* Tells programs that read the progress that the render is complete, if no picture had to be made. frames: number of
+ * frames in the output. */
+static void end_at_once(struct render *render, long frames) {
+  enum progress_kind kind = progress_wanted(render->options);
+  progress_init(&render->progress, kind, progress_stream(kind, render->options->output), 0);
+  render->progress.place = *render->place;
+  render->progress.before = frames;
+  progress_end(&render->progress, true, 0, 0);
+  *render->place = render->progress.place;
+}
+
+/* Ends a render whose output exists already, or whose shard has no frames. The existing output is read to count its
+ * frames only if a program wants to know them. */
+static void end_without_output(struct render *render) {
+  bool counts = render->is_there && render->options->progress == PROGRESS_JSON;
+  long frames = counts ? ffmpeg_count_pictures(file_path(render->output)) : 0;
+  end_at_once(render, frames > 0 ? frames : 0);
+}
+
+/* Makes the output of an unfinished file that has all pictures already. Returns 0, or -1 with err, whose status is
+ * STATUS_INPUT if the output is there, but lacks a side track. */
+static int complete(struct render *render, const struct options *options, struct error *err) {
+  long pictures;
+  int status = resuming_complete(&render->resuming, options, render->replace, &render->cut, &render->source_options,
+                                 &pictures, err);
+  if (!status || (pictures && err->status == STATUS_INPUT))
+    end_at_once(render, pictures);
+  return status;
+}
+
 /* Makes the engines adopt the kernels and the number of frames in a run that another shard has chosen. */
 static void take_shared(const struct render *render, struct setup *setup, struct options *options) {
   setup->choices = render->shared.record.job.choices;
@@ -357,6 +397,7 @@ int render_input(const struct options *options, struct render_shared *shared, st
   if (open_script(&render, &first, err) || begin(&render, err))
     goto done;
   if (render.is_there || render.cut.is_empty) {
+    end_without_output(&render);
     status = 0;
     goto done;
   }
@@ -370,7 +411,7 @@ int render_input(const struct options *options, struct render_shared *shared, st
   if (render.resuming.goes_on && !first.batch)
     first.batch = render.resuming.record.job.batch;
   if (render.resuming.nothing_left) {
-    status = resuming_complete(&render.resuming, &first, render.replace, &render.cut, &render.source_options, err);
+    status = complete(&render, &first, err);
     goto done;
   }
   if (!options->script && options->prompt_count > 1 && !is_blended(&options->values)) {

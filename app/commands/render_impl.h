@@ -84,7 +84,8 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err);
 /* Called if a shard's output could not be completed. With --skip-existing, if another process has made the same shard
  * meanwhile, removes the unfinished file `part` of this process, logs that, and returns true; otherwise false. */
 bool render_gives_way(const struct render *render, const char *part);
-/* Prints the last line of a render: number of pictures, speed, and the stage that limited the speed. */
+/* Prints the last line of a render: number of OUT's frames and, if it differs, of the pictures that were made; speed;
+ * and the stage that limited the speed. */
 void render_close_line(const struct render *render, const struct pipeline_result *result);
 
 /* --- render.c: rendering one input --- */

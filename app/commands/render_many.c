@@ -135,9 +135,5 @@ int command_render(const struct options *options, struct error *err) {
   inputs_free(&batch.inputs);
   if (status)
     progress_fail(options->progress, programs, err);
-  /* The render of the last input writes the line that says that all inputs are complete. If that input was skipped,
-   * because its output existed already, the line is written here. */
-  else if (!batch.shared.place.complete)
-    progress_complete(options->progress, programs);
   return status;
 }

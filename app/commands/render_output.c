@@ -195,7 +195,7 @@ void render_close_line(const struct render *render, const struct pipeline_result
   struct engine_info engine;
   struct prepared_info prepared;
   struct stats_summary times;
-  char busy[LIMIT_TEXT_MAX];
+  char busy[LIMIT_TEXT_MAX], made_text[48] = "";
   if (render->options->verbose < 0 || !result->written)
     return;
   engine_get_info(render->engines->of[0].engine, &engine);
@@ -204,8 +204,10 @@ void render_close_line(const struct render *render, const struct pipeline_result
   limit_text(busy, result, render->engines->count);
   const struct output_size made = {prepared.shape.width, prepared.shape.height};
   const struct output_size *size = render->size.width ? &render->size : &made;
-  fprintf(stderr, "%ld frame%s, %dx%d, %.2f fps, median %.1f ms, p99 %.1f ms, %s%s; %s\n", result->written,
-          result->written == 1 ? "" : "s", render->beside ? 2 * size->width : size->width, size->height,
+  if (result->in_output != result->written)
+    snprintf(made_text, sizeof made_text, " (%ld made)", result->written);
+  fprintf(stderr, "%ld frame%s%s, %dx%d, %.2f fps, median %.1f ms, p99 %.1f ms, %s%s; %s\n", result->in_output,
+          result->in_output == 1 ? "" : "s", made_text, render->beside ? 2 * size->width : size->width, size->height,
           (double)result->written / result->seconds, times.median_ms, times.p99_ms,
           engines_times(render->engines, (char[16]){0}), engine.device, busy);
   setup_print_behind(stderr, &prepared, (double)result->written / result->seconds);

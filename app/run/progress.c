@@ -72,15 +72,15 @@ void progress_text(char text[PROGRESS_TEXT_MAX], long total, long frames, double
 
 static void write_json(const struct progress *progress, char text[PROGRESS_TEXT_MAX], long frames, double seconds) {
   double fps = rate(frames, seconds);
-  int used = snprintf(text, PROGRESS_TEXT_MAX, "{\"frame\":%ld", frames);
-  if (progress->total)
+  int used = snprintf(text, PROGRESS_TEXT_MAX, "{\"frame\":%ld", progress->before + frames);
+  if (progress->total || progress->ended)
     used += snprintf(text + used, (size_t)(PROGRESS_TEXT_MAX - used), ",\"total\":%ld",
-                     progress->total > frames ? progress->total : frames);
+                     progress->before + (progress->total > frames ? progress->total : frames));
   if (progress->place.inputs > 1)
     used += snprintf(text + used, (size_t)(PROGRESS_TEXT_MAX - used), ",\"input\":%d,\"inputs\":%d",
                      progress->place.input, progress->place.inputs);
   used += snprintf(text + used, (size_t)(PROGRESS_TEXT_MAX - used), ",\"seconds\":%.3f,\"fps\":%.3f", seconds, fps);
-  if (progress->total && fps > 0)
+  if (progress->ended || (progress->total && fps > 0))
     used += snprintf(text + used, (size_t)(PROGRESS_TEXT_MAX - used), ",\"left\":%ld",
                      seconds_left(progress->total, frames, fps));
   snprintf(text + used, (size_t)(PROGRESS_TEXT_MAX - used), "}\n");
@@ -173,16 +173,12 @@ void progress_end(struct progress *progress, bool whole, long frames, double sec
   if (!whole || !is_for_programs(progress->kind))
     return;
   progress->total = frames;
-  progress->place.complete = progress->place.input == progress->place.inputs;
+  progress->ended = true;
   if (progress->kind == PROGRESS_JSON)
     progress_line(progress, line, frames, seconds);
-  else if (progress->place.complete)
+  else if (progress->place.input == progress->place.inputs)
     snprintf(line, sizeof line, "%s", words_at_end(progress->kind));
   tell(progress->out, line);
-}
-
-void progress_complete(enum progress_kind kind, FILE *out) {
-  tell(out, words_at_end(kind));
 }
 
 void progress_fail(enum progress_kind kind, FILE *out, const struct error *err) {

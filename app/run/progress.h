@@ -17,7 +17,6 @@ enum { PROGRESS_TEXT_MAX = 192 };
 struct progress_place {
   int input, inputs; /* input: number of the current input, from 1; inputs: how many there are */
   int percent;       /* last whole percentage that was written; -1: none */
-  bool complete;     /* true: the line that says that all inputs are complete was written */
 };
 
 struct progress {
@@ -27,6 +26,10 @@ struct progress {
   bool terminal;
   FILE *out;  /* stream to which progress is written; not closed here */
   long total; /* number of frames to render; 0: unknown */
+  /* number of frames that the output has already, from an earlier attempt; PROGRESS_JSON adds it to the frames and to
+   * the total, but not to the rate */
+  long before;
+  bool ended; /* true: the last line is written, and the total is known also if it is 0 */
   int64_t next_ns;
   /* Position of the input among the command's inputs; 1 of 1 unless the caller sets it after progress_init. Percentages
    * count over all inputs, as if each took the same time; frames and times are those of the current input. */
@@ -48,11 +51,8 @@ void progress_init(struct progress *progress, enum progress_kind kind, FILE *out
 void progress_update(struct progress *progress, long frames, double seconds);
 /* Erases the bar, so that other text begins on an empty line. whole: the render was successful; a program that
  * reads the progress then gets a last line with the final number of frames and, after the last input, 100 percent.
- * seconds: time that the frames took. */
+ * frames: those that were rendered, without progress->before; seconds: time that they took. */
 void progress_end(struct progress *progress, bool whole, long frames, double seconds);
-/* Writes the line for programs that says that all inputs are complete. The caller must call it only if progress_end has
- * not written it (place.complete is false): when no frame of the last input had to be made. */
-void progress_complete(enum progress_kind kind, FILE *out);
 /* For PROGRESS_OPENJD, writes the line that tells a scheduler why the render has failed. Does nothing for other kinds,
  * since the program's own error message suffices. */
 void progress_fail(enum progress_kind kind, FILE *out, const struct error *err);

@@ -94,9 +94,8 @@ void resuming_tell_sink(struct resuming *resuming, struct sink_options *sink, co
 }
 
 int resuming_complete(struct resuming *resuming, const struct options *options, bool replace, const struct cut *cut,
-                      const struct source_options *source, struct error *err) {
+                      const struct source_options *source, long *pictures, struct error *err) {
   struct sink_options sink = {0};
-  long pictures;
   resuming_tell(resuming, source->log);
   resuming_tell_sink(resuming, &sink, cut, source);
   const struct joining joining = {
@@ -113,7 +112,7 @@ int resuming_complete(struct resuming *resuming, const struct options *options, 
       .left = sink.left,
       .log = source->log,
   };
-  return joining_run(&joining, &pictures, err);
+  return joining_run(&joining, pictures, err);
 }
 
 const char *resuming_advice(const struct resuming *resuming, const struct options *options,

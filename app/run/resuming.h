@@ -43,9 +43,10 @@ void resuming_tell_sink(struct resuming *resuming, struct sink_options *sink, co
                         const struct source_options *source);
 /* Makes the output from the unfinished file's pictures and the input's sound, without the engine. May be called only if
  * nothing_left is true. cut: as resuming_find has left it. source: the options with which the frames' source would be
- * opened. replace: true: an existing output may be replaced. Returns 0, or -1 with err. */
+ * opened. replace: true: an existing output may be replaced. *pictures becomes the number of pictures in the output; 0:
+ * there is no output. Returns 0, or -1 with err, also if there is an output without one of its side tracks. */
 int resuming_complete(struct resuming *resuming, const struct options *options, bool replace, const struct cut *cut,
-                      const struct source_options *source, struct error *err);
+                      const struct source_options *source, long *pictures, struct error *err);
 /* Returns the end of the message about an interruption: that --resume continues the render. It is "" if the render
  * cannot be continued. */
 const char *resuming_advice(const struct resuming *resuming, const struct options *options,
