@@ -37,6 +37,8 @@ struct encoder {
   /* the alpha of the input's frames (sink_options.alpha); NULL: there is none, or the encoder does not take it */
   struct alpha *alpha;
   AVFrame *blended; /* copy of a picture that has the input frame's alpha, for the encoder */
+  long given;       /* number of frames that encoder_send got */
+  bool ended;       /* true: encoder_send was told that there are no more frames */
 };
 
 /* Returns the pixel format that the engine should make for the encoder that encoder_open will choose: P010 if the
@@ -69,6 +71,8 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
  * differs and options.stretched is false. pts: the frame's time in the encoder's time base. The encoder may hold the
  * frame's picture after the call. Returns 0 or an FFmpeg error code. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
+/* Corrects the decoding time of a packet that the encoder gave out, where FFmpeg's libx265 has set a random one. */
+void encoder_mend_time(const struct encoder *encoder, AVPacket *packet);
 /* Frees all that the encoder holds. Accepts a zeroed struct. */
 void encoder_free(struct encoder *encoder);
 

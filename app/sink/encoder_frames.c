@@ -237,7 +237,18 @@ static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
   return code == AVERROR(EAGAIN) ? 0 : code;
 }
 
+/* libx265 delays decoding times by a value that it sets only when it gets more pictures than B frames can move back,
+ * which are 1 or 2. With fewer pictures it reads memory that was never set. So few pictures are decoded in the order in
+ * which they are shown, so that both times are equal. */
+void encoder_mend_time(const struct encoder *encoder, AVPacket *packet) {
+  enum { MOST_MOVED = 2 };
+  if (encoder->ended && encoder->given <= MOST_MOVED && !strcmp(encoder->context->codec->name, "libx265"))
+    packet->dts = packet->pts;
+}
+
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts) {
+  encoder->ended = !frame;
+  encoder->given += frame != NULL;
   if (!frame)
     return encoder->palette ? send_with_palette(encoder, NULL) : avcodec_send_frame(encoder->context, NULL);
   AVFrame *sent = encoder->borrowed;

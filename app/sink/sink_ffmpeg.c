@@ -55,6 +55,7 @@ static void ffmpeg_close(struct sink *sink) {
 static int drain(struct ffmpeg_sink *to) {
   int code;
   while ((code = avcodec_receive_packet(to->encoder.context, to->packet)) >= 0) {
+    encoder_mend_time(&to->encoder, to->packet);
     code = ffmpeg_sink_take(to, to->packet);
     av_packet_unref(to->packet);
     if (code < 0)
