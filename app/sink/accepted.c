@@ -6,6 +6,7 @@
 #include <libavutil/avstring.h>
 
 #include "app/sink/encoder.h"
+#include "app/sink/encoder_values.h"
 #include "app/sink/encoder_wishes.h"
 #include "unet/base/text.h"
 
@@ -191,6 +192,28 @@ static int blame(const struct target *target, const AVCodec *codec, const char *
   return found ? -1 : 0;
 }
 
+/* Checks the options in x264-params, which FFmpeg only warns of. Its option x264opts takes the same ones and fails if
+ * one of them is wrong, so that each is tried in that option. wishes: all options, with which the encoder can be
+ * opened. Returns 0, or -1 with err. */
+static int check_x264_params(const struct target *target, const AVCodec *codec, const char *pixel_format,
+                             const AVDictionary *wishes, struct error *err) {
+  const AVDictionaryEntry *params = av_dict_get(wishes, "x264-params", NULL, 0), *param = NULL;
+  AVDictionary *single = NULL;
+  bool wrong = false;
+  if (!params || av_dict_parse_string(&single, params->value, "=", ":", 0) < 0)
+    single = NULL;
+  while (!wrong && (param = av_dict_get(single, "", param, AV_DICT_IGNORE_SUFFIX))) {
+    char text[256];
+    bool fits = snprintf(text, sizeof text, "x264opts=%s=%s", param->key, param->value) < (int)sizeof text;
+    wrong = fits && !strpbrk(param->value, ":\\'") && !opens(target, codec, pixel_format, text);
+    if (wrong)
+      error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s does not take %.60s=%.100s of x264-params",
+                codec->name, param->key, param->value);
+  }
+  av_dict_free(&single);
+  return wrong ? -1 : 0;
+}
+
 /* Checks that the encoder can be opened with these options, as far as that does not depend on the size. Encoders of
  * hardware are not tried. Returns 0, or -1 with err, which names the option. */
 static int check_options(const struct target *target, const AVCodec *codec, const char *pixel_format,
@@ -198,11 +221,16 @@ static int check_options(const struct target *target, const AVCodec *codec, cons
   AVDictionary *wishes = NULL;
   if (encoder_wishes_check(codec, encoder_options, err))
     return -1;
-  if (codec->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID) ||
-      opens(target, codec, pixel_format, encoder_options))
+  if (codec->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID))
     return 0;
-  int status =
-      encoder_wishes_parse(encoder_options, &wishes, err) ? -1 : blame(target, codec, pixel_format, wishes, err);
+  int status = encoder_wishes_parse(encoder_options, &wishes, err) ||
+                       encoder_values_check_profile(codec->name, wishes, pixel_format, err)
+                   ? -1
+                   : 0;
+  if (!status)
+    status = opens(target, codec, pixel_format, encoder_options)
+                 ? check_x264_params(target, codec, pixel_format, wishes, err)
+                 : blame(target, codec, pixel_format, wishes, err);
   av_dict_free(&wishes);
   return status;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libavutil/pixdesc.h>
+
 static const char presets[] = "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo";
 /* Options whose values FFmpeg does not list, because they are names that the library of x264 or x265 knows. separators:
  * characters between several of these names in one value; "": a value is one name. indices: how many of the names may
@@ -99,4 +101,51 @@ void encoder_values_list(char *text, size_t size, const char *encoder, void *obj
     snprintf(text, size, "a number");
   else
     *text = 0;
+}
+
+/* --- profiles of x264 --- */
+
+/* What each profile of x264 can have. depth: most bits of a sample; chroma: 420, 422 or 444, the finest chroma. */
+static const struct profile {
+  const char *name;
+  int depth, chroma;
+  bool gray, lossless;
+} profiles[] = {{"baseline", 8, 420, false, false}, {"main", 8, 420, false, false},
+                {"high", 8, 420, true, false},      {"high10", 10, 420, true, false},
+                {"high422", 10, 422, true, false},  {"high444", 10, 444, true, true}};
+
+static bool takes_pixels(const struct profile *profile, const AVPixFmtDescriptor *pixels) {
+  bool gray = pixels->nb_components == 1;
+  int chroma = gray || pixels->log2_chroma_h ? 420 : pixels->log2_chroma_w ? 422 : 444;
+  return pixels->comp[0].depth <= profile->depth && chroma <= profile->chroma && (!gray || profile->gray);
+}
+
+/* True if the options ask for a quality with which x264 codes without loss. pixels: NULL: they have 8 bits. */
+static bool is_lossless(const AVDictionary *wishes, const AVPixFmtDescriptor *pixels) {
+  const AVDictionaryEntry *qp = av_dict_get(wishes, "qp", NULL, 0), *crf = av_dict_get(wishes, "crf", NULL, 0);
+  if (qp)
+    return strtol(qp->value, NULL, 10) == 0;
+  double value = crf ? strtod(crf->value, NULL) : 1;
+  return value >= 0 && value < 1 && (!pixels || pixels->comp[0].depth == 8);
+}
+
+int encoder_values_check_profile(const char *encoder, const AVDictionary *wishes, const char *pixel_format,
+                                 struct error *err) {
+  const AVDictionaryEntry *wish = strcmp(encoder, "libx264") ? NULL : av_dict_get(wishes, "profile", NULL, 0);
+  const AVPixFmtDescriptor *pixels = pixel_format ? av_pix_fmt_desc_get(av_get_pix_fmt(pixel_format)) : NULL;
+  bool lossless = is_lossless(wishes, pixels), refused = false;
+  char list[64] = "";
+  for (size_t i = 0; wish && i < sizeof profiles / sizeof *profiles; i++) {
+    const struct profile *profile = &profiles[i];
+    size_t used = strlen(list);
+    if ((!pixels || takes_pixels(profile, pixels)) && (!lossless || profile->lossless))
+      snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", profile->name);
+    else
+      refused = refused || !strcmp(profile->name, wish->value);
+  }
+  return refused
+             ? error_set(err, STATUS_USAGE, "--encoder-options: profile=%s of libx264 does not go with%s%s%s%s, but %s",
+                         wish->value, pixels ? " pixels of " : "", pixels ? pixels->name : "",
+                         pixels && lossless ? " and" : "", lossless ? " lossless quality" : "", list)
+             : 0;
 }

@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <libavutil/dict.h>
 #include <libavutil/opt.h>
+
+#include "unet/base/error.h"
 
 /* Writes the values of an encoder's option as a text, such as "best, good, realtime" or "-16 to 16"; "": they are
  * unknown, or too many. object: the struct that has the option, as for av_opt_find. */
@@ -14,5 +17,10 @@ void encoder_values_list(char *text, size_t size, const char *encoder, void *obj
 /* Returns false if this is an option whose text the encoder's own library checks, only when it is opened, and the
  * library does not know that text. */
 bool encoder_values_known(const char *encoder, const char *option, const char *text);
+
+/* Fails if the options name a profile of libx264 that cannot have these pixels (NULL: the encoder's usual ones) or no
+ * lossless coding. x264 would say so in a line of its own, which cannot be held back. Returns 0, or -1 with err. */
+int encoder_values_check_profile(const char *encoder, const AVDictionary *wishes, const char *pixel_format,
+                                 struct error *err);
 
 #endif
