@@ -23,7 +23,8 @@ enum { CLIP_FRAMES = 24, CLIP_FRAMES_MAX = 1000 };
  * input alone, without earlier frames. Each array has `count` elements. */
 struct sequence {
   int count;
-  /* [count] each: inputs, outputs for them in order, and outputs for each input alone */
+  /* arrays of `count` elements: input pictures, the engine's outputs for them in order, and its outputs for each input
+   * alone */
   struct raster *input, *output, *alone;
 };
 

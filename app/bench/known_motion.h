@@ -12,11 +12,12 @@ enum motion {
   /* an ellipse that is cut out of the still picture moves by (3, 1) pixels per frame over the rest, which does not
    * move */
   MOTION_CUT_OUT,
-  MOTIONS_MOVING, /* number of the motions above, in which pixels come from other positions of the earlier frame */
+  MOTIONS_MOVING, /* number of the motions above: in these, pixels come from other positions in the earlier frame */
   /* the still picture does not move, and noise of a camera's sensor (deviation 2 grey levels) is added */
   MOTION_NOISE = MOTIONS_MOVING,
-  MOTION_GROUND, /* the still picture does not move and nothing is added: MOTION_CUT_OUT without the ellipse */
-  MOTION_CUT,    /* the frame moves over the still picture, and from frame MOTION_CUT_AT on over another picture */
+  MOTION_GROUND, /* the still picture does not move, nothing moves over it (unlike MOTION_CUT_OUT), and no noise is
+                  * added */
+  MOTION_CUT,    /* like MOTION_PAN, but from frame MOTION_CUT_AT on the frame shows another picture */
   MOTIONS
 };
 

@@ -37,10 +37,11 @@ struct report_live {
    * interval, the median time of the row "compute only", and 1 ms */
   double deadline_ms;
   long presented, missed, dropped, repeated, unread;
-  struct late_picture late[LATE_PICTURES_MAX]; /* the first of the missed pictures (presented after deadline_ms) */
+  struct late_picture late[LATE_PICTURES_MAX]; /* the first of the missed pictures (presented later than deadline_ms
+                                                * after their capture) */
   /* numbers of missed pictures, by where the longest delay was: before the engine, in the engine, after it */
   long missed_by[3];
-  double spare_ms; /* time in ms left before the deadline for the median picture */
+  double spare_ms; /* time in ms by which the median picture was presented before its deadline (deadline_ms) */
   /* how often a thread that does nothing but wake at the frame rate has woken more than spare_ms too late; a
    * measure of the system's own delays */
   long woken_late;

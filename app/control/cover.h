@@ -25,9 +25,9 @@ struct cover {
   double fade_s; /* seconds of a fade from 0 to 1; cover_follow copies it from the parameter fade */
 };
 
-/* Compares the parameters bypass, blackout and freeze with the levels to which their last fades lead, and starts a fade
- * at time now_ns (of platform_now_ns) for each that differs. instead: true: the source is shown in place of the picture
- * even if bypass is off, for example because the engine has failed. */
+/* Compares the parameters bypass, blackout and freeze with the levels to which their last fades lead. For each that
+ * differs, starts a fade at time now_ns (of platform_now_ns). `instead` true: the source is shown in place of the
+ * picture even if bypass is off, for example because the engine has failed. */
 void cover_follow(struct cover *cover, const struct parameters *values, bool instead, int64_t now_ns);
 /* Ends all fades: each opacity gets the value to which its fade leads. */
 void cover_jump(struct cover *cover);

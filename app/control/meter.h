@@ -24,7 +24,7 @@ struct meter {
  * set (base). Called before the offsets are added to the values. */
 void meter_begin(struct meter *meter, const struct modulations *modulations, const struct lfos *lfos,
                  const struct parameters *values);
-/* Returns true if both have the same levels, and the same values of the same parameters. */
+/* Returns true if `a` and `b` have the same levels of sound, and the same values of the same parameters. */
 bool meter_same(const struct meter *a, const struct meter *b);
 /* Stores in the field `now` of each listed parameter its value for this frame. Called after the offsets were added to
  * the values. */

@@ -7,7 +7,7 @@
 
 #include "app/control/parameters.h"
 
-/* Describes the wanted size. "asked" is the size that the user asked for, in pixels. */
+/* The picture size that picture_size_find looks for. asked: the size that the user asked for, in pixels. */
 struct picture_size_wish {
   struct parameter_size asked;
   /* The network computes sides that are multiples of this number, and the surplus is cut off. No side of the size found

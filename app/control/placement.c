@@ -46,8 +46,9 @@ void placement_bound_corners(double at[PLACEMENT_CORNERS][2]) {
         at[i][axis] = own[i][axis] + (asked[i][axis] - own[i][axis]) * step / STEPS;
 }
 
-/* Solves for the perspective first: with q = p0 - p1 + p2 - p3, the two unknowns g and h of the third row satisfy
- * g (p1 - p2) + h (p3 - p2) = q. The rest follows from the images of the corners. */
+/* Computes the matrix that maps the unit square to the four corners p0 to p3 (`at`). It solves for the perspective
+ * first: with q = p0 - p1 + p2 - p3, the two unknowns g and h of the matrix's third row (g, h, 1) satisfy g (p1 - p2) +
+ * h (p3 - p2) = q. The rest of the matrix follows from the images of the square's corners. */
 void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]) {
   const double *p0 = at[0], *p1 = at[1], *p2 = at[2], *p3 = at[3];
   double ax = p1[0] - p2[0], ay = p1[1] - p2[1], bx = p3[0] - p2[0], by = p3[1] - p2[1];

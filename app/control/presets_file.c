@@ -21,7 +21,7 @@ struct presets_file {
   const char *path;
   const struct log *log;
   pthread_t thread;
-  /* text of the file of presets when it was last read, to notice changes; used by the thread that saves presets alone;
+  /* text of the file of presets when it was last read, to notice changes; only the thread that saves presets uses it;
    * NULL: there was no file */
   char *text;
   pthread_mutex_t lock;
@@ -29,10 +29,12 @@ struct presets_file {
   /* The following fields are protected by `lock`. */
   struct presets *presets;
   struct parameters *wish; /* values that wait to be saved as a new preset; owned; NULL: none */
-  struct frame picture;    /* the small picture to be saved with these values; picture NULL: none */
-  char *members;           /* further JSON members to be saved in that preset; owned; NULL: none */
+  struct frame picture;    /* the small picture to be saved with the preset in `wish`; picture.picture is NULL if there
+                            * is none */
+  char *members;           /* further JSON members to be saved in the preset of `wish`; owned; NULL: none */
   bool ending;
-  char line[LINE_BYTES]; /* the last message of the thread, which presets_file_refresh returns; "": none */
+  char line[LINE_BYTES]; /* the last message of the thread that saves presets; presets_file_refresh returns it; "":
+                          * none */
   enum log_level level;
 };
 
@@ -144,8 +146,8 @@ static int write_picture(const struct presets_file *file, const char *name, cons
   return frame_wait(picture, MEMORY_HOST, err) < 0 ? -1 : thumbnail_write(path, picture, err);
 }
 
-/* Appends a preset to the file. lacks: if its picture could not be written, the message says why; otherwise the message
- * stays as it is. Returns 0, or -1 with err. */
+/* Appends a preset to the file. lacks: if the preset's picture could not be written, gets a message that says why;
+ * otherwise stays unchanged. Returns 0, or -1 with err. */
 static int add_preset(struct presets_file *file, const char *name, const struct parameters *values,
                       const struct frame *picture, struct error *lacks, struct error *err) {
   char place[PATHS_MAX];

@@ -66,10 +66,10 @@ struct reverie {
   struct prepared_info shown;
 };
 
-/* Copies an error to the struct of the calling program, and returns its status. from NULL: success, REVERIE_OK. to may
- * be NULL. */
+/* Copies the error `from` to *to, the struct of the calling program, and returns its status. `from` NULL: success,
+ * REVERIE_OK. `to` may be NULL. */
 int library_tell(struct reverie_error *to, const struct error *from);
-/* Writes a message about a wrong argument to *to, and returns REVERIE_USAGE. to may be NULL. */
+/* Writes a message about a wrong argument to *to, and returns REVERIE_USAGE. `to` may be NULL. */
 PRINTF_LIKE(2, 3) int library_refuse(struct reverie_error *to, const char *format, ...);
 
 /* Copies a struct of the calling program, which may be of another version, to the library's struct of this type, which
@@ -90,12 +90,12 @@ static inline void library_write(void *to, const void *from, size_t size) {
     memcpy((char *)to + sizeof room, (const char *)from + sizeof room, (room < size ? room : size) - sizeof room);
 }
 
-/* Sizes in bytes of two structs in the library's first version. A program's struct must have at least this size,
- * because all fields of the first version are needed. */
+/* Sizes in bytes of struct reverie_frame and struct reverie_picture in the library's first version. A program's struct
+ * must have at least this size, because all fields of the first version are needed. */
 enum {
   LIBRARY_FRAME_LEAST = offsetof(struct reverie_frame, control) + sizeof(void *),
   LIBRARY_PICTURE_LEAST = offsetof(struct reverie_picture, hold) + sizeof(void *),
-  /* Of all structs but struct reverie_frame and struct reverie_picture a program may leave out any fields at the end.
+  /* A program may leave out fields at the end of all structs except struct reverie_frame and struct reverie_picture.
    * But a size that has room for no field at all means that the program has forgotten to set the size. */
   LIBRARY_LEAST = sizeof(size_t) + 1
 };
@@ -111,9 +111,9 @@ const char *library_text(const struct parameters *values, int slot);
  * with reverie->lock held. Returns 0, or -1 with err. */
 int library_shape(struct reverie *reverie, const struct parameters *values, struct engine_shape *shape,
                   struct error *err);
-/* Stores in *handle the handle that is prepared for this shape (size, step count and so on); if there is none, it is
- * prepared first. claim: true: its number of frames in flight is increased, so that it is not released. Returns 0, or
- * -1 with err. */
+/* Stores in *handle the handle that is prepared for this shape (size, step count and so on); if there is none, one is
+ * prepared first. claim: true: the handle's number of frames in flight is increased, so that the handle is not
+ * released. Returns 0, or -1 with err. */
 int library_handle_find(struct reverie *reverie, const struct engine_shape *shape, bool claim,
                         struct library_handle **handle, struct error *err);
 

@@ -37,7 +37,8 @@ obs_properties_t *make_properties(void *filter);
 
 /* Value of a parameter. */
 struct obs_value {
-  bool given;    /* false: the user has not set the parameter, so that its default or what suits the model applies */
+  bool given;    /* false: the user has not set the parameter, so the engine uses its default, or the value that suits
+                  * the model */
   double number; /* value of a number, a switch or a choice (index of its word) */
   char *text;    /* value of a text or a size; NULL: the parameter has another type or is not given */
 };
@@ -57,7 +58,8 @@ struct wish *wish_read(const struct obs_rows *rows, obs_data_t *settings);
 void wish_free(struct wish *wish);
 /* Returns true if the two values are the same. */
 bool value_equal(const struct obs_value *first, const struct obs_value *second);
-/* Returns true if two versions of a filter's settings differ in one that is read only when an engine is opened. */
+/* Returns true if two versions of a filter's settings differ in a setting that is read only when an engine is
+ * opened. */
 bool wish_opens_anew(const struct obs_rows *rows, const struct wish *first, const struct wish *second);
 /* Sets the row's parameter of an engine to a value. Returns 0, or a status of the library with error. */
 int value_apply(const struct obs_row *row, const struct obs_value *value, struct reverie *engine,

@@ -95,7 +95,7 @@ struct reverie_config {
   const char *device;  /* "auto", "cpu", "cuda" or "cuda:N"; NULL: auto, a GPU if there is one that can be used */
   int threads;         /* number of threads that a CPU uses; 0: one for each core */
   int format;          /* enum reverie_format of the pictures; 0: REVERIE_RGBA */
-  int pictures;        /* number of collected pictures that the program holds at the same time, at most; 0: 1 */
+  int pictures;        /* largest number of collected pictures that the program holds at the same time; 0 means 1 */
   unsigned flags;      /* bits of enum reverie_flags */
   size_t memory_limit; /* largest number of bytes of the device's memory to allocate; 0: no limit */
   /* folder for a GPU's tuning results; NULL: the folder that the program `reverie` uses; "": they are not stored */
@@ -180,19 +180,20 @@ enum reverie_range { REVERIE_LIMITED = 0, REVERIE_FULL = 1 }; /* range of luma i
 /* A frame of the input. Pixels are read before reverie_submit returns. */
 struct reverie_frame {
   size_t size;
-  int format, matrix, range; /* enum reverie_format, enum reverie_matrix, enum reverie_range */
+  int format, matrix, range; /* format: a value of enum reverie_format; matrix: of enum reverie_matrix; range: of enum
+                              * reverie_range */
   int width, height; /* size in pixels. Any size is allowed: the frame is fitted into the picture (parameter "fit") */
   const void *plane[3]; /* the pixels: one pointer for each plane of the format; not needed for text to image */
   int pitch[3];         /* number of bytes from the beginning of one row of a plane to that of the next */
   float pixel_aspect;   /* width of a pixel divided by its height when the frame is shown; 0: square */
-  /* the frame's time in nanoseconds, which its picture gets; the parameter seed-walk moves the seed with this time,
-   * from 0 on */
+  /* the frame's time in nanoseconds, which its picture gets; with the parameter seed-walk, the seed moves in proportion
+   * to this time */
   int64_t time_ns;
   /* 1: the frame does not continue the frame before it, because of a cut, a seek or another source; 0: it does */
   int restart;
   void *opaque; /* a pointer for the program's own use, which comes back with the frame's picture */
-  /* A frame of a second source. Control networks whose parameter "control[].source" asks for it read this frame instead
-   * of the first one. NULL: they read black. */
+  /* A frame of a second source. Control networks whose parameter "control[].source" asks for a second source read this
+   * frame instead of the frame that is restyled. NULL: they read black. */
   const struct reverie_frame *control;
 };
 

@@ -17,7 +17,8 @@ void live_read_keys(struct live *live) {
   size_t length;
   struct error err;
   live->state.bindings = &live->bindings;
-  bool wanted = !live->options->no_config && !live->probe; /* a measurement must not depend on who runs it */
+  bool wanted = !live->options->no_config && !live->probe; /* bench --live reads no keys.conf: a measurement must not
+                                                            * depend on the user's settings */
   if (!wanted || !paths_config_file(path, "keys.conf"))
     return;
   if (text_read(path, BYTES_MAX, &text, &length, &err)) {

@@ -8,11 +8,11 @@
 
 /* A picture that was presented, with its times. Variables whose names end in _ns are times of platform_now_ns. */
 struct sighting {
-  bool read; /* true: the marker of the picture's frame was read from the window */
+  bool read; /* true: the marker (blocks with the frame's number) was read from the picture in the window */
   uint32_t number;
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
   int64_t late_ns;  /* ns by which the source, if it is a file, gave the frame later than it was due; 0: in time */
-  double frame_ms;  /* the engine's time in ms for the frame, not counting its wait for the frame before */
+  double frame_ms;  /* time in ms that the engine took for the frame, without the frame's wait for the one before it */
   double device_ms; /* ms within frame_ms in which the GPU worked, by the GPU's clock; 0: unknown */
 };
 
@@ -22,9 +22,9 @@ enum miss_reason { MISS_WAITING, MISS_ENGINE, MISS_WINDOW, MISS_REASONS };
 
 enum { LATE_PICTURES_MAX = 64 };
 
-/* A picture that was presented after the deadline. at_s: time when it was presented, in seconds after the first
- * picture. waiting_ms, engine_ms, window_ms: ms that its frame waited for the engine, was in the engine, and took from
- * there to the screen. */
+/* A picture that was presented after the deadline (deadline_ms after its capture). at_s: time when it was presented, in
+ * seconds after the first picture. waiting_ms, engine_ms, window_ms: for how many ms its frame waited for the engine,
+ * was in the engine, and took from the engine to the screen. */
 struct late_picture {
   double at_s, waiting_ms, engine_ms, window_ms;
   /* ms by which the source, if it is a file, gave the frame later than it was due; not part of waiting_ms */
@@ -44,11 +44,12 @@ struct sightings {
   /* presented: number of pictures that were presented; unread: number of those whose marker could not be read */
   long presented;
   long unread;
-  long repeated; /* number of pictures whose frame, or a later one, had been seen in the window before */
+  long repeated; /* number of pictures that showed no newer frame: the window had shown their frame, or a later one,
+                  * already */
   long dropped;  /* number of frames that were never seen, between the first and the last one seen */
-  long missed;   /* number of pictures presented after the deadline */
+  long missed;   /* number of pictures presented later than deadline_ms after their capture */
   long missed_by[MISS_REASONS];
-  /* the first LATE_PICTURES_MAX of the pictures presented after the deadline */
+  /* the first LATE_PICTURES_MAX of the pictures that `missed` counts */
   struct late_picture late[LATE_PICTURES_MAX];
   uint32_t newest;
   int64_t first_ns, last_ns;

@@ -8,8 +8,8 @@ struct choice {
   bool *wanted; /* one element for each file of the repository's list; true: the file is chosen */
   int count;    /* number of chosen files; `bytes` is the sum of their sizes */
   int64_t bytes;
-  /* Numbers of files that were not chosen. pickles: weights as Python pickles; doubles: weights that were chosen in
-   * another form (double_bytes: the sum of their sizes); others: all other files. */
+  /* Numbers of files that were not chosen. pickles: weights as Python pickles; doubles: weights of which another form
+   * was chosen (double_bytes: the sum of their sizes); others: all other files. */
   int pickles, doubles, others;
   int64_t double_bytes;
 };

@@ -255,7 +255,8 @@ static int check_choices(const struct options *options, const struct command_tex
   return 0;
 }
 
-/* Checks that --control-source is given if a control reads it (not required by info), and only then. */
+/* Fails if a control reads the second input but --control-source is not given (except in info), or if --control-source
+ * is given but no control reads it. */
 static int check_control_source(const struct options *options, enum command command, struct error *err) {
   int seeing = 0;
   for (int i = 0; i < options->control_count; i++)

@@ -40,7 +40,7 @@ enum filter_wish { FILTER_AUTO, FILTER_YES, FILTER_NO };
 enum { OUTPUT_SIZE_SOURCE = -1 };
 
 /* Values of `sound` and `record_sound` that name no input. */
-#define SOUND_OF_SOURCE "source" /* value for the sound of the source that is shown */
+#define SOUND_OF_SOURCE "source" /* the sound of the source that is shown */
 #define SOUND_NONE "none"
 
 /* A range of numbers of pictures or frames (--range). */
@@ -70,7 +70,7 @@ struct options {
   struct parameters values;
   /* all models and autoencoders that were given, in order; the first ones are also in `values` */
   struct parameter_choices models, vaes;
-  /* files that were given beyond the number of LoRAs or styles that act at once; keys can select them */
+  /* LoRA files and style pictures beyond the number that act at once; keys can select them */
   struct parameter_choices spare_loras, spare_styles;
   int prompt_count;            /* number of prompts in values.prompt */
   int lora_count, style_count; /* number of entries in values.lora and values.style */
@@ -103,7 +103,7 @@ struct options {
   long frames;               /* number of frames to show, write or measure; 0: no limit */
   int repeat;                /* render: number of times that the input is read in a row; 0: once */
   struct option_range range; /* render: numbers of the pictures or frames of the input that are rendered */
-  struct option_shard shard; /* render: which part of these frames this process renders (--shard) */
+  struct option_shard shard; /* render: the part of the frames in `range` that this process renders (--shard) */
 
   /* The fields of this block are options of render. */
   const char *output_format; /* FFmpeg muxer or file extension; NULL: OUT's name decides */
@@ -192,11 +192,12 @@ int options_parse(struct options *options, struct options_request *request, int 
  * "fullscreen". # begins a comment at a line's beginning or after a space. Spaces around = and at a line's ends do not
  * count; a value that needs them stands between quotes ("). */
 struct options_config {
-  char *text; /* the options' values point into it, so it must outlive the options; it is changed */
-  /* called for each wrong line with its number, from 1, and the reason; the other lines count */
+  char *text; /* text of reverie.conf; the parser changes it, and the options' values point into it, so it must outlive
+               * the options */
+  /* called for each wrong line with the line's number, from 1, and the reason; the other lines are applied */
   void (*complain)(void *opaque, int line, const char *why);
   void *opaque;
-  bool always; /* true: the text is used also if argv gives --no-config */
+  bool always; /* true: the text of reverie.conf is used even if argv gives --no-config */
 };
 /* Sets every option to its default, parses argv as options_parse does, and takes from config the options that argv
  * does not give. config is not used if it is NULL, if the command is not live, or if argv gives --no-config. */
@@ -205,8 +206,9 @@ int options_parse_with(struct options *options, struct options_request *request,
 
 /* Returns how many instances of a text parameter are given, counted from the first one up to the first gap. */
 int options_given(const struct parameters *values, enum parameter id);
-/* Copies options to *wish, with `values` in place of its values, and with the numbers of prompts, LoRAs, styles and
- * controls in these values. Values that the next model recommends become their defaults (parameters_leave_to_model). */
+/* Copies options to *wish, with `values` in place of the options' own values, and with the numbers of prompts, LoRAs,
+ * styles and controls in `values`. Values that the next model recommends become their defaults
+ * (parameters_leave_to_model). */
 void options_with(struct options *wish, const struct options *options, const struct parameters *values);
 
 /* Prints the help of a command, or that of the program for COMMAND_NONE. */

@@ -6,7 +6,7 @@
 #include "app/options/options.h"
 
 enum option_kind {
-  OPTION_FLAG, /* a switch: stores true in a bool, or false if =no follows */
+  OPTION_FLAG, /* a switch: stores true in a bool; given as "NAME=no", false */
   OPTION_TEXT, /* stores a pointer to the text, const char * */
   /* stores a parameter's value in options.values; the table of parameters gives its type, range, choices, default and
    * help */
@@ -22,10 +22,10 @@ enum option_kind {
   OPTION_LAYERS,  /* stores the same value for each layer (instance of the parameter) */
   OPTION_CONTROL, /* may be repeated: stores the next control, given as "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
   OPTION_CONTROL_OFF,  /* like OPTION_CONTROL, but the control is switched off at first */
-  OPTION_CONTROL_WITH, /* changes values of the last --control before it: "NAME=NUMBER", separated by commas */
+  OPTION_CONTROL_WITH, /* changes values of the last --control before this option: "NAME=NUMBER", separated by commas */
   OPTION_BLEND,        /* sets the prompts' weights: "INDEX" (weight 1) or "INDEX:WEIGHT", separated by commas */
-  OPTION_ON,           /* a switch: sets one in options.values to true, or to false if =no follows */
-  OPTION_OFF,          /* a switch: sets one in options.values to false, or to true if =no follows */
+  OPTION_ON,           /* a switch: sets a parameter in options.values to true; given as "NAME=no", to false */
+  OPTION_OFF,          /* a switch: sets a parameter in options.values to false; given as "NAME=no", to true */
   OPTION_INT,
   OPTION_LONG,
   OPTION_REAL,        /* stores a double */
@@ -74,7 +74,8 @@ struct option {
   enum option_group group;
   unsigned commands;   /* commands that have the option, as a set of bits 1 << enum command */
   const char *metavar; /* name of the value in the help, such as FILE; NULL: the option takes no value, or a choice */
-  const char *choices; /* words that the value can be: "a|b|c"; NULL: any, or those of its parameter */
+  const char *choices; /* words that the value can be: "a|b|c"; NULL: any words or, for a parameter, the words of its
+                        * choices */
   /* text for --help, man page and completions; NULL: the parameter's text is used, or the option is hidden if there is
    * no parameter */
   const char *help;

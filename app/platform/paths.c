@@ -18,8 +18,8 @@ static bool exists(const char *folder, const char *name, char *path) {
 }
 
 /* Finds the data file `name` in share/reverie of a folder above the one that contains `own`, the path of this program
- * or library. own is changed. levels: how many folders above are searched. Returns true and fills path if the file
- * exists. */
+ * or library. The function changes the text `own`. levels: how many folders above are searched. Returns true and fills
+ * `path` if the file exists. */
 static bool exists_beside(char *own, int levels, const char *name, char *path) {
   char folder[PATHS_MAX], *slash = strrchr(own, '/');
   for (int i = 0; i < levels && slash; i++) {

@@ -106,20 +106,20 @@ void knobs_learn(struct knobs *knobs, const struct knob_target *target);
 struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *message, const struct parameters *values,
                               int64_t now_ns);
 
-/* Entries of a file of bindings that this version of the program cannot read, or that exceed KNOBS_MAX. */
+/* Describes the entries of a file of bindings that this version of the program cannot read, or that exceed
+ * KNOBS_MAX. */
 struct knobs_unknown {
   int count;
-  /* name, for a message, of the parameter or command that the first such entry binds to a knob; "": no entry names
-   * one */
+  /* for a message: name of the parameter or command in the first of these entries that names one; "": none does */
   char sets[PARAMETER_NAME_MAX];
 };
 
 /* Reads bindings from the text of a file. Entries that this version cannot read are left out and described in *unknown.
  * Returns 0, or -1 with err set and no bindings. */
 int knobs_read(struct knobs *knobs, const char *text, struct knobs_unknown *unknown, struct error *err);
-/* Returns the bindings as text for the file of bindings; the caller frees it. before: the present text of that file,
- * from which entries that knobs_read cannot read are copied; NULL: there is no file. Returns NULL if memory is short or
- * `before` is not JSON. */
+/* Returns the bindings as text for the file of bindings; the caller frees it. `before`: the present text of that file;
+ * its entries that knobs_read cannot read are copied to the new text; NULL: there is no file. Returns NULL if memory is
+ * short or `before` is not JSON. */
 char *knobs_write(const struct knobs *knobs, const char *before);
 
 #endif

@@ -1,12 +1,12 @@
 /* Decides which MIDI messages bring the values of bound parameters back to a controller, so that its motor faders stand
- * where the values are and the lights of its pads show what is on. Knobs get the message by which they are bound, at
- * the position that their parameter's value has. A pad gets a note whose velocity says how much: 127 while what it
- * switches is on, or while the prompt that it selects is shown; velocity 0, which ends the note, otherwise.
+ * where the values are and the lights of its pads show what is on. A knob gets the message by which it is bound, at the
+ * position that its parameter's value has. A pad gets a note, whose velocity tells the state: 127 while the switch is
+ * on or while the prompt that the pad selects is shown; otherwise 0, which ends the note.
  *
- * A controller must not be told what it has just said, since a fader would then work against the hand that moves it:
- * nothing is sent to a knob for a third of a second after it was moved (a pad: a tenth after it was struck), and to
- * a knob that stands where the value is. What a controller sends back in answer to a message is recognised. These
- * functions use no thread, device or file. */
+ * A value that comes from a knob must not be sent back to it at once, since a motor fader would then work against the
+ * hand that moves it. Therefore nothing is sent to a knob for a third of a second after it was moved (to a pad: for a
+ * tenth of a second after it was struck), and nothing to a knob that stands where the value is. What a controller sends
+ * back in answer to a message is recognised. These functions use no thread, device or file. */
 #ifndef APP_REMOTE_MIDI_FEEDBACK_H
 #define APP_REMOTE_MIDI_FEEDBACK_H
 

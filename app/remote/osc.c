@@ -46,7 +46,8 @@ struct listener {
   struct osc_packet packet;
 };
 
-/* The last OSC message that set an instance of a parameter: its sender's address, the number and the time. */
+/* The last OSC message that set an instance of a parameter: its sender's address, the number to which it set the
+ * instance, and the time. */
 struct origin {
   struct datagram_address address;
   double number;
@@ -251,8 +252,8 @@ static struct datagram_address subscriber(const struct osc_message *message, con
   return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
-/* Takes the place of the function that sends answers while no more bytes may be sent as answers: the received message
- * is still carried out, and only its answer is dropped. Sets the bool at *opaque to true. */
+/* Used in place of the function that sends answers, when the limit of bytes for answers is reached. The received
+ * message is carried out all the same; only its answer is dropped. Sets the bool at *opaque to true. */
 static void put_nowhere(void *opaque, const struct osc_message *message) {
   (void)message;
   *(bool *)opaque = true;

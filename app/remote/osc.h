@@ -14,7 +14,7 @@ struct osc_params {
   const char *listen;
   /* hosts and ports to which changes of parameters are always sent (--osc-to); NULL: none */
   const struct parameter_choices *to;
-  struct hub *hub; /* borrowed, as is log; both must outlive *osc */
+  struct hub *hub; /* borrowed, like `log`; `hub` and `log` must outlive *osc */
   const struct log *log;
   /* milliseconds for which a subscription lasts after the last message from the subscriber's machine; 0: OSC_LEASE_S
    * seconds */

@@ -35,10 +35,10 @@ enum osc_result osc_take_pattern(struct hub *hub, const struct osc_message *mess
                                  long *work, void (*set)(void *opaque, const struct osc_name *name), void *opaque,
                                  struct error *err);
 
-/* Passes to sink a message with the value of an instance of a parameter. */
+/* Passes to `sink` a message with the value of an instance of a parameter. */
 void osc_tell_value(const struct parameters *values, enum parameter id, int index, const struct osc_sink *sink);
-/* Passes to sink a message for each figure (measured value) that differs from the one in `before`; before NULL: for all
- * figures. */
+/* Passes to `sink` a message for each figure (measured value) that differs from its value in `before`; `before` NULL:
+ * for all figures. */
 void osc_tell_figures(const struct hub_figures *figures, const struct hub_figures *before, const struct osc_sink *sink);
 
 #endif

@@ -20,7 +20,7 @@ enum property_kind {
   PROPERTY_FIGURES,
   PROPERTY_PARAMETERS,
   PROPERTY_COMMANDS,
-  PROPERTY_LIST, /* a list of the hub, which changes seldom */
+  PROPERTY_LIST, /* one of the hub's lists (enum hub_list: presets, MIDI bindings, ...), which change seldom */
 };
 
 struct property {

@@ -19,8 +19,8 @@ struct web_address {
   bool loopback; /* true: only this machine can reach the address */
 };
 
-/* Parses the text of --web: "", "PORT", "HOST" or "HOST:PORT". Without HOST it is 127.0.0.1, without PORT it is
- * WEB_PORT. Returns 0, or -1 with err set. */
+/* Parses the text of --web: "", "PORT", "HOST" or "HOST:PORT". Without HOST the address is 127.0.0.1, without PORT the
+ * port is WEB_PORT. Returns 0, or -1 with err set. */
 int web_read_address(struct web_address *address, const char *text, struct error *err);
 
 /* True if `host`, the Host header of a request, cannot be the name of another site. localhost and loopback addresses

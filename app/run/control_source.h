@@ -12,7 +12,8 @@ struct control_source;
 
 struct control_source_params {
   const char *spec;
-  /* options of the main source; start, loop and others that fit are applied to the control source, too */
+  /* options of the main source; those that make sense for the control source (start, loop and others) are applied to
+   * it, too */
   const struct source_options *options;
   const struct source_info *first; /* description of the main source, as source_open gave it */
   /* longest wait for a frame that the control source does not have yet, in ms; 0: no wait, as in live */

@@ -21,7 +21,8 @@ enum { PATH_SIZE = 4096 };
 /* What was found out about an output file, or a picture of a sequence, that exists already. */
 struct found {
   bool readable; /* true: the file's first picture can be read */
-  bool whole;    /* true: the file is a complete picture, or no single picture, which is not tested */
+  bool whole;    /* true: the file is one complete picture; also true for all other files (videos), where this is not
+                  * tested */
   int width, height;
 };
 
@@ -44,8 +45,8 @@ int existing_check(const char *output, const char *container, struct error *err)
                    target_name(output));
 }
 
-/* Reads the first picture of an existing output, and stores in *found whether it can be read and is complete, and its
- * size. still: the file is a single picture and is read to its end. */
+/* Reads the first picture of an existing output. Stores in *found whether the picture can be read, whether it is
+ * complete, and its size. still: true: the file is a single picture, and is read to its end. */
 static void look_into(struct found *found, const char *path, bool still, const atomic_bool *stop) {
   const struct source_options options = {.stop = stop, .secondary = true};
   struct source *source;

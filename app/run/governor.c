@@ -193,10 +193,10 @@ static int look_down(const struct governor *g) {
   return is_late(g) ? find_room(g, g->rung + 1, quantile(g, ENOUGH, 0.75) / g->relative[g->rung]) : g->rung;
 }
 
-/* Predicts the frame time on a better rung `up` (more pixels or steps), in ms. The prediction is frame_ms
- * times the ratio of the two rungs' frame times as measured earlier. If that is above the ratio of their work, other
- * programs may have used the GPU then; so the excess decays exponentially with waited_s, the seconds spent on the rung
- * in use. */
+/* Predicts the frame time in ms on a better rung `up` (more pixels or steps). The prediction is frame_ms, the frame
+ * time on the rung in use, times the measured ratio of the two rungs' frame times. If the measured ratio is above the
+ * ratio of the rungs' work (pixels times steps), other programs may have used the GPU during the measurement; so the
+ * excess decays exponentially with waited_s, the seconds spent on the rung in use. */
 static double predict(const struct governor *g, int up, double frame_ms, double waited_s) {
   double likely = g->work[up] / g->work[g->rung], measured = g->relative[up] / g->relative[g->rung];
   return frame_ms * (measured <= likely ? measured : likely + (measured - likely) * exp(-waited_s / believed_s));

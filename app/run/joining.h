@@ -20,7 +20,8 @@ struct joining {
   const struct source_options *source;
   bool no_sound;
   int sound_track;
-  const struct job_part *part; /* which part of the whole render the output is; NULL: it is all of it */
+  const struct job_part *part; /* the part of the whole render that the output is; NULL: the output is the whole
+                                * render */
   bool replace;                /* true: an existing output may be replaced */
   /* sink_options.left: the unfinished file of an earlier attempt, which the sink replaces; NULL: there is none */
   const struct part_left *left;

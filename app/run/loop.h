@@ -21,25 +21,26 @@ struct loop_params {
    * loop's thread after the engine has failed. The function may change values to suit the model, except those whose
    * mark says that a user or client has set them. */
   open_engine *open;
-  /* Changes values for a frame, for example by sound. Called on the loop's thread before each frame. settings is a copy
+  /* Changes values for a frame, for example by sound. Called on the loop's thread before each frame. settings: a copy
    * for this frame alone. frame: the frame that is submitted next; NULL: there is none. Returns true if the values may
-   * change from one moment to the next without a call of loop_send. NULL: values change by loop_send only. */
+   * change from one moment to the next without a call of loop_send. The pointer is NULL if values change by loop_send
+   * only. */
   bool (*modulate)(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns);
   /* Adds further data of a frame, such as its mask, to the engine or the request. Called on the loop's thread before
-   * the frame is submitted. request->frame is NULL without a source. Returns 0, or -1 with err. NULL: there is no such
-   * data. */
+   * the frame is submitted. request->frame is NULL without a source. Returns 0, or -1 with err. The pointer is NULL if
+   * frames have no further data. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
   /* Handles parameters that name files (NEED_READING); called in each pass of the loop on its thread. It gives the
    * engine files that a background thread has read, starts to read files whose names differ between `has` (what the
    * engine has) and `wish` (what the user wants), and updates `has`. frame: the newest frame, or NULL. Returns 0, 1 if
-   * the engine got something new, or -1 with err. NULL: there are no such files. */
+   * the engine got something new, or -1 with err. The pointer is NULL if no parameter names a file. */
   int (*read_files)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
                     const struct frame *frame, struct error *err);
-  /* Called after read_files, with the loop's lock held. If a file that `values` names could not be read, the name is
-   * replaced by that in `has`, whose file the engine uses. */
+  /* Called after read_files, with the loop's lock held. If a file that `values` names could not be read, replaces its
+   * name in `values` by the name in `has`, whose file the engine uses. */
   void (*put_back)(void *opaque, const struct parameters *has, struct parameters *values);
   /* Called on the loop's thread after a failed engine was closed. Code that compares addresses of engines must then
-   * forget this one, because the next engine may get the same address. May be NULL. */
+   * forget the closed one, because the next engine may get the same address. The pointer may be NULL. */
   void (*left)(void *opaque);
   void *opaque;
   /* true: after a failure of the device the engine is opened again, with the current settings, as often as necessary */
@@ -71,8 +72,8 @@ struct loop_status {
   /* description of the engine, updated when the engine changes or has prepared something else */
   struct engine_info info;
   struct prepared_info prepared;
-  /* the shape (size, step count and so on) that the user's values ask for; `prepared` has a cheaper one while
-   * `governed` */
+  /* the shape (size, step count and so on) that the user's values ask for; while `governed` is true, `prepared` has a
+   * cheaper shape */
   struct engine_shape wish;
   bool governed; /* true: `prepared` has a cheaper shape than `wish`, to keep the time budget */
   /* the last shape (size, step count and so on) that could not be prepared; steps 0: none */
@@ -81,7 +82,7 @@ struct loop_status {
 
   /* The fields of this block tell whether the engine has failed, and how long a call of it has been running. */
   bool away;          /* true: the engine has failed and is being opened again */
-  char why_away[200]; /* message of the engine's last failure; "" unless `away` */
+  char why_away[200]; /* message of the engine's last failure; "" while the engine works (`away` is false) */
   /* true: the device cannot be used by this process any more; a new process may be able to open it */
   bool lost;
   /* ms for which the present call of the engine has been running; 0: the loop's thread is in no such call */
@@ -116,8 +117,8 @@ struct loop_status {
  * alone (`looked` is false). Only if that is not enough, it copies the current parameter values and what follows from
  * them (struct moment), which takes as long as launching a frame. */
 struct loop_situation {
-  /* true: the loop's thread has copied the current parameter values before it decides what to do; only then `late` and
-   * `stale` are valid */
+  /* true: the loop's thread has copied the current parameter values before it decides what to do; `late` and `stale`
+   * are valid only if this is true */
   bool looked;
   /* in_flight: number of frames in the engine; depth: the largest number that the engine may have */
   int in_flight, depth;
@@ -155,8 +156,9 @@ struct loop_timing {
   /* budget_ms: longest allowed time of a frame; frame_ms: usual time of a frame with the prepared size and steps, 0:
    * unknown */
   double budget_ms, frame_ms;
-  double waited_ms; /* time since the frame was put into the mailbox */
-  /* time in ms for which the engine has worked on the oldest frame in flight: since it finished the frame before */
+  double waited_ms; /* time in ms since the frame was put into the mailbox */
+  /* time in ms for which the engine has worked on the oldest frame in flight, counted from when it finished the frame
+   * before that */
   double busy_ms;
   int in_flight;
 };
@@ -175,10 +177,10 @@ int loop_start(struct loop **loop, const struct loop_params *params, struct mail
  * engine is open are applied when it is open. Returns the number of calls so far, including this one: a picture shows
  * the changes if its mail.applied is at least this number. */
 long loop_send(struct loop *loop, const struct parameters *changes);
-/* Changes the parameters that are marked in `changes` to the values there: at the first frame at or after begin_ns
- * (platform_now_ns) or, with seconds above 0, gradually during so many seconds from begin_ns on (glide.h). A later call
- * replaces a change that is not complete. Any thread may call this once the engine is open. The function may mark and
- * set further values in `changes` that the gradual change needs. */
+/* Changes the parameters that are marked in `changes` to their values in `changes`: at the first frame at or after
+ * begin_ns (platform_now_ns) or, with `seconds` above 0, gradually during so many seconds from begin_ns on (glide.h). A
+ * later call replaces a change that is not complete. Any thread may call this function once the engine is open. The
+ * function may mark and set further values in `changes` that the gradual change needs. */
 void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds);
 /* Copies the parameters' values and the fade that the loop uses now, without the marks that say which values somebody
  * has set. settings must be initialised; zeros suffice. Any thread may call it. Returns false, and leaves settings
@@ -189,15 +191,16 @@ bool loop_get_settings(struct loop *loop, struct settings *settings);
 bool loop_get_marked(struct loop *loop, struct parameters *values);
 /* Copies the loop's status for the caller; any thread may call this. */
 void loop_get_status(struct loop *loop, struct loop_status *status);
-/* Tells the loop whether finished pictures stay in device memory; they are then copied to host memory only when someone
- * waits for them there. Off at first. Any thread may call it. */
+/* Tells the loop whether finished pictures stay in device memory (at first they do not). They are then copied to host
+ * memory only when someone waits for them there. Any thread may call this function. */
 void loop_set_on_device(struct loop *loop, bool on_device);
-/* Tells the loop whether the window draws pictures on the engine's GPU and calls mailbox_done after each. Off at first.
- * Any thread may call it. The GPU would start drawing only after all work submitted before; therefore only one run is
- * in flight, and the next run is submitted when the last picture was drawn, or after drawing_ms. */
+/* Tells the loop whether the window draws pictures on the engine's GPU and calls mailbox_done after each (at first the
+ * loop assumes that it does not). The GPU would start drawing only after all work submitted before; therefore only one
+ * run is in flight, and the next run is submitted when the last picture was drawn, or after drawing_ms. Any thread may
+ * call this function. */
 void loop_set_drawn_there(struct loop *loop, bool drawn_there);
 
-/* Makes the loop's thread end after its current frame; does not wait for that. Accepts NULL. */
+/* Makes the loop's thread end after its current frame; does not wait for that. Does nothing if loop is NULL. */
 void loop_end(struct loop *loop);
 
 /* Waits, after loop_end, up to wait_ms until the loop's thread has ended. Returns false if it has not ended by then.

@@ -39,8 +39,8 @@ struct output {
   char pipe_name[32]; /* URL by which FFmpeg writes to `descriptor`, such as "pipe:5" */
   struct shown_picture last;
   int64_t first_ns, last_pts;
-  /* time when the last recorded picture was shown (platform_now_ns), or that of the picture before if it was later:
-   * time stamps are computed from it, so it must not decrease */
+  /* time from which the last recorded picture's time stamp was computed (platform_now_ns): when that picture was shown
+   * or, if a picture before it has a later time, that time, because time stamps must not decrease */
   int64_t recorded_ns;
   struct heard heard;
   long tries;       /* number of attempts to open the sink so far */

@@ -33,11 +33,11 @@ struct outputs_params {
   /* true: the sound is a microphone's, with time stamps on the clock of platform_now_ns; false: it is the source's
    * sound, with time stamps of the source */
   bool tap_by_clock;
-  /* name of the codec for the sink; NULL: the container's usual one. Virtual cameras ignore it, because they take raw
-   * pictures */
+  /* name of the codec for the sink; NULL: the container's usual one. Virtual cameras ignore the codec, because they
+   * take raw pictures */
   const char *codec;
   double quality; /* quality for the sink (sink_options.quality); negative: the encoder's default */
-  /* pixel format and options of the encoder, as in sink_options; NULL: the defaults. Virtual cameras ignore both */
+  /* pixel format and options of the encoder, as in sink_options; NULL: the defaults. Virtual cameras ignore them */
   const char *pixel_format, *encoder_options;
   /* ms after a stream's failure until it is opened again; doubled with each further failure, up to 32 times as long; 0:
    * 250 */

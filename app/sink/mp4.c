@@ -135,8 +135,8 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
     if (to && at < settling->tracks) {
       packet->pos = -1;
       av_packet_rescale_ts(packet, from->streams[at]->time_base, to->streams[at]->time_base);
-      /* Fragments do not store a duration for each packet. Only that of the last packet matters: without it, the packet
-       * would be cut off. */
+      /* Fragments do not store a duration for each packet. Only the duration of a track's last packet matters: without
+       * it, that packet would be cut off. */
       packet->duration = av_rescale_q(settling->muxer->tracks[at].duration,
                                       settling->muxer->output->streams[at]->time_base, to->streams[at]->time_base);
       code = write_late(to, settling, (double)packet->dts * av_q2d(to->streams[at]->time_base), &next);

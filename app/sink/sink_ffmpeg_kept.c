@@ -8,9 +8,9 @@
 
 #include "app/sink/kept.h"
 
-/* Returns the number of pictures between decoding and showing (the reordering delay) for the whole output. It is the
- * largest that a packet of the `count` files in `kept` has, or that the encoder may need if that is more: DEEPEST for
- * H.264 and HEVC. */
+/* Returns the reordering delay of the whole output: how many pictures may lie between decoding and showing. The delay
+ * is the largest that a packet of the `count` files in `kept` has, or a larger one that the encoder may need (DEEPEST
+ * for H.264 and HEVC). */
 static int delay_of(const struct ffmpeg_sink *to, struct kept *const kept[], int count) {
   enum { DEEPEST = 2 };
   const AVCodecContext *encoder = to->encoder.context;
@@ -59,8 +59,9 @@ static int take_part(struct ffmpeg_sink *to, struct kept *kept, const struct job
   return 0;
 }
 
-/* True if a picture of `is` cannot come from an encoder that got `told`: their chroma has another size, or one has 8
- * bits and the other more. Alpha and RGB are not compared, because decoders give some of them in other formats. */
+/* True if a picture of format `is` cannot come from an encoder that was set to format `told`: their chroma has
+ * different sizes, or one has 8 bits and the other more. Alpha is not compared, nor is any RGB format, because decoders
+ * give some of these formats as other ones. */
 static bool pixels_differ(enum AVPixelFormat told, enum AVPixelFormat is) {
   const AVPixFmtDescriptor *one = av_pix_fmt_desc_get(told), *other = av_pix_fmt_desc_get(is);
   if (!one || !other || (one->flags | other->flags) & AV_PIX_FMT_FLAG_RGB || one->nb_components < 3 ||

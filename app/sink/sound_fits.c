@@ -83,7 +83,7 @@ int sound_fits(const AVFormatContext *output, const AVStream *sound) {
   if (!strcmp(name, "roq") && sound->codecpar->codec_id != AV_CODEC_ID_ROQ_DPCM)
     return 0;
   if (!strcmp(name, "wtv") && sound->codecpar->codec_id == AV_CODEC_ID_AAC)
-    return 0; /* FFmpeg's muxer writes AAC without the headers that readers of WTV need */
+    return 0; /* FFmpeg's muxer of WTV writes AAC without the headers that readers of WTV need */
   if (av_match_name(name, "asf,asf_stream") && sound->codecpar->codec_id == AV_CODEC_ID_FLAC)
     return 0; /* FFmpeg finds no packets of FLAC when it reads an ASF file */
   if (muxer_counts_sound(output->oformat) && !is_named(sound->codecpar, "pcm_") && !samples_a_packet(sound->codecpar))

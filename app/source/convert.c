@@ -283,8 +283,8 @@ static const struct picture_owner decoded_owner = {.bytes = sizeof(struct decode
                                                    .recycle = decoded_recycle,
                                                    .destroy = decoded_destroy};
 
-/* Gives frame, whose planes are those of `in`, a picture that takes over the reference of `in`. Returns 0, or -1 with
- * err. */
+/* Sets frame->picture to a new picture (memory with a reference count) that keeps the planes of `in` alive: it takes
+ * over the reference that `in` holds. frame has the planes of `in` already. Returns 0, or -1 with err. */
 static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   struct frame kept;
   if ((!convert->decoded && picture_pool_open(&convert->decoded, &decoded_owner, NULL, 0, 0, err)) ||
@@ -319,7 +319,8 @@ static int check_alpha(const AVPixFmtDescriptor *format, struct error *err) {
   return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
 }
 
-/* Fills frame with the planes, pitches and size of `in`, before it is turned. frame holds no reference to them. */
+/* Fills `frame` with the planes, pitches and size of `in`, as they are before the picture is rotated or mirrored.
+ * `frame` holds no reference to the planes. */
 static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format format) {
   frame->format = format;
   frame->width = in->width;

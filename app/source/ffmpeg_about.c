@@ -8,7 +8,7 @@
 
 #include "unet/base/address.h"
 
-/* A pixel aspect ratio above this, or below 1 / this, counts as an error of the file. */
+/* A pixel aspect ratio above this number, or below 1 divided by this number, counts as an error of the file. */
 static const double sample_aspect_most = 16;
 
 static double frame_rate(const struct ffmpeg_source *from) {

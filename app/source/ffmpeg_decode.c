@@ -41,8 +41,8 @@ static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
                   (double)(ffmpeg_loop_reading_shift(from) - from->origin) * av_q2d(from->stream->time_base));
 }
 
-/* Puts packets of sound, which the thread that from->arrivals runs has read, into the sound tap (sound_tap.h). Does
- * nothing before the first frame, because that frame sets time 0 of frame.pts. */
+/* Puts packets of sound into the sound tap (sound_tap.h). These are packets that the reading thread of from->arrivals
+ * has read. Does nothing before the first frame, because that frame sets time 0 of frame.pts. */
 static void put_arrived_sound(struct ffmpeg_source *from) {
   if (!from->arrivals || !from->has_origin || !from->sound)
     return;

@@ -19,8 +19,8 @@ void frame_memory_close(struct frame_memory **memory);
 /* Does the work of AVCodecContext.get_buffer2, with the same arguments; may be called on any thread. Gives the frame
  * page-locked memory if the codec allows it and some is left, else FFmpeg's own. Returns 0 or an FFmpeg code. */
 int frame_memory_get(struct frame_memory *memory, AVCodecContext *context, AVFrame *frame, int flags);
-/* Gives page-locked memory to a frame whose format, size and pitches are set, and into which no decoder writes. Accepts
- * NULL. Returns false if there is none left. */
+/* Gives page-locked memory to a frame whose format, size and pitches are set, and into which no decoder writes. Returns
+ * false if the pool has no memory left, or if there is no pool (memory NULL). */
 bool frame_memory_lend(struct frame_memory *memory, AVFrame *frame);
 /* True if the frame's planes are in page-locked memory of a pool. */
 bool frame_memory_holds(const AVFrame *frame);

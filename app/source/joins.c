@@ -50,7 +50,7 @@ void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video) {
   joins_restart(joins);
 }
 
-/* Returns the time in which jumps are looked for: the packet's decoding time or, if the container has none, its
+/* Returns the time of a packet by which jumps are recognised: the decoding time or, if the container has none, the
  * presentation time; AV_NOPTS_VALUE: the packet has no time. */
 static int64_t time_of(const struct joins *joins, const AVPacket *packet) {
   return joins->by_showing ? packet->pts : packet->dts;

@@ -109,7 +109,8 @@ static const struct list_part *find_part(struct list_cuts *cuts, int64_t begin_u
   return NULL;
 }
 
-/* Returns the number that FFmpeg's demuxer has attached to a packet under this name; AV_NOPTS_VALUE: there is none. */
+/* Returns the number in the entry `name` of a packet's metadata, which FFmpeg's demuxer of lists has attached;
+ * AV_NOPTS_VALUE: there is no such entry. */
 static int64_t number_of(const AVDictionary *words, const char *name) {
   const AVDictionaryEntry *entry = av_dict_get(words, name, NULL, 0);
   return entry ? strtoll(entry->value, NULL, 10) : AV_NOPTS_VALUE;

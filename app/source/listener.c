@@ -49,7 +49,8 @@ struct listener {
   int stream;
   bool device, paced;
   int64_t until_ns; /* time at which a call that blocks will be aborted; 0: never */
-  int64_t due_ns;   /* if a file is read (paced): time until which the next packet is held back; 0: it is not */
+  int64_t due_ns;   /* if the input is a file, which is read at the speed of its sound (paced): time until which the
+                     * next packet is held back; 0: it is not held back */
   int64_t came_ns;  /* time when data came last from the input */
   double begins_s;  /* expected begin of the next packet, in seconds of platform_now_ns; 0: unknown */
   bool heard;       /* true: the input has given sound since it was opened */

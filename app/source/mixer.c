@@ -20,8 +20,8 @@ struct mixer {
   pthread_cond_t changed;
   /* The following fields are protected by `lock`. */
   enum mixer_input shown;
-  /* The frame that was passed on last: from which input it came (last), and the number that this input gave in
-   * frame.stretch to its part without a gap in time (last_stretch). */
+  /* About the frame that was passed on last: the input from which it came (last), and the frame.stretch that this input
+   * gave it (last_stretch). */
   enum mixer_input last;
   uint64_t last_stretch;
   /* numbers that frames get from the mixer, counted over all inputs: frame.serial of the next frame, and frame.stretch
@@ -31,7 +31,7 @@ struct mixer {
   /* true: a fade has begun during another one, so it starts from a still picture: the mixture that was shown last */
   bool still;
   bool told; /* true: it was logged that frames cannot be mixed, because they are in a GPU's memory only */
-  /* from: the frame that fades out (no planes: there is no fade); to: the newest frame of the source that fades in;
+  /* `from`: the frame that fades out (no planes: there is no fade); `to`: the newest frame of the source that fades in;
    * begun_ns, length_ns: when the fade began, and how long it takes; put_ns: when a frame was last passed on. */
   struct frame from, to;
   int64_t begun_ns, length_ns, put_ns;

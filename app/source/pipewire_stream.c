@@ -7,7 +7,7 @@ int pipewire_stream_open(struct pipewire_stream *stream, const char *name, struc
                          const struct pw_stream_events *events, void *data, enum status status, struct error *err) {
   *stream = (struct pipewire_stream){0};
   pw_init(NULL, NULL);
-  pw_log_set_level(SPA_LOG_LEVEL_NONE); /* PipeWire prints nothing itself: the functions here report errors */
+  pw_log_set_level(SPA_LOG_LEVEL_NONE); /* PipeWire prints nothing itself: the functions of this file report errors */
   stream->loop = pw_thread_loop_new("pipewire", NULL);
   stream->stream =
       stream->loop ? pw_stream_new_simple(pw_thread_loop_get_loop(stream->loop), name, properties, events, data) : NULL;

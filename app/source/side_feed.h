@@ -39,8 +39,8 @@ void side_feed_put(struct side_feed *feed, const AVPacket *packet);
  * memory is full before this call, the oldest packets are dropped without a log line, since they are before the part
  * that is rendered. */
 void side_feed_begin(struct side_feed *feed, int64_t origin);
-/* True if a track of sound has had no packet yet that begins at this time, in AV_TIME_BASE units of the input, or
- * later. */
+/* True if some track of sound has not yet got a packet that begins at `time` or later (in AV_TIME_BASE units of the
+ * input). */
 bool side_feed_lacks(struct side_feed *feed, int64_t time);
 
 /* --- functions for the sink, which writes the output --- */

@@ -21,7 +21,7 @@ static bool accepts(const char *spec) {
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  atomic_store(&source->interrupted, true); /* ends a read that may block the thread of from->arrivals */
+  atomic_store(&source->interrupted, true); /* ends a read that may block the reading thread (from->arrivals) */
   arrivals_stop(&from->arrivals);
   if (from->options.tap)
     sound_tap_leave(from->options.tap, from);
@@ -229,7 +229,7 @@ static int ffmpeg_check(const struct source *source, struct error *err) {
   return from->pictures ? check_pictures(from, from->number_time + 1, false, err) : 0;
 }
 
-/* Called at the end: returns 0, or -1 with err if more frames should have come. */
+/* Called when the input has ended. Returns 0, or -1 with err if the input should have given more frames. */
 static int check_end(const struct ffmpeg_source *from, struct error *err) {
   char reason[128];
   if (from->read_error)

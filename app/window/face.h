@@ -13,7 +13,7 @@ struct face;
 /* Opens the widgets. Returns 0, or -1 with err. The caller frees *face with face_close, with a current OpenGL
  * context. */
 int face_open(struct face **face, struct error *err);
-void face_close(struct face **face); /* *face becomes NULL; does nothing if it is NULL */
+void face_close(struct face **face); /* frees the widgets; *face becomes NULL; does nothing if it is NULL */
 /* Returns how many widgets of each kind this content needs, from which face_place computes their positions. */
 struct face_wish face_wish(const struct hud_content *content, int alert_lines);
 /* Takes new content, and draws anew the textures (struct sheet) of those widgets whose content has changed, or of

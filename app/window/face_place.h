@@ -17,13 +17,13 @@ struct face_wish {
   int scenes;      /* number of saved presets; at most FACE_SCENES of them are shown at a time */
   int prompts;     /* number of prompts, at most FACE_PROMPTS */
   bool clip;       /* true: the source is a clip, whose time is shown */
-  bool sound;      /* true: there are levels of sound */
+  bool sound;      /* true: there is sound, whose levels are shown */
 };
 
 /* Positions of all that the operator's window shows. An area with width 0: there is no room for it, or it has nothing
  * to show. */
 struct face_places {
-  int size; /* size in pixels of the font; all lengths follow from it */
+  int size; /* size of the font in pixels, from which all lengths follow */
   int line; /* distance in pixels from line to line */
   struct hud_area alerts, picture, clip, meter, graph, figures, list, typed;
   struct hud_area states[FACE_STATES], bars[FACE_BARS], scenes[FACE_SCENES], prompts[FACE_PROMPTS];

@@ -331,8 +331,8 @@ static char *find_gap(char *line, int columns) {
 void hud_text_fold_figures(char *text, int columns) {
   for (char *line = text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
     char *gap = find_gap(line, columns);
-    /* A line without a gap may be a sentence about what the user waits for (it comes first), which is broken at a
-     * space */
+    /* The first line may be a sentence that tells what the user waits for; if such a line has no gap between values, it
+     * is broken at a space */
     if (!gap && line == text)
       gap = find_break(line + 1, columns);
     if (!gap)

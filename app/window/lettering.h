@@ -17,7 +17,8 @@ struct lettering;
 /* Opens the font in all sizes. glyphs is borrowed and must outlive *lettering. Returns 0, or -1 with err. The caller
  * frees *lettering with lettering_close. */
 int lettering_open(struct lettering **lettering, struct glyphs *glyphs, struct error *err);
-void lettering_close(struct lettering **lettering); /* *lettering becomes NULL; does nothing if it is NULL */
+void lettering_close(struct lettering **lettering); /* frees the fonts; *lettering becomes NULL; does nothing if it is
+                                                     * NULL */
 /* Sets the height in pixels of the font LETTERS_USUAL; the fonts of the other sizes change in proportion. */
 void lettering_set_size(struct lettering *lettering, int size);
 /* Returns the font size in pixels. */

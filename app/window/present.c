@@ -15,8 +15,8 @@ enum { FRAME_HOLDS = 3 };
 
 /* Values of the uniforms (shader variables) that every shader program (struct painter) has. */
 struct paint {
-  /* Two 3x3 matrices (placement.h). canvas maps a position in the picture to the window as if the window's corners were
-   * not moved; pin maps that position to where it is drawn when they are moved (corner pin). */
+  /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window as if the window's corners
+   * were not moved; `pin` maps the result to where it is drawn when the corners are moved (corner pin). */
   float canvas[9], pin[9];
   /* left and right end of the part of the picture that is drawn, as fractions of its width; they count only while
    * OpenGL's clip distances are enabled */
@@ -259,8 +259,8 @@ struct stage {
   /* Rectangle of the view that the picture fills. If the picture is scaled or rotated (view->placement): its rectangle
    * before it is rotated. */
   struct box box;
-  /* Two 3x3 matrices (placement.h). canvas maps a position in the picture to the window as if the window's corners were
-   * not moved; pin maps that position to where it is drawn when the corners are moved (corner pin). */
+  /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window as if the window's corners
+   * were not moved; `pin` maps the result to where it is drawn when the corners are moved (corner pin). */
   double canvas[9], pin[9];
   struct paint paint;
 };
@@ -304,8 +304,8 @@ static void limit(struct stage *stage, int from, int to) {
   }
 }
 
-/* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. In a placed view,
- * where it may be at any angle, it is black. */
+/* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. If the user has
+ * placed the picture in the view (view->placement), the line may be at any angle; it is then black, without edges. */
 static void paint_line(struct present *present, struct stage *stage, int x) {
   const struct present_view *view = stage->view;
   int bottom = view->bottom + view->height - stage->box.top - stage->box.height;
@@ -326,9 +326,9 @@ static void paint_line(struct present *present, struct stage *stage, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
-/* Returns the rectangle of the view in which the picture is drawn. If the aspect ratios of both differ only because
- * sides were rounded to a multiple, the picture fills the whole view: otherwise thin bars would appear and disappear as
- * the size changes. */
+/* Returns the rectangle of the view in which the picture is drawn. If the aspect ratios of picture and view differ only
+ * because sides were rounded to a multiple, the picture fills the whole view: otherwise thin bars would appear and
+ * disappear as the size changes. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
@@ -402,7 +402,8 @@ static void paint_cover(struct present *present, struct stage *stage, int split)
   blend(false);
 }
 
-/* Draws the picture, the input frame to the left of the split, and then freeze and bypass over the picture. */
+/* Draws the input frame to the left of the split, the picture to the right of it, and over the picture the frozen
+ * picture (freeze) and the source (bypass). */
 static void paint_all(struct present *present, struct stage *stage, int split) {
   const struct present_view *view = stage->view;
   const struct box box = stage->box;

@@ -49,12 +49,14 @@ bool present_shares(struct present *present, const struct gpu_id *gpu);
 /* Returns the counts of pictures since present_open. */
 struct present_counts present_count(const struct present *present);
 
-/* Two functions that upload to OpenGL, for later drawing, a new picture (PIXEL_RGBA), or the source's frame from which
- * it was made (any format). part: how much of the frame is needed, from its left edge; 1: all of it. Textures are
- * created again only if format or size changes. If the pixels cannot be read, the previous ones are kept. */
+/* Two functions that upload pixels to OpenGL, to be drawn later: present_picture a new picture (PIXEL_RGBA), and
+ * present_input the source's frame from which that picture was made (any format). part: how much of the frame is
+ * needed, counted from its left edge; 1: all of it. Textures are created again only if format or size changes. If the
+ * new pixels cannot be read, the textures keep the previous ones. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input, float part);
-/* Uploads the source's frame that is drawn instead of pictures during a bypass. */
+/* Uploads the source's frame that is drawn in place of pictures during a bypass (the source is shown, not the engine's
+ * pictures). */
 void present_source(struct present *present, const struct frame *source);
 /* Uploads the test card (PIXEL_RGBA), which a view shows if its member card is above 0. */
 void present_card(struct present *present, const struct frame *card);

@@ -13,9 +13,9 @@ struct test_card {
   int corner;
 };
 
-/* Draws the card for a window of this size in pixels. name: of the display. corner: number of the corner that is shown
- * as chosen, from 1; 0: none. Returns true, and the pixels in *frame, which are valid until the next call, if the card
- * is another one than before. If memory is short, nothing changes. */
+/* Draws the card for a window of this size in pixels. name: name of the display. corner: number of the corner that is
+ * shown as chosen, from 1; 0: none. If the card has changed since the last call, returns true, and in *frame its
+ * pixels, which are valid until the next call; otherwise returns false. If memory is short, nothing changes. */
 bool test_card_update(struct test_card *card, const char *name, int width, int height, int corner, struct frame *frame);
 void test_card_close(struct test_card *card); /* frees the pixels; the next test_card_update draws the card again */
 

@@ -57,8 +57,8 @@ enum window_event_type {
   /* The display on which the output window was (filling it, or in its corner) was disconnected; `display` is its name.
    * If there is an operator's window, the output window is hidden. */
   WINDOW_DISPLAY_GONE,
-  /* the display named by the last WINDOW_DISPLAY_GONE is connected again or was moved, and the output window has moved
-   * to it */
+  /* the display that was disconnected (WINDOW_DISPLAY_GONE) is connected again or was moved, and the output window has
+   * moved to that display */
   WINDOW_DISPLAY_CAME,
 };
 
@@ -91,7 +91,8 @@ int window_count_displays(const struct window *window);
 /* Stores the size, in window coordinates, of the display on which the output window is. */
 void window_get_display(const struct window *window, int *width, int *height);
 
-/* Calls take for every display, in the order of their numbers. No window need be open. Returns 0, or -1 with err. */
+/* Calls the function `take` for every display, in the order of the displays' numbers. No window need be open. Returns
+ * 0, or -1 with err. */
 int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
                          struct error *err);
 

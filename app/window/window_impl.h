@@ -16,7 +16,7 @@
 #include "app/window/window.h"
 
 struct window {
-  /* From here down to `context`: the windows and the OpenGL context that they share. */
+  /* The fields from here down to `context` are the windows and the OpenGL context that they share. */
   SDL_Window *sdl[WINDOWS];
   int display[WINDOWS];   /* for each window, the number of the display that it is opened on */
   enum window_which used; /* the window to which drawing goes */
@@ -35,7 +35,7 @@ struct window {
   bool layout_told;         /* true: `layout` is valid for the next key event */
   char typed;               /* ASCII character that the key types, as X11 reports it; 0: none */
 
-  /* From here down to `before`: how the output window is shown. */
+  /* The fields from here down to `before` tell how the output window is shown. */
   bool pointer_hidden; /* true: the mouse pointer is hidden while it is over the output window */
   /* what the user wants: borderless: an output window without a border; fullscreen: an output window that fills its
    * display */
@@ -43,9 +43,10 @@ struct window {
   /* filled: the output window fills its display; by_hand: this program has moved and resized the output window to do
    * so, because no window manager runs */
   bool filled, by_hand;
-  SDL_Rect before; /* if by_hand is true: position and size of the output window before it filled its display */
+  SDL_Rect before; /* if `by_hand` is true: position and size of the output window before it filled its display */
 
-  /* From here down to `wanted`: the output window while it shares its display with the operator's window. */
+  /* The fields from here down to `wanted` describe the output window while it shares its display with the operator's
+   * window. */
   /* true: the output window was moved to the display's corner, without its border, to make room for the operator's
    * window */
   bool made_room;
