@@ -86,7 +86,7 @@ struct trial {
   uint8_t *pixels; /* buffer for one input frame as RGBA, which the engine reads */
 };
 
-/* Runs the engine on one frame. at: the frame's number in the clip, from 0. Returns 0, or -1 with err. */
+/* Runs the engine on one frame. `at`: the frame's number in the clip, from 0. Returns 0, or -1 with err. */
 static int run_frame(struct trial *trial, struct prepared *prepared, const struct raster *input, int at,
                      struct raster *output, struct error *err) {
   const struct frame frame = {.format = PIXEL_RGBA,

@@ -56,10 +56,10 @@ struct blocks {
   float *dxdy; /* [rows][columns][2]: dx and dy of each block, in pixels */
 };
 
-/* Turns an estimated motion into origins (where each pixel came from). back: motion from `now` to `before`; forth: from
- * `before` to `now`. Because estimates follow the sensor's noise where nothing moves, a block is taken to stand still
- * unless its motion lowers the difference of the denoised pictures clearly. A pixel is seen if both directions agree to
- * one pixel, and if the motion explains the pictures at all. Returns 0, or -1 with err. */
+/* Turns an estimated motion into origins (where each pixel came from). `back`: motion from `now` to `before`; `forth`:
+ * from `before` to `now`. Because estimates follow the sensor's noise where nothing moves, a block is taken to stand
+ * still unless its motion clearly lowers the difference of the denoised pictures. A pixel is seen if both directions
+ * agree to one pixel, and if the motion explains the pictures at all. Returns 0, or -1 with err. */
 int judge_flow(struct origins *origins, const struct raster *now, const struct raster *before,
                const struct blocks *back, const struct blocks *forth, struct error *err);
 
@@ -84,9 +84,9 @@ void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, con
 /* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and s if it
  * is a mixture with a share s of `old`. NAN: `old` and `unaffected` are equal, so that nothing can be said. */
 double ghost_share(const struct ghost *ghost);
-/* Returns for how many frames an old picture stays visible: makes up at least 0.05 of the output (ghost_share). after:
- * for each of `count` frames in order, the sums of judge_ghost; element 0 is for the first frame in which the old
- * picture should not be visible. */
+/* Returns for how many frames an old picture stays visible, that is, makes up at least 0.05 of the output
+ * (ghost_share). `after` has the sums of judge_ghost for each of `count` frames in order; element 0 is for the first
+ * frame in which the old picture should not be visible. */
 int judge_lag(const struct ghost *after, int count);
 
 #endif

@@ -45,7 +45,8 @@ const char *key_name(int key, char name[KEY_NAME_MAX]) {
 
 /* --- reading key bindings from the text of keys.conf --- */
 
-/* Cuts the next word off the line, which begins with it or with spaces. Returns the word, "" at the line's end. */
+/* Cuts the first word off the line; spaces may come before the word. Returns the word; "": the line has no further
+ * word. */
 static char *take_word(char **line) {
   char *word = *line + strspn(*line, " \t");
   char *end = word + strcspn(word, " \t");

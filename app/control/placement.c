@@ -131,8 +131,9 @@ static void multiply(const double a[9], const double b[9], double product[9]) {
           a[row] * b[column * 3] + a[row + 3] * b[column * 3 + 1] + a[row + 6] * b[column * 3 + 2];
 }
 
-/* Solves m * (u, v, 1) = w * (clip_x, clip_y, 1) for u and v by Cramer's rule, where m = pin * canvas maps a point (u,
- * v) of the picture to the window, and w is any number. */
+/* Finds the point (u, v) of the picture that is shown at the position (x, y) of the window. Solves m * (u, v, 1) = w *
+ * (clip_x, clip_y, 1) by Cramer's rule. The matrix m = pin * canvas maps a point of the picture to the window, clip_x
+ * and clip_y are the position in OpenGL's range from -1 to 1, and w is any number. */
 bool placement_locate(const double canvas[9], const double pin[9], double x, double y, double *u, double *v) {
   double m[9], clip_x = 2 * x - 1, clip_y = 1 - 2 * y;
   multiply(pin, canvas, m);

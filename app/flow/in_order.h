@@ -27,9 +27,9 @@ void in_order_init(struct in_order *queue, int capacity);
 void in_order_free(struct in_order *queue); /* releases the pictures that are still in the queue */
 
 /* Waits until the picture is one of the next `capacity` ones, then stores it. The queue takes over the caller's
- * reference in every case. Returns false if the queue ends before this number; the reference was released then. For the
- * picture that is taken next the call never waits, so the thread that makes that picture cannot be blocked by the other
- * threads. */
+ * reference in every case. Returns false if the queue ends before this picture's number; the reference was released
+ * then. The call never waits for the picture that is taken next, so the thread that makes that picture cannot be
+ * blocked by the other threads. */
 bool in_order_put(struct in_order *queue, long number, const struct frame *picture);
 /* Waits for the next picture and removes it from the queue; the caller gets the queue's reference to it. Returns false
  * if the queue ends before that picture. */

@@ -32,7 +32,7 @@ struct job_segment {
   int64_t first, pictures;
 };
 
-/* The manifest's line that ends a complete part. */
+/* Contents of the manifest's line {"end": ...}, which is written when the part is complete. */
 struct job_end {
   int64_t time;     /* time at which the last picture ends in the output, in units of job.tick */
   int64_t pictures; /* number of pictures in the part */
@@ -43,8 +43,8 @@ struct job_end {
 
 struct manifest; /* A manifest that is being written. One thread at a time uses it. */
 
-/* Begins a manifest and writes its first line, which describes job and part. out: an empty file, which manifest_close
- * closes, or this function if it fails. path: the file's name in messages; must outlive the manifest. */
+/* Begins a manifest and writes its first line, which describes job and part. `out`: an empty file; manifest_close
+ * closes it, or this function if it fails. path: the file's name in messages; must outlive the manifest. */
 int manifest_open(struct manifest **manifest, FILE *out, const char *path, const struct job *job,
                   const struct job_part *part, struct error *err);
 /* manifest_add_picture, manifest_add_segment and manifest_add_end add a line to the manifest. They return 0, or -1 with

@@ -77,9 +77,9 @@ enum reverie_format {
 };
 
 enum reverie_flags {
-  /* A new prompt, LoRA weight or style picture is prepared in the background, and until it is ready, pictures show the
-   * former one (reverie_picture.whole is 0). Without this flag, submitting the first frame with the new value waits
-   * until it is ready. */
+  /* A new prompt, LoRA weight or style picture is prepared in the background. Until it is ready, pictures show the
+   * prompt, weight or style before it (reverie_picture.whole is 0). Without this flag, submitting the first frame with
+   * the new value waits until the value is ready. */
   REVERIE_SMOOTH = 1,
   /* Frames come in real time, as from a camera: after half a second without a frame, nothing of earlier frames is used
    * for the next one. Without this flag, a picture does not depend on when its frame is submitted. */

@@ -59,8 +59,8 @@ struct knobs {
   bool learning; /* true: the next knob that is moved is bound to `wanted` */
   /* the parameter or command to which the next knob will be bound, while `learning` is true */
   struct knob_target wanted;
-  /* For each channel: the first parts of 14-bit values, which come in two messages, while the second message has not
-   * come yet. */
+  /* A 14-bit value comes in two messages. For each channel, this struct keeps what the first messages said until the
+   * second ones come. */
   struct {
     uint8_t coarse[32];
     /* nrpn: upper and lower 7 bits of the number of the selected non-registered parameter; nrpn_coarse: upper 7 bits of

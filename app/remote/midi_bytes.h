@@ -34,7 +34,7 @@ struct midi_message {
 
 /* What the parser remembers from one byte to the next. Initialise with zeros. */
 struct midi_reader {
-  /* status: the last status byte, 0 if the following data bytes are to be skipped; first: the first data byte of a
+  /* status: the last status byte, 0 if the following data bytes are to be skipped; `first`: the first data byte of a
    * message, valid if has_first is true */
   uint8_t status, first;
   bool has_first;

@@ -27,8 +27,8 @@ enum {
    * flooded. */
   ANSWERS_MAX = 512 << 10,
   ANSWERS_PER_S = 256 << 10,
-  /* Limits for comparing patterns with all addresses, as numbers of pattern elements that are looked at: at once, and
-   * per second in the long run. For a usual pattern some thousands are looked at. */
+  /* Limits of the work to compare patterns with all addresses, counted in pattern elements that are looked at: how many
+   * at once, and how many per second in the long run. A usual pattern takes some thousands. */
   MATCHING_MAX = 8 << 20,
   MATCHING_PER_S = 16 << 20,
 };

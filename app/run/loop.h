@@ -168,9 +168,9 @@ bool loop_is_late(const struct loop_timing *timing);
 
 struct loop;
 
-/* Starts the engine thread. in: frames of the source; NULL for text to image, where a picture is made when a value
- * changes. out: gets the pictures, and is closed when no more will come. Both must outlive the loop. The caller ends
- * the loop with loop_stop. Returns 0, or -1 with err. */
+/* Starts the engine thread. `in`: frames of the source; NULL for text to image, where a picture is made when a value
+ * changes. `out`: gets the pictures, and is closed when no more will come. `in` and `out` must outlive the loop. The
+ * caller ends the loop with loop_stop. Returns 0, or -1 with err. */
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
 /* Applies the marked values of `changes` from the next frame on. Any thread may call this. Changes sent before the
@@ -203,8 +203,8 @@ void loop_set_drawn_there(struct loop *loop, bool drawn_there);
 /* Makes the loop's thread end after its current frame; does not wait for that. Does nothing if loop is NULL. */
 void loop_end(struct loop *loop);
 
-/* Waits, after loop_end, up to wait_ms until the loop's thread has ended. Returns false if it has not ended by then.
- * Accepts NULL. */
+/* Waits, after loop_end, up to wait_ms until the loop's thread has ended. Returns false if the thread has not ended by
+ * then; true also if loop is NULL. */
 bool loop_wait_end(const struct loop *loop, int wait_ms);
 
 /* Ends the thread, and closes the engine. Waits for an engine that is still being opened. Returns 0, or -1 with err if

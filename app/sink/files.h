@@ -28,7 +28,7 @@ struct files {
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
 /* Adds the file at path, if there is one. */
 int files_add(struct files *files, const char *path, struct error *err);
-/* Adds the files of a pattern with one %d whose numbers are at least first and below end. wanted: options that select
+/* Adds the files that a pattern with one %d names, for numbers from `first` to below `end`. wanted: options that select
  * some of the files; NULL: all are added. */
 int files_add_sequence(struct files *files, const char *pattern, long first, long end,
                        const struct source_options *wanted, struct error *err);

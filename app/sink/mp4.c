@@ -122,8 +122,8 @@ static int write_late(AVFormatContext *to, const struct settling *settling, doub
   return late_tracks_write(settling->late, to, (int)settling->tracks, time, next);
 }
 
-/* Copies all packets of the file `from` to the file `to`, and counts them in settling->found. to NULL: packets are only
- * counted. Returns 0 or an FFmpeg error code. */
+/* Copies all packets of the file `from` to the file `to`, and counts them in settling->found. `to` NULL: packets are
+ * only counted. Returns 0 or an FFmpeg error code. */
 static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
   AVPacket *packet = av_packet_alloc();
   int code = packet ? 0 : AVERROR(ENOMEM), next = 0;

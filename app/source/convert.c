@@ -84,7 +84,8 @@ static enum color_matrix find_matrix(const AVFrame *in) {
   }
 }
 
-/* Returns the range of a frame, full or limited. Unmarked grey is full range, as in the rest of FFmpeg. */
+/* Returns the range of a frame, full or limited. A grey frame that does not state its range has full range, as in the
+ * rest of FFmpeg. */
 static enum color_range find_range(const AVFrame *in, const AVPixFmtDescriptor *format) {
   if (in->color_range == AVCOL_RANGE_JPEG)
     return RANGE_FULL;

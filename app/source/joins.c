@@ -103,7 +103,7 @@ static void begin_first(struct joins *joins, const AVPacket *packet) {
 }
 
 /* Adds a packet to the newest part of the input (after the last join). A time that is far ahead is accepted only if the
- * next packet's time is also far ahead; a single one is wrong. */
+ * time of the next packet is also far ahead; a single time that is far ahead is wrong. */
 static void go_on(struct joins *joins, const AVPacket *packet) {
   int64_t time = time_of(joins, packet);
   bool doubts = time > joins->next + ticks(joins, wrong_seconds) && !joins->doubts;

@@ -31,8 +31,8 @@ enum second_source_state {
 int second_source_start(struct second_source **second_source, struct source **source,
                         const struct second_source_options *options, struct error *err);
 /* Gets the second source's frame for a moment (a time of the first source in seconds), which must not decrease from
- * call to call. *frame belongs to the second source until the next call or stop; NULL: no frame has come yet. err is
- * filled if the source has failed. One thread at a time may call this. */
+ * call to call. *frame belongs to the second source until the next call of this function or of second_source_stop;
+ * NULL: no frame has come yet. err is filled if the source has failed. One thread at a time may call this function. */
 enum second_source_state second_source_at(struct second_source *second_source, double seconds,
                                           const struct frame **frame, struct error *err);
 /* Ends the thread and frees the second source; *second_source becomes NULL; does nothing if it is NULL. */
