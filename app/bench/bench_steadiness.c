@@ -361,8 +361,8 @@ static int measure_clip(struct trial *trial, const char *path, struct steadiness
 
 /* --- measuring all clips: the function that the command bench --steadiness calls --- */
 
-/* Returns the path of clip `number` of the command line, from 0. If no clip is given, it is the sample clip, whose path
- * is written to `path`. NULL with err set: the sample clip is not installed. */
+/* Returns the path of clip `number` of the command line, from 0. If no clip is given, writes the path of the sample
+ * clip to `path` and returns that. NULL with err set: the sample clip is not installed. */
 static const char *clip_path(const struct options *options, int number, char path[PATHS_MAX], struct error *err) {
   if (options->input)
     return number ? options->files[number - 1] : options->input;

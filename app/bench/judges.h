@@ -38,9 +38,9 @@ struct judged {
 /* Returns the mean; NAN: there are no values. */
 double judged_mean(const struct judged *judged);
 
-/* Compares picture `now` with the earlier picture `before`. For each pixel whose part of the scene is visible in
- * `before` too (origins->seen), adds to *judged the absolute difference in grey levels, averaged over red, green and
- * blue, between it and the pixel of `before` from which it has moved. */
+/* Compares picture `now` with the earlier picture `before`. A pixel counts if its part of the scene is visible in
+ * `before` as well (origins->seen). For each such pixel, adds to *judged the absolute difference to the pixel of
+ * `before` from which it has moved, in grey levels, averaged over red, green and blue. */
 void judge_change(struct judged *judged, const struct raster *now, const struct raster *before,
                   const struct origins *origins);
 

@@ -24,7 +24,8 @@ struct picture_size_wish {
 
 /* Finds the best size. Preferred are sizes whose shorter side is a multiple of wish->multiple, because then nothing of
  * the generated picture is cut off; among these, the size that is nearest in aspect ratio and size. Returns false and
- * leaves *found unchanged if no size has a longer side that is within the fraction wish->reach of the wanted one. */
+ * leaves *found unchanged if the longer side of every size differs from the wanted one by more than the fraction
+ * wish->reach. */
 bool picture_size_find(const struct picture_size_wish *wish, struct parameter_size *found);
 /* Returns true if two sizes have the same aspect ratio, except for rounding to even sides. */
 bool picture_size_alike(const struct parameter_size *a, const struct parameter_size *b);

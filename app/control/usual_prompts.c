@@ -42,8 +42,9 @@ static bool has_words_of(const char *text, const char *other) {
   return all;
 }
 
-/* Returns true if one of the first `count` prompts already asks for the style: it contains all words of the style, or
- * the style contains all of its words. For the style "oil painting", the prompts "oil" and "an oil painting" do so. */
+/* Returns true if one of the first `count` prompts already asks for the style: the prompt contains all words of the
+ * style, or the style contains all words of the prompt. For example, the prompts "oil" and "an oil painting" ask for
+ * the style "oil painting". */
 static bool is_asked_for(const struct parameters *values, int count, const char *style) {
   for (int i = 1; i <= count; i++) {
     const char *prompt = parameters_text(values, PARAMETER_PROMPT, i);

@@ -31,9 +31,9 @@ struct midi_feedback {
 /* Records that it is unknown what each knob of the controller shows. Called at the start, and when the controller was
  * replaced or connected again. */
 void midi_feedback_forget(struct midi_feedback *feedback, const struct knobs *knobs);
-/* Stores in bytes as many of the messages that are due now as fit whole into `size` bytes; the next call begins with
- * the others. Called again and again; `size` and the time between two calls limit the rate. Returns the number of
- * bytes. */
+/* Stores the messages that are due now in `bytes`, as many whole messages as fit into `size` bytes; the next call
+ * begins with the remaining ones. The caller calls this function again and again; `size` and the time between two calls
+ * limit the rate. Returns the number of bytes. */
 size_t midi_feedback_make(struct midi_feedback *feedback, const struct knobs *knobs, const struct parameters *values,
                           int64_t now_ns, uint8_t *bytes, size_t size);
 /* Returns true if a message that has come only repeats what its knob was sent in the last tenth of a second, and the

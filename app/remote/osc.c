@@ -82,10 +82,10 @@ struct osc {
   int64_t allowance, allowed_ns;
   long matching; /* number of comparisons of patterns with addresses (osc_pattern_each) that are still allowed */
 
-  /* Only the OSC thread uses figures_owed (true: figures, that is measured values, have changed and were not sent yet)
-   * and bytes (the packet that was received). The other fields from here on are also used by other threads. listened:
-   * true: there is a listener. rung: true: a byte is in the pipe `alarm`, so that the OSC thread will wake. stop:
-   * true: osc_stop has asked the OSC thread to end. */
+  /* Only the OSC thread uses `figures_owed` (true: figures, that is measured values, have changed and were not sent
+   * yet) and `bytes` (the packet that was received). The other fields from here on are also used by other threads.
+   * `listened`: true: there is a listener. `rung`: true: a byte is in the pipe `alarm`, so that the OSC thread will
+   * wake. `stop`: true: osc_stop has asked the OSC thread to end. */
   int alarm[2]; /* a pipe that wakes the OSC thread, when it has to stop or there are changes to send */
   struct hub_watch watch;
   atomic_bool listened, rung;

@@ -101,9 +101,9 @@ static int check_shard(const char *path, const struct job_record *record, struct
                           "%s: is there already, but is not the file that its manifest tells; -y makes it again", path);
 }
 
-/* Compares the render described in the manifest beside an existing output file with the render that the options ask
- * for and, if the file is a shard, its pictures with its manifest. Returns 0 if they agree, or if there is no manifest
- * and the file is no shard; -1 with err. */
+/* Compares the render that the manifest beside an existing output file describes with the render that the options ask
+ * for. If the file is a shard, also compares its pictures with its manifest. Returns 0 if all agrees, or if there is no
+ * manifest and the file is no shard; -1 with err. */
 static int compare_manifest(const char *path, const struct options *options, struct error *err) {
   char name[PATH_SIZE];
   struct job_record record = {0};

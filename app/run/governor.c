@@ -36,7 +36,7 @@ static double work_of(const struct governor_rung *rung) {
 }
 
 /* Sets the size of a rung (setting of size and steps) to the user's size with both sides multiplied by `by`, so that
- * the aspect ratio stays the same. If this would be fewer than floor_pixels pixels, it gets the user's size. */
+ * the aspect ratio stays the same. If that size has fewer than floor_pixels pixels, the rung gets the user's size. */
 static void scale(const struct governor_wish *wish, double by, int floor_pixels, struct governor_rung *rung) {
   const struct picture_size_wish near = {
       .asked = {wish->width, wish->height},
@@ -226,8 +226,8 @@ static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   g->climbed_ns = 0;
 }
 
-/* Returns the rung (setting of size and steps) closest to `wanted`, between `wanted` and the rung in use, whose handle
- * is prepared; if there is none, the rung in use. ready: bit i is set if the handle of rung i is prepared. */
+/* Looks at the rungs (settings of size and steps) from `wanted` to the rung in use, and returns the first one whose
+ * handle is prepared; if there is none, the rung in use. ready: bit i is set if the handle of rung i is prepared. */
 static int nearest_ready(const struct governor *g, int wanted, unsigned ready) {
   while (wanted > g->rung && !(ready >> wanted & 1))
     wanted--;

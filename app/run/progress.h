@@ -49,7 +49,7 @@ void progress_init(struct progress *progress, enum progress_kind kind, FILE *out
 /* Shows the progress if enough time has passed since it was shown last. Called for every frame. frames: finished so
  * far; seconds: time that they took. */
 void progress_update(struct progress *progress, long frames, double seconds);
-/* Erases the bar, so that other text begins on an empty line. whole: the render was successful; a program that
+/* Erases the bar, so that other text begins on an empty line. whole: true: the render was successful; a program that
  * reads the progress then gets a last line with the final number of frames and, after the last input, 100 percent.
  * frames: those that were rendered, without progress->before; seconds: time that they took. */
 void progress_end(struct progress *progress, bool whole, long frames, double seconds);

@@ -36,8 +36,9 @@ static int side_of_box(double side, int most) {
 }
 
 /* Stores the size to which a frame of width x height is scaled within the encoder's picture: the largest one without
- * distortion. It is the encoder's whole picture if frames are to be stretched, or if the aspect ratios of frame and
- * picture differ only by rounding: otherwise a bar of one line would appear and vanish as the frames' size changes. */
+ * distortion. The size is that of the encoder's whole picture if frames are to be stretched, or if the aspect ratios of
+ * frame and picture differ only by rounding: otherwise a bar of one line would appear and vanish as the frames' size
+ * changes. */
 static void box_of(const struct encoder *encoder, int width, int height, int *box_width, int *box_height) {
   const AVCodecContext *to = encoder->context;
   const struct parameter_size all = {to->width, to->height}, size = {width, height};

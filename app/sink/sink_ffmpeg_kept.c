@@ -87,9 +87,9 @@ static int check_pictures(const struct kept *kept, const struct sink_kept *part,
   return 0;
 }
 
-/* Opens an unfinished file and finds which of the pictures that its manifest lists as complete can be read from it.
- * all: true: it is an error if one of these pictures cannot be read; false: they may be fewer. Returns 0, or -1 with
- * err. */
+/* Opens an unfinished file, whose manifest lists complete pictures, and finds how many of these pictures can be read
+ * from the file. all: true: it is an error if one of them cannot be read; false: they may be fewer. Returns 0, or -1
+ * with err. */
 static int open_part(struct kept **kept, const struct sink_kept *part, bool all, struct error *err) {
   long long told = (long long)job_record_kept(part->record);
   if (kept_open(kept, part->path, part->record, err))

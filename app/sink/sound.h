@@ -22,10 +22,10 @@ struct sound_params {
 
 /* True if the stream is PCM, whose samples stay exactly the same when they are encoded again. */
 bool sound_is_pcm(const AVStream *stream);
-/* Adds the sound streams of the reader's input to output, encoded again if its container does not take them. Called
- * before the header is written. Streams that cannot be copied are left out with one line of log. *sound stays NULL if
- * there is nothing to copy, which is no error. Returns 0, or -1 with err: memory is short, or options->sound_track does
- * not exist. */
+/* Adds the sound streams of the reader's input to the output, encoded again if the output's container does not take
+ * them. Called before the header is written. Streams that cannot be copied are left out with one line of log. *sound
+ * stays NULL if there is nothing to copy, which is no error. Returns 0, or -1 with err: memory is short, or
+ * options->sound_track does not exist. */
 int sound_open(struct sound **sound, const struct sound_params *params, struct error *err);
 /* Sound before time 0 of the output only serves to start the decoder. If the output's header must say how long such
  * sound lasts, stores that in the header. To find out, reads the input up to the first packet of this sound, but only

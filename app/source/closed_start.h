@@ -7,9 +7,9 @@
 
 #include <libavcodec/avcodec.h>
 
-/* True if the decoder of `video`, when it gets this packet without a flush before it, still gives all pictures of the
- * packets before, and then the same pictures as after a flush. This is true only where the codec's rules guarantee
- * it. */
+/* True if the decoder of `video` can get this packet without a flush before it: the decoder then still gives all
+ * pictures of the packets before, and after them the same pictures as after a flush. The result is true only where the
+ * codec's rules guarantee this. */
 bool closed_start_is(const AVCodecParameters *video, const AVPacket *packet);
 
 #endif

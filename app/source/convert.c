@@ -46,9 +46,10 @@ const int *convert_matrix(enum color_matrix matrix) {
   return sws_getCoefficients(spaces[matrix]);
 }
 
-/* Returns the engine's pixel format to which a format that the engine does not read is converted, and stores FFmpeg's
- * name for it in *to. RGB, and every format whose alpha is kept, becomes RGBA. YUV of more than 8 bits becomes P010,
- * except at odd sizes, at which swscale leaves the last chroma samples of P010 unwritten. All else becomes YUV420P. */
+/* Returns the engine's pixel format into which a format that the engine does not read is converted. Stores FFmpeg's
+ * name for the engine's format in *to. RGB, and every format whose alpha is kept, becomes RGBA. YUV of more than 8 bits
+ * becomes P010, except at odd sizes, at which swscale leaves the last chroma samples of P010 unwritten. All else
+ * becomes YUV420P. */
 static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, int width, int height,
                                     enum AVPixelFormat *to) {
   if (alpha || from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {

@@ -44,9 +44,9 @@ void decoder_flush(struct decoder *decoder);
 /* Tells that the packets sent from now on are of this codec, each a complete picture. If the codec differs from the one
  * before, the decoder first gives the pictures of the packets before. Only for software decoders. */
 void decoder_expect(struct decoder *decoder, enum AVCodecID codec);
-/* Continues with a software decoder, because the hardware's pictures cannot be read. It begins where it would after a
- * failure of the hardware (see the head of this file). why: the reason, for the log. Returns 0 (also if software
- * decodes already) or an FFmpeg code. */
+/* Continues with a software decoder, because the hardware's pictures cannot be read. The software decoder begins where
+ * it would after a failure of the hardware (see the head of this file). why: the reason, for the log. Returns 0 (also
+ * if software decodes already) or an FFmpeg code. */
 int decoder_leave_hardware(struct decoder *decoder, const char *why);
 /* True if hardware must decode (decoder_params.must) and has failed before its first picture. err, which may be NULL,
  * then gets the message. */

@@ -188,8 +188,8 @@ static void follow_stretch(struct mixer *mixer, enum mixer_input input, const st
 }
 
 /* Takes the next frame of the source that fades out, and releases the one before. While a fade goes on, the next
- * pictures are mixed from this frame and the new source's frames. If the fade has begun during another fade, it goes
- * on from the mixture shown at its beginning, and the frame is only released. */
+ * pictures are mixed from this frame and the new source's frames. But if the fade began during another fade, it starts
+ * from the mixture that was shown at that moment, and the next frame is only released. */
 static void take_leaving(struct mixer *mixer, struct frame *frame) {
   if (is_fading(mixer) && !mixer->still && dissolve_can_read(frame)) {
     struct frame before = mixer->from;

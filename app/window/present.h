@@ -49,10 +49,10 @@ bool present_shares(struct present *present, const struct gpu_id *gpu);
 /* Returns the counts of pictures since present_open. */
 struct present_counts present_count(const struct present *present);
 
-/* Two functions that upload pixels to OpenGL, to be drawn later: present_picture a new picture (PIXEL_RGBA), and
- * present_input the source's frame from which that picture was made (any format). part: how much of the frame is
- * needed, counted from its left edge; 1: all of it. Textures are created again only if format or size changes. If the
- * new pixels cannot be read, the textures keep the previous ones. */
+/* Two functions that upload pixels to OpenGL, to be drawn later. present_picture uploads a new picture (PIXEL_RGBA);
+ * present_input uploads the source's frame from which that picture was made (any format). part: how much of the frame
+ * is needed, counted from its left edge; 1: all of it. Textures are created again only if format or size changes. If
+ * the new pixels cannot be read, the textures keep the previous ones. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input, float part);
 /* Uploads the source's frame that is drawn in place of pictures during a bypass (the source is shown, not the engine's

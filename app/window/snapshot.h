@@ -34,8 +34,8 @@ int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const c
                    struct error *err);
 
 /* Asks about the picture that snapshot_start was given. Returns 1 if it is saved: *path is the file's name, valid until
- * the next snapshot_start. Returns 0 if nothing is being saved, or if saving goes on and wait is false. Returns -1 with
- * err on failure; the incomplete file is removed. */
+ * the next snapshot_start. Returns 0 if nothing is being saved, or if saving goes on and `wait` is false (true: waits
+ * for its end). Returns -1 with err on failure; the incomplete file is removed. */
 int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err);
 
 #endif

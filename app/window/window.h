@@ -116,7 +116,7 @@ bool window_has_operator(const struct window *window);
 void window_use(struct window *window, enum window_which which);
 
 /* Returns 0, or -1 with err if the output window is lost: the connection to its X server has ended, or another program
- * has destroyed the window. After that all other functions can still be called, and do nothing. */
+ * has destroyed the window. After the loss all other functions can still be called, and do nothing. */
 int window_check(const struct window *window, struct error *err);
 
 /* Returns the name of the output window's display if that display is disconnected; NULL: it is connected. */
