@@ -11,7 +11,7 @@
 /* A picture of floating-point values. Zeroed struct: no picture. */
 struct raster {
   int width, height;
-  float *rgb; /* [height][width][3], grey levels from 0 to 255, top row first */
+  float *rgb; /* array [height][width][3] of colours in grey levels from 0 to 255, top row first */
 };
 
 /* Allocates a black picture. The caller frees it with raster_free. Returns 0, or -1 with err and a zeroed struct. */

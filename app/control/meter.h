@@ -10,7 +10,7 @@ enum { METER_ROWS_MAX = 8 };
 
 struct meter {
   bool heard;                  /* true: there is a sound input, whose values are in `values` */
-  double values[SOUND_VALUES]; /* of the sound: its level, frequency bands, beat and onset; 0 to 1 */
+  double values[SOUND_VALUES]; /* values of the sound: level, frequency bands, beat and onset; each from 0 to 1 */
   /* A parameter that sound or an LFO changes. base: its value as users see and set it; now: its value for the frame. */
   struct meter_row {
     enum parameter id;

@@ -57,8 +57,8 @@ enum reverie_status {
 
 struct reverie_error {
   size_t size;
-  int status;        /* one of enum reverie_status */
-  char message[516]; /* one sentence; "" after success */
+  int status;        /* kind of the error: a value of enum reverie_status */
+  char message[516]; /* what has failed, as one sentence; "" after success */
 };
 
 enum reverie_log_level { REVERIE_LOG_WARNING = 0, REVERIE_LOG_INFO = 1, REVERIE_LOG_DEBUG = 2 };
@@ -140,7 +140,8 @@ enum reverie_when {
  * parameter is NULL. */
 struct reverie_parameter {
   size_t size;
-  const char *name;   /* for example "strength"; "prompt[]" stands for prompt[1], prompt[2] and so on */
+  const char *name;   /* name of the parameter, for example "strength"; "prompt[]" stands for prompt[1], prompt[2] and
+                       * so on */
   int type, when;     /* type: value of enum reverie_type; when: value of enum reverie_when */
   int instances;      /* number of instances of a parameter whose name has []; 0: the name has no [] */
   int decimals;       /* number of decimals with which a value of REVERIE_REAL is shown to people */
@@ -256,7 +257,7 @@ struct reverie_info {
   size_t size;
   char model[128], device[128];    /* names of the model and of the device, for people */
   int native_width, native_height; /* the size for which the model was trained */
-  int size_multiple;               /* sides of pictures should be multiples of this number */
+  int size_multiple;               /* each side of a picture should be a multiple of this number of pixels */
   int width, height; /* size of the picture of the frame that was submitted last; 0: no frame was submitted yet */
   /* with a stream batch: number of further frames that must be submitted until a frame's picture comes; otherwise 0 */
   int frames_behind;

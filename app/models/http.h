@@ -37,7 +37,7 @@ struct http_request {
   int (*start)(void *opaque, const struct http_answer *answer, struct error *err);
   int (*take)(void *opaque, const void *bytes, size_t size, struct error *err);
   void *opaque;
-  const atomic_bool *stop; /* the request is aborted when this becomes true */
+  const atomic_bool *stop; /* setting this to true aborts the request */
 };
 
 enum http_result {

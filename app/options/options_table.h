@@ -7,7 +7,7 @@
 
 enum option_kind {
   OPTION_FLAG, /* a switch: stores true in a bool; given as "NAME=no", false */
-  OPTION_TEXT, /* stores a pointer to the text, const char * */
+  OPTION_TEXT, /* the value is a text: a pointer to it is stored, a const char * */
   /* stores a parameter's value in options.values; the table of parameters gives its type, range, choices, default and
    * help */
   OPTION_PARAMETER,
@@ -19,7 +19,7 @@ enum option_kind {
   OPTION_LORA,    /* may be repeated: stores the next LoRA, given as "FILE" or "FILE:WEIGHT" */
   OPTION_STYLE,   /* may be repeated: stores the next style picture, given as "FILE" or "FILE:WEIGHT" */
   OPTION_LFO,     /* may be repeated: sets the next LFO, given as "PARAMETER=WAVE*AMOUNT@PERIOD" and more (lfo.h) */
-  OPTION_LAYERS,  /* stores the same value for each layer (instance of the parameter) */
+  OPTION_LAYERS,  /* the value is stored for each layer (instance of the parameter) */
   OPTION_CONTROL, /* may be repeated: stores the next control, given as "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
   OPTION_CONTROL_OFF,  /* like OPTION_CONTROL, but the control is switched off at first */
   OPTION_CONTROL_WITH, /* changes values of the last --control before this option: "NAME=NUMBER", separated by commas */
@@ -28,16 +28,19 @@ enum option_kind {
   OPTION_OFF,          /* a switch: sets a parameter in options.values to false; given as "NAME=no", to true */
   OPTION_INT,
   OPTION_LONG,
-  OPTION_REAL,        /* stores a double */
-  OPTION_RATE,        /* stores a double: frames a second, which may be written as a fraction */
-  OPTION_SECONDS,     /* stores a double, a time as seconds.h reads it */
-  OPTION_BUDGET,      /* stores a double; the word "display" is BUDGET_DISPLAY */
-  OPTION_RANGE,       /* stores a struct option_range, given as "A", "A-", "A-B", each with ":STEP" or without */
-  OPTION_SHARD,       /* stores a struct option_shard, given as "I/N" or "A-B" */
-  OPTION_SIZE,        /* stores two ints, given as "WxH" */
-  OPTION_OUTPUT_SIZE, /* stores two ints, given as "WxH"; the word "source" stores OUTPUT_SIZE_SOURCE in both */
-  OPTION_BYTES,       /* stores a size_t; K, M and G are accepted */
-  OPTION_CHOICE,      /* stores an enum whose values are 0, 1, ... in the order of choices */
+  OPTION_REAL,        /* the value is a number, stored as a double */
+  OPTION_RATE,        /* the value is a number of frames a second, which may be a fraction; stored as a double */
+  OPTION_SECONDS,     /* the value is a time, as seconds.h reads it; stored as a double */
+  OPTION_BUDGET,      /* the value is a number, stored as a double, or the word "display", stored as BUDGET_DISPLAY */
+  OPTION_RANGE,       /* the value is a range, "A", "A-" or "A-B", each with ":STEP" or without; stored as a struct
+                       * option_range */
+  OPTION_SHARD,       /* the value is a part of a render, "I/N" or "A-B"; stored as a struct option_shard */
+  OPTION_SIZE,        /* the value is a size, "WxH", stored as two ints */
+  OPTION_OUTPUT_SIZE, /* the value is a size, "WxH", stored as two ints, or the word "source", stored as two
+                       * OUTPUT_SIZE_SOURCE */
+  OPTION_BYTES,       /* the value is a number of bytes, which may end with K, M or G; stored as a size_t */
+  OPTION_CHOICE,      /* the value is one of the words in `choices`; its index, from 0, is stored as a value of an
+                       * enum */
   OPTION_VERBOSE,
   OPTION_QUIET,
   OPTION_HELP,

@@ -8,7 +8,7 @@
 /* A mode of a camera: a pixel format with one size or a range of sizes, and one rate or a range of rates. */
 struct camera_mode {
   char format[5];    /* the four characters by which V4L2 names the format, such as "YUYV" or "MJPG" */
-  int width, height; /* largest size in pixels */
+  int width, height; /* largest size of pictures in this mode, in pixels */
   /* smallest size, and steps from one size to the next, in pixels; steps 0: only the largest size is available */
   int width_least, height_least, width_step, height_step;
   double fps, fps_least; /* largest and smallest number of frames per second; 0: unknown */

@@ -15,7 +15,7 @@ enum knob_kind {
   /* two controllers that together send 14 bits: `number` has the upper 7 bits, number + 32 the lower 7 */
   KNOB_FINE,
   KNOB_NRPN,     /* a non-registered parameter (NRPN), 7 or 14 bits */
-  KNOB_NOTE,     /* a key or pad; the velocity is the position */
+  KNOB_NOTE,     /* a key or pad; its velocity counts as the knob's position */
   KNOB_PROGRAM,  /* a program change message, which acts like a button */
   KNOB_PRESSURE, /* channel pressure */
   KNOB_BEND,     /* the pitch bend wheel, 14 bits */

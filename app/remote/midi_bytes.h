@@ -26,7 +26,7 @@ enum midi_kind {
 
 struct midi_message {
   enum midi_kind kind;
-  int channel; /* 1 to 16; 0 for messages of a MIDI clock */
+  int channel; /* MIDI channel, 1 to 16; 0 for messages of a MIDI clock, which have no channel */
   int number;  /* number of the note, controller or program, 0 to 127; 0 for other kinds of messages */
   /* value in the message, 0 to 127; for MIDI_BEND 0 to 16383, where 8192 is the centre; for MIDI_SONG 0 to 16383 */
   int value;

@@ -18,7 +18,7 @@ struct control_source_params {
   const struct source_info *first; /* description of the main source, as source_open gave it */
   /* longest wait for a frame that the control source does not have yet, in ms; 0: no wait, as in live */
   int patience_ms;
-  double earlier; /* seconds from options->start to the main source's first frame */
+  double earlier; /* time in seconds from options->start to the main source's first frame */
 };
 
 /* Opens the control source (the input that ControlNets read). If params->spec is NULL, *control becomes NULL, which

@@ -58,7 +58,7 @@ struct output {
   bool through; /* true: the output's thread has finished its work, and can be joined without waiting */
   bool failing;
   bool broken;              /* true: the recording's file is incomplete */
-  char why[OUTPUT_WHY_MAX]; /* why the file is incomplete; valid if `broken` */
+  char why[OUTPUT_WHY_MAX]; /* why the recording's file is incomplete; valid if `broken` is true */
   char line[LINE_BYTES];    /* message for the user that the window's thread has not fetched yet; "": none */
   enum log_level level;     /* log level of the message in `line` */
   long written, dropped;

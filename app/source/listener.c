@@ -61,7 +61,8 @@ struct listener {
 
   pthread_mutex_t lock;
   /* The following fields are protected by `lock`. at_ns: platform_now_ns when values were measured. */
-  struct sound_limits limits; /* limits of the frequency bands, and how long SOUND_ONSET stays 1 */
+  struct sound_limits limits; /* limits in Hz of the frequency bands, and how many seconds SOUND_ONSET stays 1 after an
+                               * onset */
   double values[SOUND_VALUES];
   int64_t at_ns;
   long onsets; /* number of onsets of the sound since the listener was started */

@@ -42,7 +42,7 @@ struct sheet {
   unsigned texture;
   int width, height; /* size in pixels; 0: the sheet is empty */
   int texture_width, texture_height;
-  long drawn;                  /* how often the sheet was drawn */
+  long drawn;                  /* number of times that the sheet was drawn */
   struct SDL_Surface *surface; /* memory in which the sheet is drawn; kept for the next time */
   bool filled;                 /* true: the sheet has a background colour; false: it is transparent */
   int from_x, from_y, to_x,
