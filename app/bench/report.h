@@ -53,7 +53,8 @@ struct report_live {
   /* bytes of pixels per picture that were copied by the host, or between host and device: engine_bytes for the engine,
    * window_bytes for the window */
   double engine_bytes, window_bytes;
-  /* shared: number of pictures that the window read from GPU memory; uploaded: number that were uploaded to it */
+  /* shared: number of pictures that the window read from GPU memory; uploaded: number of pictures that were uploaded to
+   * GPU memory */
   long shared, uploaded;
   /* median time in ms that the engine takes for a frame: engine_ms: while the window shows its pictures; compute_ms:
    * without a window */

@@ -120,9 +120,9 @@ void run_show(struct live_state *state, const struct command_call *call) {
 }
 
 /* Returns the index of the choice that a key selects next: the one after the present choice, or the first one if the
- * parameter's present text is the last choice or none of them. Stores in *last from which choice to which one this step
- * leads. A choice that the engine has refused in the last step, so that the old one is in use again, is skipped;
- * otherwise the key would try it for ever. */
+ * parameter's present text is the last choice or none of them. Stores this step in *last: the choice before and the
+ * choice selected. A choice that the engine has refused in the last step, so that the old one is in use again, is
+ * skipped; otherwise the key would try it for ever. */
 static int choose_next(const struct live_state *state, enum parameter id, int index,
                        const struct parameter_choices *choices, struct last_choice *last) {
   const char *text = parameters_text(&state->settings.values, id, index);

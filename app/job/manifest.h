@@ -71,7 +71,7 @@ struct job_record {
   struct job_segment *segments;
   size_t segment_count;
   struct job_end end;
-  bool ended; /* true: the manifest has the line of the end, and `end` is set */
+  bool ended; /* true: the manifest has the line {"end": ...}, whose contents are in `end` */
   /* size in bytes and hash of the shard's complete file, as in struct job_file; size -1: the manifest lacks them */
   int64_t file_size;
   char file_hash[33];

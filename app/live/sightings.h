@@ -13,7 +13,7 @@ struct sighting {
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
   int64_t late_ns;  /* ns by which the source, if it is a file, gave the frame later than it was due; 0: in time */
   double frame_ms;  /* time in ms that the engine took for the frame, without the frame's wait for the one before it */
-  double device_ms; /* ms within frame_ms in which the GPU worked, by the GPU's clock; 0: unknown */
+  double device_ms; /* how many ms of frame_ms the GPU worked, by the GPU's clock; 0: unknown */
 };
 
 /* Stages in which a late frame may have lost time: waiting for the engine, in the engine, or from the engine to the
@@ -29,7 +29,7 @@ struct late_picture {
   double at_s, waiting_ms, engine_ms, window_ms;
   /* ms by which the source, if it is a file, gave the frame later than it was due; not part of waiting_ms */
   double handed_ms;
-  /* Ms within engine_ms in which the GPU worked, by the GPU's clock; 0: unknown. The rest of engine_ms is work of the
+  /* How many ms of engine_ms the GPU worked, by the GPU's clock; 0: unknown. The rest of engine_ms is work of the
    * processor, copies, and waiting for the GPU to begin. */
   double device_ms;
 };

@@ -85,7 +85,8 @@ struct loop_status {
   char why_away[200]; /* message of the engine's last failure; "" while the engine works (`away` is false) */
   /* true: the device cannot be used by this process any more; a new process may be able to open it */
   bool lost;
-  /* ms for which the present call of the engine has been running; 0: the loop's thread is in no such call */
+  /* time in ms for which the present call of the engine has been running; 0: the loop's thread is not calling the
+   * engine */
   double busy_ms;
   /* how long a call of the engine (busy_ms) may run, in ms: after tell_ms users are told that the engine hangs, after
    * leave_ms the engine is given up; see patience.h */

@@ -253,7 +253,7 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
   painter->told = *paint;
 }
 
-/* Where the parts of a view (the rectangle of a window in which a picture is shown) are drawn. */
+/* Positions at which the parts of a view (the rectangle of a window in which a picture is shown) are drawn. */
 struct stage {
   const struct present_view *view;
   /* Rectangle of the view that the picture fills. If the picture is scaled or rotated (view->placement): its rectangle

@@ -22,8 +22,8 @@ struct window {
   enum window_which used; /* the window to which drawing goes */
   struct context context;
 
-  /* From here down to `typed`: keys and text. SDL reports a key and the text that it types in two events, so these
-   * fields are kept from the first event to the second. */
+  /* The fields from here down to `typed` are about keys and text. SDL reports a key and the text that it types in two
+   * events, so these fields are kept from the first event to the second. */
   /* key_repeats: the last key event was a repetition of a key held down; key_controls: Ctrl was held with it */
   bool key_repeats, key_controls;
   bool key_placed; /* true: the last key is recognised by its position (layout_place), so its text event is ignored */
