@@ -222,8 +222,8 @@ static void go_far(const struct glide *glide, struct settings *settings, double 
   }
 }
 
-/* Sets seed and seed-position as they are when the fraction `part` of the glide, 0 to 1, has passed. If seed-walk
- * changes the noise as well, they change once, at half of the time. */
+/* Sets seed and seed-position to their values when the fraction `part` of the glide, 0 to 1, has passed. If seed-walk
+ * changes the noise as well, seed and seed-position change once, at half of the time. */
 static void set_noise(struct glide *glide, struct settings *settings, double part) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   settings->seed_share = 0;
@@ -251,7 +251,8 @@ static void follow_noise(struct glide *glide, struct settings *settings, double 
   marks[PARAMETER_SEED] = marks[PARAMETER_SEED_POSITION] = 0;
 }
 
-/* True for places in a file: what lies between two of them is of no use. */
+/* True for parameters whose value is a place in a file. They do not change gradually, because the places between two of
+ * them are of no use. */
 static bool is_place(enum parameter id) {
   return id == PARAMETER_CLIP_POSITION || id == PARAMETER_CLIP_TIME_LEFT || id == PARAMETER_CLIP_IN ||
          id == PARAMETER_CLIP_OUT;

@@ -11,8 +11,8 @@
  * there is time to read it. */
 enum { NOTICE_MS = 2500, NOTICE_BYTE_MS = 50, NOTICE_MAX = 400 };
 
-/* The last selection that a key made in a list of choices: `from` is the number of the choice before, `to` of the one
- * selected, from 1. 0: the value before was none of the choices, or no key has selected one yet. */
+/* The last selection that a key made in a list of choices. `from`: number of the choice before, from 1; 0: the value
+ * before was none of the choices. `to`: number of the selected choice; 0: no key has selected one yet. */
 struct last_choice {
   int from, to;
 };

@@ -88,8 +88,8 @@ void modulations_follow(struct modulations *modulations, const double values[SOU
   }
 }
 
-/* Adds to a number, whose mark stays as it is. Only detail counts as set from then on: the engine takes its own value
- * instead of one that is not. */
+/* Adds `by` to the value of a parameter, within its range. The value's mark (that somebody has set it) stays as it is,
+ * except that detail counts as set from then on, because the engine uses its own value for a detail that is not set. */
 static void add(struct parameters *values, enum parameter id, int index, double by) {
   const struct parameter_row *row = parameter_row(id);
   double sum = values_number(values, id, index) + by;

@@ -65,7 +65,7 @@ REAL(
     CLIP_SPEED, "clip-speed", NOTHING, SOURCE, "Clip speed", ONE(clip_speed), .min = 0.1, .max = 8, .low = 0.25,
     .high = 2, .standard = 1, .decimals = 2,
     .help = "how fast files are played; 1: as they were made. Their sound goes with it, lower or higher, in recordings")
-/* The choices of this parameter have the order of enum clip_loop. */
+/* The choices of the parameter clip-loop have the order of enum clip_loop. */
 CHOICE(
     CLIP_LOOP, "clip-loop", NOTHING, SOURCE, "Clip's end", ONE(clip_loop), .choices = "list|loop|hold",
     .help = "what follows when a file ends: the list's next source, the file again, or its last picture, which stays")
@@ -76,7 +76,7 @@ REAL(FALLBACK_AFTER, "fallback-after", NOTHING, SOURCE, "Fallback after", ONE(fa
      .help = "how long a camera or stream is lost until the file of --fallback comes in its place")
 REAL(SOURCE_FADE, "source-fade", NOTHING, SOURCE, "Source fade", ONE(source_fade), .max = 60, .low = 0, .high = 10,
      .decimals = 1, .unit = "seconds", .help = "within how long another source, or another place in a file, fades in")
-/* The choices of this parameter have the order of enum mirror_wish. */
+/* The choices of the parameter mirror have the order of enum mirror_wish. */
 CHOICE(MIRROR, "mirror", NOTHING, SOURCE, "Mirror", ONE(mirror), .choices = "auto|on|off",
        .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "
                "cards, screens and files are not")
@@ -101,7 +101,7 @@ REAL(TEMPO, "tempo", NOTHING, TEMPO, "Tempo", ONE(tempo), .max = 400, .low = 60,
      .help =
          "tempo of the beat, in beats a minute, until something else sets it: the key T, tapped on the beat, a MIDI "
          "clock, or --tempo-from sound; 0: there is none, and nothing beats")
-/* The choices of this parameter have the order of enum tempo_from. */
+/* The choices of the parameter tempo-from have the order of enum tempo_from. */
 CHOICE(TEMPO_FROM, "tempo-from", NOTHING, TEMPO, "Tempo from", ONE(tempo_from), .choices = "hand|midi|sound",
        .standard = 1,
        .help = "what sets tempo and beat, beside taps and values that are set: nothing else, a MIDI clock "
@@ -125,7 +125,7 @@ REAL(ONSET_HOLD, "onset-hold", NOTHING, SOUND, "Onset hold", ONE(onset_hold), .m
      .help = "how long the onset of --modulate stays 1 after the sound has set in")
 TEXT(LFO, "lfo[]", NOTHING, WAVE, "Wave []", EACH(lfo, LFOS_MAX),
      .help = "which parameter a wave moves, as in strength or lora[1].weight; none: that wave rests")
-/* The choices of these parameters have the order of enum lfo_wave and enum lfo_unit. */
+/* The choices of the parameters lfo[].wave and lfo[].unit have the order of enum lfo_wave and enum lfo_unit. */
 CHOICE(LFO_WAVE, "lfo[].wave", NOTHING, WAVE, "Wave [] form", EACH(lfo_wave, LFOS_MAX),
        .choices = "sine|triangle|saw|square|random",
        .help = "the form of that wave; random: another value in each period")
@@ -144,7 +144,7 @@ REAL(PRESET_FADE, "preset-fade", NOTHING, SCENE, "Scene fade", ONE(preset_fade),
      .high = 30, .decimals = 1, .unit = "seconds",
      .help = "within how long a preset comes that says nothing about that: numbers go evenly, prompts are "
              "blended, and the rest changes at the middle")
-/* The choices of this parameter have the order of enum preset_at. */
+/* The choices of the parameter preset-at have the order of enum preset_at. */
 CHOICE(PRESET_AT, "preset-at", NOTHING, SCENE, "Scene begins", ONE(preset_at), .choices = "once|beat|bar",
        .help = "when a preset begins to come: at once, or with the next beat or bar")
 WHOLE(CUED_PRESET, "cued-preset", NOTHING, SCENE, "Scene cued", ONE(cued_preset), .max = 9999, .high = 64,
@@ -161,7 +161,7 @@ SWITCH(OPERATOR, "operator", NOTHING, WINDOW, "Operator's window", ONE(with_oper
        .help = "a second window for the operator, with the picture, figures, the prompt line and all "
                "parameters; the other one then has the picture and nothing else, and fills its "
                "display where there are two")
-/* The choices of the next parameters have the order of enum output_fit and enum output_flip. */
+/* The choices of the parameters output-fit and output-flip have the order of enum output_fit and enum output_flip. */
 CHOICE(OUTPUT_FIT, "output-fit", NOTHING, OUTPUT, "Window fit", ONE(output_fit), .order = 9,
        .choices = "fit|fill|stretch",
        .help = "how the picture comes into the window: whole, with bars where its shape is another; filling it, cut at "

@@ -19,8 +19,8 @@ struct live_clip {
   /* the values of the parameters clip-position and clip-time-left that clients were sent last */
   double told, left_told;
   double speed, sound_speed; /* the speeds that the reader and the source's sound were given last; 0: none yet */
-  /* in_set, out_set: somebody has set the parameter clip-in, clip-out since live_follow_points was called last;
-   * in_told, out_told: the values that these parameters had after that call */
+  /* in_set: true: somebody has set the parameter clip-in since live_follow_points was called last; out_set: the same
+   * for clip-out. in_told, out_told: the values that clip-in and clip-out had after that call */
   bool in_set, out_set;
   double in_told, out_told;
 };
@@ -28,9 +28,9 @@ struct live_clip {
 /* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from
  * --start); 0: the source is no file, or nothing was read. */
 double live_clip_position(const struct live *live);
-/* Keeps the in and out points of the source that is wanted (struct playlist_entry) and the parameters clip-in and
- * clip-out equal: what somebody has set there are the points of that source, and when another source is wanted, its
- * points are set there. Called after another source was asked for (live_follow_sources). */
+/* Keeps the parameters clip-in and clip-out equal to the in and out points of the source that is wanted (struct
+ * playlist_entry). Values that somebody has set become the points of that source; when another source is wanted, the
+ * parameters get the points of that one. Called after another source was asked for (live_follow_sources). */
 void live_follow_points(struct live *live, int64_t now_ns);
 /* Notes to which position in the file users and clients want to go, as they have set the parameters clip-position and
  * clip-time-left. Then clears the marks that say that these two were set, because the engine's thread has no use for

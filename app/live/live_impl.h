@@ -116,7 +116,7 @@ struct live {
   char clip[PATHS_MAX]; /* path of the sample clip, if it is shown because there is no source */
   struct source_options source_options;
   struct playlist list; /* the list of sources on the command line; live->changer takes it over when it is opened */
-  int first;            /* index in list, from 0, of the source that is shown first */
+  int first;            /* index in `list`, from 0, of the source that is shown first */
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
   int cued_told;            /* value of the parameter cued-source that was last carried out */
@@ -141,7 +141,8 @@ struct live {
   struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
   /* the reader's state, copied once in each pass of the main thread's loop; zeros: there is no reader */
   struct reader_status source_status;
-  long frames_told;          /* how many frames `frames` had received when this was last looked at, during a pause */
+  long frames_told;          /* number of frames that the mailbox `frames` had received when the main thread looked last
+                              * during a pause */
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
@@ -188,8 +189,8 @@ struct live {
   struct loop *loop;
   atomic_bool leaving; /* true: the live window has ended, so an engine that is being opened gives up */
   struct hub *hub;
-  /* the clients: programs and devices that set values from outside through hub (IPC, web page, OSC, MIDI); NULL: the
-   * options do not ask for this one */
+  /* the clients: programs and devices that set values from outside through `hub` (IPC, web page, OSC, MIDI); each is
+   * NULL if the options do not ask for it */
   struct ipc *ipc;
   struct osc *osc;
   struct midi *midi;
@@ -272,7 +273,8 @@ struct live {
   /* position and size of the picture in the operator's window as drawn last */
   struct present_view operator_view;
   struct live_operation operation; /* the operator's window: its widgets, and presses of mouse or fingers on them */
-  int64_t notice_told_ns;          /* state.notice_until_ns of the last notice that was also written to the terminal */
+  int64_t notice_told_ns;          /* value of state.notice_until_ns by which the last notice that was also written to
+                                    * the terminal is recognised */
   /* number of frames that were dropped before the engine was open, which figures.dropped leaves out */
   long dropped_before;
   struct live_figures figures;

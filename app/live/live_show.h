@@ -14,7 +14,8 @@ struct parameters;
 struct presets_file;
 
 struct live_show {
-  /* the file itself; it equals live->presets.file if presets are in it, too; NULL: the user named none */
+  /* the show file; the same as live->presets.file if the show file contains the presets, too; NULL: the user named
+   * none */
   struct presets_file *file;
   bool left_out; /* true: parts of the show file were left out because it is not trusted */
   /* shows_told: number of the user's requests to save the show that were carried out; recoveries_told: the same for

@@ -219,7 +219,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
     live_tell(live, LOG_INFO, now_ns, "%s", told);
   hub_take(live->hub, state, now_ns);
   if (live->reader) {
-    /* in this order, so that a source that counts as reached is the one that the info describes, or one before it */
+    /* the status is read before the info: if the status says that a source was reached, the info describes that source
+     * or a later one */
     reader_get_status(live->reader, &live->source_status);
     reader_get_info(live->reader, &live->info);
   }
@@ -252,7 +253,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
     styling_ask(&live->styling);
   if (live->reader)
     reader_pause(live->reader, values->pause);
-  /* during a pause the loop's thread does not wait for frames, but the first one of another place is for it */
+  /* during a pause the loop's thread does not wait for frames; a frame that comes then is the first one of another
+   * place in the source, and the thread is woken for it */
   long frames = values->pause ? mailbox_count(&live->frames).put : live->frames_told;
   if (frames != live->frames_told)
     mailbox_wake(&live->frames);

@@ -450,8 +450,8 @@ bool option_is_hidden(const struct option *option) {
   return !option->help && option->parameter == PARAMETER_NONE;
 }
 
-/* Returns the words with which a parameter's help describes its default, or "" if it does not. `words`, of `size`
- * bytes, is a buffer that the result may use. */
+/* Returns the words with which a parameter's help describes its default; "": the help does not describe it. `words`, of
+ * `size` bytes, is a buffer that the result may use. */
 static const char *default_words(enum parameter id, char *words, size_t size) {
   struct parameters values;
   const struct parameter_row *row = parameter_row(id);

@@ -16,7 +16,7 @@
 /* The arguments that the functions which read a show file pass to each other. */
 struct reading {
   struct show_file *show;
-  char *folder; /* whole name of the file's folder */
+  char *folder; /* full path of the show file's folder */
   bool trusted;
   show_complain *complain;
   void *opaque;
@@ -127,7 +127,7 @@ static bool names_input(const struct option *option) {
   bool group = option->group == GROUP_PICTURE || option->group == GROUP_INPUT;
   bool kind = option->kind == OPTION_TEXT || option->kind == OPTION_TEXTS || option->kind == OPTION_SEVERAL ||
               option->kind == OPTION_PARAMETER;
-  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* its file names others */
+  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* files that name others */
   return group && kind && !leads_on && (option->value == VALUE_FILE || option->value == VALUE_MODEL);
 }
 

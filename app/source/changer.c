@@ -10,18 +10,19 @@
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
 
-/* A part of a source that is to be read: from a time on. */
+/* A source that is to be read, and the time from which on it is read. */
 struct request {
   int index;    /* index of the source in the list; -1: none */
-  double at_s;  /* time in seconds (source_options.resume) */
+  double at_s;  /* time in the source, in seconds, from which on it is read (source_options.resume) */
   bool seeks;   /* true: the source is the current one, opened again to go to another time in it */
-  bool repeats; /* true: it is opened again only because it has ended and is to be repeated; `seeks` is true, too */
+  bool repeats; /* true: the current source is opened again only because it has ended and is to be repeated; `seeks` is
+                 * true, too */
 };
 
 /* A source that is being opened, or is open and waits to be read. */
 struct opening {
   struct errand errand;
-  struct request request; /* what is opened; index -1: nothing */
+  struct request request; /* the source that is opened, and the time in it; index -1: nothing is opened */
   const char *name;
   struct source_options options;
   /* source: the opened source; NULL after an error. former, taken_back: a source that was opened earlier, and one that
@@ -50,16 +51,18 @@ struct changer {
   /* what the user has asked for, or what follows a source that has ended or cannot be opened; it stays here until it is
    * handed to the reader; index -1: nothing */
   struct request wanted;
-  /* handed[0]: what was handed to the reader last; handed[1]: what was handed over before that */
+  /* what was handed to the reader: handed[0] last, handed[1] before handed[0] */
   struct request handed[2];
-  bool loops[2];  /* for handed[0] and handed[1]: the source begins anew at its end by itself (source_options.loop) */
-  bool now_loops; /* the same for the source that is read */
-  enum clip_loop loop; /* what follows when the file that is read ends */
-  int cued;            /* index of the source that follows then in any case; -1: none */
+  bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end by itself
+                        * (source_options.loop) */
+  bool now_loops;      /* true: the source that is read begins anew at its end by itself (source_options.loop) */
+  enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued */
+  int cued;            /* index of the cued source, which follows in any case when the file that is read ends; -1:
+                        * none */
   bool sought; /* true: a seek has moved the reader to the time sought_s, which no changer_news has reported yet */
   double sought_s;
-  /* true: the reader begins the source that was handed to it last, handed[0], only when the source handed over before,
-   * handed[1], has ended; it still reads that one */
+  /* true: the reader still reads the source in handed[1], and begins the one in handed[0] only when that source has
+   * ended */
   bool waits;
   struct told_end told_end;
   int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
@@ -264,8 +267,8 @@ static void leave_for_next(struct changer *changer) {
   changer->wanted.index = -1;
 }
 
-/* Adds `by` to all indices stored in the changer that are at least `from`, after an entry of the list was inserted (1)
- * or removed (-1) there. */
+/* Adds `by` to all indices stored in the changer that are at least `from`, because an entry of the list before them was
+ * inserted (`by` is 1) or removed (-1). */
 static void shift(struct changer *changer, int from, int by) {
   int *const indices[] = {&changer->now,
                           &changer->wanted.index,
@@ -293,7 +296,8 @@ static void forget_dropped(struct changer *changer, int index) {
 /* Called when the wanted source, the one at `index`, could not be opened: it is not cued any more, or the next one of
  * the list becomes the wanted one, unless all were tried. */
 static void try_another(struct changer *changer, int index) {
-  if (changer->cued == index) { /* what follows without a cue is chosen when the present source has ended */
+  if (changer->cued == index) { /* the cue is only dropped: what follows instead is chosen when the present source has
+                                 * ended */
     changer->cued = changer->wanted.index = -1;
     return;
   }
@@ -410,13 +414,14 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   if ((status->picture && stays <= 0) || (double)(now_ns - changer->stands_since_ns) < stays * 1e9)
     return;
   changer->step = 1;
-  if (changer->loop == CLIP_LOOP) /* it has ended although it was to begin anew by itself, so it is opened again */
+  if (changer->loop == CLIP_LOOP) /* the file has ended although it was to begin anew by itself, so it is opened
+                                   * again */
     changer->now_loops = false;
   changer->wanted = follower(changer);
 }
 
-/* Takes back what was handed to the reader in advance, if something else is to follow by now. Does nothing if it has
- * just begun. */
+/* Takes back the source that was handed to the reader in advance, if something else is to follow by now. Does nothing
+ * if that source has just begun. */
 static void withdraw(struct changer *changer, const struct request *next) {
   if (same(&changer->handed[0], next) || !reader_withdraw(changer->params.reader, &changer->opening.taken_back))
     return;

@@ -11,8 +11,8 @@
 
 struct changer;
 
-/* What follows when a file ends: as the list and `loop` of the params say, the file once more, or nothing: its last
- * picture stays. The order is that of the choices of the parameter clip-loop. */
+/* What follows when a file ends: CLIP_LIST: what the list and changer_params.loop say; CLIP_LOOP: the file once more;
+ * CLIP_HOLD: nothing, its last picture stays. The order is that of the choices of the parameter clip-loop. */
 enum clip_loop { CLIP_LIST, CLIP_LOOP, CLIP_HOLD };
 
 struct changer_params {
@@ -23,7 +23,7 @@ struct changer_params {
   double still_s;    /* seconds for which a single picture stays on screen; 0: until another source is asked for */
   atomic_bool *stop; /* becomes true if the program ends; must outlive reader and changer */
   int first;         /* index (from 0), in the list, of the source to begin with */
-  bool first_loops;  /* true: that source begins anew at its end by itself (source_options.loop) */
+  bool first_loops;  /* true: the source at index `first` begins anew at its end by itself (source_options.loop) */
 };
 
 /* Opens a changer, which takes over the list's entries and leaves *list empty. Returns 0, or -1 with err; the caller
@@ -54,8 +54,8 @@ int changer_drop(struct changer *changer, const char *path, bool follows, struct
 /* Says what follows when the present file ends. Once it was not CLIP_LIST, the list does not end any more: the last
  * picture stays on screen. */
 void changer_set_loop(struct changer *changer, enum clip_loop loop);
-/* Lets the source of this index follow when the present file ends, whatever changer_set_loop says; -1: none is cued. It
- * is no longer cued once it has begun, and if it cannot be opened. */
+/* Cues the source of this index: it follows when the present file ends, whatever changer_set_loop says; -1: none is
+ * cued. A source is no longer cued once it has begun, or if it cannot be opened. */
 void changer_cue(struct changer *changer, int index);
 /* Returns the index of the source that is cued; -1: none. */
 int changer_cued(const struct changer *changer);

@@ -107,8 +107,8 @@ static bool names_device(const struct source_options *options) {
   return options->input_format && (!format || device_is_input(format));
 }
 
-/* True if `spec` is the path of a folder, or can only be the path of a file that does not exist: it is no word such as
- * "camera", and no address. */
+/* True if `spec` is the path of a folder, or can only be the path of a file that does not exist, because it is neither
+ * a word such as "camera" nor an address. */
 static bool is_folder_or_missing(const char *spec, const struct source_options *options) {
   struct platform_entry entry;
   char resolved[SPEC_MAX];

@@ -13,8 +13,8 @@
 
 struct frame_places;
 
-/* Opens the input. A source may have it open at the same time; `options` may be that source's, and their start and
- * duration are ignored. Returns 0, or -1 with err. The caller closes it. */
+/* Opens the input. A source may have the same input open at the same time, and `options` may be the options of that
+ * source; their start and duration are ignored. Returns 0, or -1 with err. The caller closes *places. */
 int frame_places_open(struct frame_places **places, const char *spec, const struct source_options *options,
                       struct error *err);
 /* Closes the input; *places becomes NULL; does nothing if it is NULL. */

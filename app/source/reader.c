@@ -30,8 +30,7 @@ static bool wait_until(struct reader *reader, int64_t until_ns) {
   return go_on;
 }
 
-/* Waits until a frame is due at until_ns, as wait_until does, but returns true also as soon as the speed is another
- * one. */
+/* Waits until a frame is due at until_ns, as wait_until does, but returns true at once if the speed changes. */
 static bool wait_until_due(struct reader *reader, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
@@ -71,8 +70,8 @@ static int64_t media_time(const struct reader *reader, int64_t pts) {
   return (int64_t)((double)pts * reader->info.time_base_num / reader->info.time_base_den * SECOND);
 }
 
-/* Stores the source's info. It counts as known once it has the aspect ratio of the pictures, which a stream shows only
- * with its first frame. The caller holds the lock. */
+/* Stores the source's info. The info counts as known once it has the aspect ratio of the pictures, which a stream shows
+ * only with its first frame. The caller holds the lock. */
 static void note_info(struct reader *reader, const struct source_info *info) {
   reader->info = *info;
   reader->knows = info->shape > 0;
@@ -246,8 +245,8 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   pthread_mutex_unlock(&reader->lock);
   outlet_put(&reader->outlet, frame, begins);
   pthread_mutex_lock(&reader->lock);
-  /* set only after outlet_put, which begins the fade: if it were set earlier, reader_tend could find no fade and end
-   * the previous source at once */
+  /* `given` is set only after outlet_put, which begins the fade: if `given` were true before, reader_tend could find no
+   * fade and end the previous source at once */
   reader->given = true;
   pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);

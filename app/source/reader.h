@@ -23,7 +23,7 @@ struct reader_status {
   /* true: the source is gone, or not there yet, and the reader tries to open it again; becomes false with its next
    * frame or with the next source */
   bool lost;
-  char reason[512]; /* why the source is gone, while lost is true */
+  char reason[512]; /* why the source is gone; valid while `lost` is true */
   /* true: the source has ended or failed and no other one waits, so that the last picture stays on the screen; becomes
    * false when another source begins */
   bool stands;
@@ -72,7 +72,8 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
 /* Makes the reader continue at once with the source that reader_switch (READER_AT_END) has handed over. Does nothing if
  * there is no such source. */
 void reader_leave(struct reader *reader);
-/* go_on true: when a source ends or fails, the reader's thread waits for a reader_switch instead of ending. */
+/* Says what the reader's thread does when a source ends or fails: go_on true: it waits for a reader_switch; false: it
+ * ends. */
 void reader_go_on(struct reader *reader, bool go_on);
 
 /* Takes back the source that reader_switch (READER_AT_END) has handed over; *source becomes the caller's. Returns false
@@ -82,11 +83,13 @@ bool reader_withdraw(struct reader *reader, struct source **source);
  * end of the present pass, although source_options.loop lets the source begin anew. number: status.sources while that
  * source is read; for another number, because another source has begun meanwhile, the call does nothing. */
 void reader_end_at(struct reader *reader, int number, double until, bool rounds);
-/* Plays files at this speed, greater than 0, from now on; 1: as they were made. Realtime sources have their own. */
+/* Plays files at this speed, greater than 0, from now on; 1: as they were made. Realtime sources keep their own
+ * speed. */
 void reader_set_speed(struct reader *reader, double speed);
 
-/* While paused, no frame of a file is handed on, and the frames of a realtime source are read and dropped, but for the
- * first one of a source or of another place in it. */
+/* Pauses the reader, or lets it go on. While it is paused, frames of a file are not handed on, and frames of a realtime
+ * source are read and dropped. Exception: the first frame of a source, or of another place in a source, is handed
+ * on. */
 void reader_pause(struct reader *reader, bool paused);
 /* Copies the reader's present state to *status. */
 void reader_get_status(struct reader *reader, struct reader_status *status);

@@ -43,11 +43,11 @@ struct source_options {
   enum pattern_pixels pixels; /* pixel format of the test pattern */
   double fps;                 /* frames a second that a camera, screen or pattern is asked for; 0: the source chooses */
   double start;               /* time in the input of the first frame that is read, in seconds */
-  /* seconds after start at which the first pass through a looping input begins; later passes begin at start */
+  /* seconds after `start` at which the first pass through a looping input begins; later passes begin at `start` */
   double resume;
   double duration; /* seconds of the input to read; 0: all */
-  /* for a live source: place in it, in seconds after start, at which reader.h ends it; 0: at its own end. The source
-   * itself does not read this field. */
+  /* for a live source: place in the source, in seconds after `start`, at which the reader (reader.h) ends it; 0: at its
+   * own end. The source itself does not read this field. */
   double until;
   bool no_fade; /* true: in live mode, the source does not fade in (mixer.h) */
   /* repeat: number of times that a file or picture sequence is read in a row, as one input; less than 2: once. pass:
@@ -75,7 +75,7 @@ struct source_options {
   struct gpu gpu; /* the GPU that reads the frames; impl NULL: no GPU does */
   /* true: several GPUs read the frames, so frames that `gpu` has decoded are copied to page-locked host memory */
   bool to_host;
-  /* the hardware decoder of that GPU, used for video that it can decode; NULL: software decodes all */
+  /* the hardware decoder of `gpu`, used for video that this decoder can decode; NULL: software decodes all */
   const struct hardware *hardware;
   bool hardware_must; /* true: it is an error if the hardware cannot decode the video */
   /* true: the source is a second source (mask or control), so missing pictures of a sequence are no error */
@@ -92,7 +92,8 @@ enum { SOURCE_NOT_YET = -2 };
 
 struct source_info {
   /* The fields of this block are texts for the user. */
-  char description[192]; /* for example "clip.mp4: h264 1280x720, 25 fps", written by source_describe */
+  char description[192]; /* description of the source for users, for example "clip.mp4: h264 1280x720, 25 fps"; written
+                          * by source_describe */
   /* first part of the description ("clip.mp4: h264"), from which source_describe writes the whole one; "": the
    * description never changes */
   char name[128];
@@ -162,8 +163,8 @@ int source_read_ahead(struct source *source, struct error *err);
 /* Reads the next frame. Returns 1: *frame is filled, and the caller releases it; 0: the end, or an interrupt; -1 with
  * err. */
 int source_read(struct source *source, struct frame *frame, struct error *err);
-/* Checks that no frame before the last one given out is missing. Callers that stop before the end of the source call
- * it; at the end, source_read does the same check. Returns 0, or -1 with err. */
+/* Checks that no frame before the last one given out is missing. Called by callers that stop before the end of the
+ * source; at the end, source_read does the same check. Returns 0, or -1 with err. */
 int source_check(const struct source *source, struct error *err);
 /* Copies the info of the source, as far as it is known. info->hardware points to a constant string. */
 void source_get_info(const struct source *source, struct source_info *info);

@@ -30,9 +30,10 @@ void timetable_follow(struct timetable *timetable, double fps);
 void timetable_set_speed(struct timetable *timetable, double speed, int64_t now_ns);
 
 /* Returns when the frame with this timestamp is due. fps: the source's frame rate times its speed; 0: unknown. In a
- * clip that starts again, the first frame is due one period after the last. A frame that is due more than a second ago,
- * or more than ten ahead (at a speed below 1 more), shows that timestamps and clock no longer fit together (decoding is
- * too slow, the machine slept, a stream was spliced); this frame is then due now, and later ones follow it. */
+ * clip that starts again, the first frame is due one period after the last. If a frame is due more than one second ago,
+ * or more than ten seconds ahead (more than that at a speed below 1), timestamps and clock no longer fit together:
+ * decoding is too slow, the machine slept, or a stream was spliced. This frame is then due now, and later ones follow
+ * it. */
 int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now_ns, double fps);
 
 /* Notes how long a frame took to read. The first frame of a source, for which decoders are opened, is not counted. */

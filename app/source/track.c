@@ -11,7 +11,7 @@
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
 
-/* ENTRIES: number of measurements that are kept, those of 40 s, because in no file is the sound further ahead of its
+/* ENTRIES: number of measurements that are kept: those of 40 s, more than the sound of any file is ahead of its
  * pictures. STEP_HZ: measurements a second. CHECK_MS: greatest wait for sound, in milliseconds. */
 enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
 /* heard_s: a picture gets the levels of the last sound before it if that sound ended less than so many seconds before
@@ -52,7 +52,8 @@ struct track {
    * position), and of the entry that comes next. at_ns: platform_now_ns when the newest entry was stored. */
   struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; position rises with n */
   unsigned long first, next;
-  struct sound_limits limits; /* limits of the frequency bands, and how long SOUND_ONSET stays 1 */
+  struct sound_limits limits; /* limits in Hz of the frequency bands, and how many seconds SOUND_ONSET stays 1 after an
+                               * onset */
   unsigned sound_number;      /* number (sound_tap_describe) of the sound whose levels are in entry[] */
   int64_t at_ns;
 };
@@ -78,7 +79,8 @@ static void add(struct track *track, double position, unsigned sound_number) {
   track->sound_number = sound_number;
   track->at_ns = platform_now_ns();
   limits = track->limits;
-  limits.hold_s *= sound_tap_speed(track->tap); /* seconds of the sound, which passes faster or slower */
+  limits.hold_s *= sound_tap_speed(track->tap); /* hold_s is converted to seconds of the source's sound, which may be
+                                                 * played at another speed */
   sound_levels_limit(&track->levels, &limits);
   pthread_mutex_unlock(&track->lock);
 }

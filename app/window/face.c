@@ -181,7 +181,7 @@ static void update_prompts(struct update *update) {
 
 /* --- bars --- */
 
-/* Returns the row of the meter about a parameter that sound or LFOs move; NULL: they do not move it. */
+/* Returns the row of the meter for this parameter; NULL: neither sound nor LFOs move the parameter. */
 static const struct meter_row *moved_row(const struct hud_content *content, struct list_row row) {
   for (int i = 0; content->meter && i < content->meter->count; i++)
     if (content->meter->row[i].id == row.id && content->meter->row[i].index == row.index)

@@ -9,10 +9,10 @@ enum { FACE_NAME_MAX = 81 };
 struct face_content {
   struct list_row bar[FACE_BARS]; /* the parameters that have a bar */
   int bars;
-  float prompt_share[FACE_PROMPTS]; /* how much of the picture each prompt has, from 0 to 1 */
+  float prompt_share[FACE_PROMPTS]; /* share of each prompt in the picture, from 0 to 1 */
   int prompts;                      /* number of prompts that are shown: those up to the last one that has a text */
-  /* scenes: number of saved presets; first_scene: number of the first one that is shown, from 1; scene_taken and
-   * scene_cued: numbers of the one taken last and of the next one, 0: none */
+  /* scenes: number of saved presets; first_scene: number of the first one that is shown, from 1; scene_taken: number of
+   * the preset that was applied last, scene_cued: number of the cued one, 0: none */
   int scenes, first_scene, scene_taken, scene_cued;
   char scene_name[FACE_SCENES][FACE_NAME_MAX];
   const struct refusals *refusals; /* parameters that the model refuses, with the reasons; NULL: not known */
