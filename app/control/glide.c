@@ -283,7 +283,7 @@ static void set_values(struct glide *glide, struct settings *settings, double pa
       if (!parameters_marked(&glide->to, id, i))
         continue;
       if (!parameters_same(&settings->values, &glide->last.values, id, i))
-        /* somebody else has set this value, so the glide leaves it alone from now on */
+        /* somebody else has set this value, so the glide leaves the value alone from now on */
         parameters_unmark(&glide->to, id, i);
       else
         set_value(glide, settings, id, i, part);

@@ -82,11 +82,11 @@ struct live_state {
   /* true: a command wants the layers over the picture (source, frozen picture, black; control/cover.h) to appear and
    * disappear at once, without a fade */
   bool cover_at_once;
-  /* seek_by_s: seconds by which commands have asked to go on (negative: back) in the clip, together, since the window
+  /* seek_by_s: sum of the seconds by which commands have asked to move in the clip (negative: back) since the window
    * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
   double seek_by_s;
   int seeks_asked;
-  /* which points of the clip commands have asked to set to the present place (enum clip_mark, as bits), since the
+  /* the points of the clip (enum clip_mark, as bits) that commands have asked to set to the present place since the
    * window took such requests last */
   unsigned clip_marks;
   int undos_asked; /* number of times that a command has asked to undo the last preset */

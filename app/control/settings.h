@@ -87,7 +87,7 @@ enum noise_mode { NOISE_FIXED, NOISE_CARRIED };
 
 /* The choices of the parameter strength-grid. */
 enum strength_grid {
-  STRENGTH_CONTINUOUS, /* any noise level is possible */
+  STRENGTH_CONTINUOUS, /* strength is not rounded: any noise level is possible */
   STRENGTH_DIFFUSERS,  /* strength is rounded to whole denoising steps, as in diffusers' image-to-image */
   STRENGTH_TRAINED, /* strength is rounded to the noise levels on which an adversarially distilled model was trained */
 };

@@ -149,7 +149,7 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
-  /* The loop's thread begins before the window is opened here, so that the engine is opened meanwhile. */
+  /* starts the loop's thread, which opens the engine while the window is opened below */
   if (live_start_threads(live, &source, err)) {
     source_close(&source);
     return -1;

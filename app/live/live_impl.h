@@ -132,9 +132,9 @@ struct live {
   pthread_mutex_t source_lock;
   struct source_info first_source;
 
-  /* From here down to `control`: objects that frames and pictures pass through. The main thread opens and closes all of
-   * them; mailboxes and reader have locks of their own. While the loop's thread runs, it alone uses masking, styling
-   * and control, but any thread may call styling_ask. */
+  /* The fields from here down to `control` are objects that frames and pictures pass through. The main thread opens and
+   * closes all of them; mailboxes and reader have locks of their own. While the loop's thread runs, it alone uses
+   * masking, styling and control, but any thread may call styling_ask. */
   /* frames: from the source to the engine; pictures: from the engine to the window */
   struct mailbox frames, pictures;
   struct mixer *mixer;   /* passes on frames of reader or fallback to the mailbox `frames`; NULL: no reader */
@@ -150,9 +150,9 @@ struct live {
   /* the source whose frames ControlNets read; NULL: they read the frames of the main source */
   struct control_source *control;
 
-  /* From here down to `modulations`: sound. The main thread opens and closes these objects while the loop's thread does
-   * not run. The loop's thread reads sound levels from listener and track, which have locks of their own, and alone
-   * uses modulations while it runs. */
+  /* The fields from here down to `modulations` are about sound. The main thread opens and closes these objects while
+   * the loop's thread does not run. The loop's thread reads sound levels from `listener` and `track`, which have locks
+   * of their own, and alone uses `modulations` while it runs. */
   struct listener *listener; /* sound input (--sound) whose levels change parameters (--modulate); NULL: none */
   /* input (--record-sound) for recordings, if it is not the same as --sound; NULL: none */
   struct listener *microphone;
@@ -171,9 +171,9 @@ struct live {
   struct meter meter;
   /* state of the oscillators (LFOs) that change values; used by the loop's thread alone while it runs */
   struct lfos lfos;
-  /* Protected by tempo_lock, down to meter_shown: the number of onsets of the sound and the time of the last one, which
-   * the loop's thread stores and the main thread reads; and the clock of beats, which the main thread stores and the
-   * loop's thread reads. */
+  /* tempo_lock protects the fields down to meter_shown. These are the number of onsets (beginnings of sounds) and the
+   * time of the last one, which the loop's thread stores and the main thread reads; and the clock of beats, which the
+   * main thread stores and the loop's thread reads. */
   pthread_mutex_t tempo_lock;
   long onsets;
   int64_t onset_ns;
@@ -204,7 +204,7 @@ struct live {
   struct hub_figures figures_told;
   int64_t published_ns; /* time (platform_now_ns) at which the values in figures_told were given to clients */
 
-  /* From here down to context_tried_ns: the window and its OpenGL context. */
+  /* The fields from here down to context_tried_ns are about the window and its OpenGL context. */
   struct window *window;
   struct present *present;
   struct hud *hud;
@@ -212,8 +212,8 @@ struct live {
    * tried last */
   int64_t context_lost_ns, context_tried_ns;
 
-  /* From here down to engines_told: the parameters' values, the panel that sets them, and the engine's status and
-   * alerts that the overlay shows. */
+  /* The fields from here down to engines_told hold the parameters' values, the panel that sets them, and the engine's
+   * status and alerts, which the overlay shows. */
   /* values of the command line, with default prompts; a preset changes only some of them */
   struct parameters start;
   struct parameters first_values; /* values with which the first engine is opened */
@@ -224,14 +224,15 @@ struct live {
   struct parameter_choices loras, styles;
   struct loop_status engine; /* the engine thread's status, copied once in each pass of the main thread's loop */
   struct alerts alerts;      /* the alerts that the overlay shows in this pass of the loop */
-  /* number of threads that had lost their real-time priority (platform_count_demoted) when this was last logged */
+  /* number of threads that had lost their real-time priority (platform_count_demoted) when that number was last
+   * logged */
   int demoted_told;
   /* keeps processor cores from sleep states (--awake); NULL: the option is not given, or this is not possible */
   struct awake *awake;
   /* number of engines opened (engine.engines) when an engine's name was last logged */
   int engines_told;
 
-  /* From here down to `snapshots`: the picture that is shown, and the overlay. */
+  /* The fields from here down to `snapshots` are about the picture that is shown, and about the overlay. */
   /* the picture on screen; valid until the next one is taken from the mailbox; NULL: none yet */
   const struct mail *shown;
   int64_t overlay_ns; /* when the overlay's contents were updated last */
@@ -247,7 +248,7 @@ struct live {
   struct live_presets presets; /* presets, which are the scenes of a show (live_presets.c) */
   struct live_show show;       /* the show file (live_show.c) */
 
-  /* From here down to record_next: recordings and other outputs. */
+  /* The fields from here down to record_next are about recordings and other outputs. */
   struct sound_tap *tap; /* the sound of the source that is shown, for recordings; NULL: there is no source */
   struct frame held;     /* the picture that a freeze shows, for outputs; empty if there is no freeze */
   /* true: what covers the picture (black, the source, or a frozen picture) has changed in this pass of the loop */
@@ -283,13 +284,13 @@ struct live {
   struct costs costs;
   struct present_counts former; /* counts of pictures that were drawn in OpenGL contexts which have been lost */
 
-  /* From here down to cover_moves: what may cover the picture in the window: a frozen picture, the source's frame
-   * (bypass) or black (blackout), each with fades. */
+  /* The fields from here down to cover_moves are about what may cover the picture in the window: a frozen picture, the
+   * source's frame (bypass) or black (blackout), each with fades. */
   struct cover cover;
   struct cover_levels cover_levels; /* opacities of frozen picture, source and black in this pass of the loop, 0 to 1 */
   bool cover_moves; /* true: a fade is going on, so cover_levels will differ in the next pass of the loop */
 
-  /* From here down to keeper: where the output window shows the picture. */
+  /* The fields from here down to `keeper` are about where the output window shows the picture. */
   struct placement placement; /* position of the picture in the output window, as it was drawn last */
   /* when `placement` was changed last (platform_now_ns); 0: displays.json has its present values, so nothing is to be
    * written */
@@ -302,7 +303,7 @@ struct live {
 
   struct live_scripts scripts; /* scripts that are played and recorded (live_scripts.c) */
 
-  /* From here down to `handed`: an engine that hangs, and the restart of the program. */
+  /* The fields from here down to `handed` are about an engine that hangs, and about the restart of the program. */
   struct engine_shape shape_told; /* size of the pictures when the user was last told about it; width 0: never */
   bool stalled;                   /* true: the engine does not answer, although it has made pictures before */
   /* ms for which the engine has not answered, without times in which this whole process was stopped */
@@ -322,7 +323,8 @@ struct live {
   char fate[120];
   char *handed; /* JSON text with the state for the new program; allocated here; NULL: none yet */
 
-  /* The last fields: freeze and bypass, the number of changes sent to the loop, and measuring for bench --live. */
+  /* The last fields are about freeze and bypass, the number of changes sent to the loop, and measuring for bench
+   * --live. */
   bool frozen; /* true: a freeze is on: the window keeps showing one picture */
   /* serial number of the source's frame that was last uploaded for a bypass (which shows the source); 0: none */
   uint64_t source_serial;

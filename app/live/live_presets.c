@@ -45,7 +45,8 @@ static int check_changes(const struct live *live, struct parameters *changes, st
   return 0;
 }
 
-/* When a preset's values begin to change after somebody has chosen it: the choices of the parameter preset-at. */
+/* When a preset's values begin to change after somebody has chosen the preset: the choices of the parameter
+ * preset-at. */
 enum preset_at { AT_ONCE, AT_BEAT, AT_BAR };
 
 /* Returns when a change that is asked for now begins: at this time, or with the next beat or bar. Without a tempo there

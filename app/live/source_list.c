@@ -102,7 +102,7 @@ static void follow_mirror(struct live *live) {
     changer_again(live->changer);
 }
 
-/* Shows the file of --fallback while the source is lost, and tells the user when it comes and goes. */
+/* Shows the file of --fallback while the source is lost, and tells the user when that file comes and goes. */
 static void follow_fallback(struct live *live, int64_t now_ns) {
   bool before = fallback_is_shown(live->fallback);
   if (!live->fallback)

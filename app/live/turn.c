@@ -47,7 +47,7 @@ static void tell_urgency(const struct live *live) {
 }
 
 /* Gives the main thread the real-time priority that the loop's thread has, unless OpenGL draws on the processor: then
- * the main thread would keep others from running. */
+ * the main thread would keep other threads from running. */
 static void follow_urgency(struct live *live) {
   int demoted = platform_count_demoted();
   if (live->engine.engines != live->engines_told) {

@@ -158,7 +158,8 @@ static int check_moved(const char *text, struct error *err) {
   return *text ? modulation_find(text, &id, &index, err) : 0;
 }
 
-/* Checks that there is a preset of this name, to which the parameter `id` is set. Returns 0, or -1 with err set. */
+/* Checks that there is a preset of the name that a client wants to set in the parameter `id`. Returns 0, or -1 with err
+ * set. */
 static int check_scene(struct hub *hub, enum parameter id, const char *text, struct error *err) {
   char *list = hub_get_list(hub, HUB_SCENES);
   cJSON *scenes = list ? cJSON_Parse(list) : NULL;

@@ -53,8 +53,7 @@ struct changer {
   struct request wanted;
   /* what was handed to the reader: handed[0] last, handed[1] before handed[0] */
   struct request handed[2];
-  bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end by itself
-                        * (source_options.loop) */
+  bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end (source_options.loop) */
   bool now_loops;      /* true: the source that is read begins anew at its end by itself (source_options.loop) */
   enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued */
   int cued;            /* index of the cued source, which follows in any case when the file that is read ends; -1:
@@ -168,7 +167,7 @@ static double end_of(const struct playlist_entry *entry) {
   return entry->out_s > entry->in_s ? entry->out_s : 0;
 }
 
-/* True if a source follows itself when it has ended, unless another one is cued. */
+/* True if a source that has ended is read again, unless another source is cued. */
 static bool is_repeated(const struct changer *changer) {
   bool alone = changer->loop == CLIP_LIST && changer->params.loop && changer->list.count == 1;
   return alone || changer->loop == CLIP_LOOP;

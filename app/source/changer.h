@@ -51,8 +51,8 @@ bool changer_seeks(const struct changer *changer, double *seconds);
  * picture stays on screen. Returns 0, or -1 with err. */
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
-/* Says what follows when the present file ends. Once it was not CLIP_LIST, the list does not end any more: the last
- * picture stays on screen. */
+/* Says what follows when the present file ends. After a value other than CLIP_LIST was set, the list does not end any
+ * more: the last picture stays on screen. */
 void changer_set_loop(struct changer *changer, enum clip_loop loop);
 /* Cues the source of this index: it follows when the present file ends, whatever changer_set_loop says; -1: none is
  * cued. A source is no longer cued once it has begun, or if it cannot be opened. */

@@ -96,7 +96,8 @@ void reader_get_status(struct reader *reader, struct reader_status *status);
 /* Copies the info of the current source. Returns false, and leaves *info unchanged, while the source is not open or the
  * shape of its pictures is not known; a stream's shape is known from its first frame on. */
 bool reader_get_info(struct reader *reader, struct source_info *info);
-/* Waits until the info of the current source is known, and copies it. Returns false if the thread ends before. */
+/* Waits until the info of the current source is known, and copies the info. Returns false if the thread ends before the
+ * info is known. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);
 
 /* Ends a source that was read on while the next one faded in, once that fade is over; the main loop calls this function

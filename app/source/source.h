@@ -66,11 +66,13 @@ struct source_options {
   double read_timeout;
   const atomic_bool *stop; /* a flag by which any thread interrupts opening and reading; NULL: no such flag */
   /* The fields of this block say where frames and sound go, and what decodes. */
-  /* tells whether the next frames are mirrored; may change at any time; NULL: frames are never mirrored */
+  /* tells if the next frames are mirrored; may change at any time; NULL: frames are never mirrored */
   struct mirror *mirror;
-  /* gets the packets of the source's sound, for recording and measuring (sound_tap.h); NULL: the sound is not wanted */
+  /* the tap that gets the packets of the source's sound, for recording and measuring (sound_tap.h); NULL: the sound is
+   * not wanted */
   struct sound_tap *tap;
-  /* gets the packets of sound, subtitles and other tracks, for a sink; NULL: they are not wanted */
+  /* the feed that gets the packets of sound, subtitles and other tracks, for a sink (side_feed.h); NULL: they are not
+   * wanted */
   struct side_feed *feed;
   struct gpu gpu; /* the GPU that reads the frames; impl NULL: no GPU does */
   /* true: several GPUs read the frames, so frames that `gpu` has decoded are copied to page-locked host memory */

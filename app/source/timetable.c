@@ -5,8 +5,8 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* Reserve in ns of timetable_read_at: a frame is not late even if reading it takes by this much longer than the longest
- * recent reading. */
+/* Reserve of time in ns that timetable_read_at leaves: a frame is not late even if reading it takes longer than the
+ * longest recent reading by this time. */
 static const int64_t spare_ns = 4000000;
 /* With each frame, the running minimum (apart_ns) rises by 1 / APART_FORGETS of itself, and the running maximum
  * (reading_ns) falls by 1 / READING_FORGETS. The maximum falls slowly, because most frames that are slow to read, such
