@@ -165,7 +165,7 @@ int source_read_ahead(struct source *source, struct error *err);
 /* Reads the next frame. Returns 1: *frame is filled, and the caller releases it; 0: the end, or an interrupt; -1 with
  * err. */
 int source_read(struct source *source, struct frame *frame, struct error *err);
-/* Checks that no frame before the last one given out is missing. Called by callers that stop before the end of the
+/* Checks that no frame before the last one given out is missing. Meant for callers that stop before the end of the
  * source; at the end, source_read does the same check. Returns 0, or -1 with err. */
 int source_check(const struct source *source, struct error *err);
 /* Copies the info of the source, as far as it is known. info->hardware points to a constant string. */
