@@ -52,7 +52,8 @@ static void limit_openmp_spinning(char **argv) {
   if (told && !getenv("GOMP_SPINCOUNT"))
     told = !platform_set_variable("GOMP_SPINCOUNT", "1000");
   if (told)
-    platform_become(path, argv); /* starts the program again, and returns only on failure: then it runs, but slower */
+    platform_become(path, argv); /* starts the program again; returns only if that failed, and then this process goes
+                                  * on, but is slower */
 }
 
 static int run(const struct options *options, struct error *err) {

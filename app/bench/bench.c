@@ -81,7 +81,7 @@ static int run(struct bench *bench, struct error *err) {
   bench->batch = prepared.shape.batch;
   setup_controls(&bench->controls, bench->options, &info, &prepared);
   bool failed = measure(bench, err) || (bench->options->trace && bench_trace(bench, err));
-  /* A source that was interrupted (Ctrl-C) gives no more frames, which is reported as the interruption that it is. */
+  /* A source that was interrupted (Ctrl-C) gives no more frames. That is no success: bench reports the interruption. */
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
   return failed ? -1 : write_report(bench, err);

@@ -105,7 +105,7 @@ static const char *string(const cJSON *object, const char *name) {
   return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* Returns the row with this name. Ops of different steps of the sampler have the same name: occurrence 0 is the first
+/* Returns the row with this name. Ops of different steps of the sampler have the same name: `occurrence` 0 is the first
  * of them, 1 the next. NULL: there is no such row. */
 static const cJSON *find(const cJSON *rows, const char *name, int occurrence) {
   const cJSON *row;

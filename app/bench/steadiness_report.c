@@ -17,8 +17,8 @@ static const char meaning[] =
 struct row {
   const char *name;
   struct steadiness_change step;
-  /* ends: change of the outputs from the first to the last frame; detail: their gradient energy over that of frames
-   * computed alone; NAN: not measured for this line */
+  /* ends: change of the outputs from the first to the last frame. detail: gradient energy of the outputs, divided by
+   * that of outputs that were computed without earlier frames. NAN: not measured for this line */
   double ends, detail;
 };
 

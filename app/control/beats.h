@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The range of a tempo, in beats per minute. The tempo may also be 0: then there is none, and the beat does not
- * advance. */
+/* The range of a tempo, in beats per minute. A tempo of 0 is also allowed: it means that there is no tempo, and the
+ * beat does not advance. */
 #define TEMPO_LEAST 20.0
 #define TEMPO_MOST 400.0
 
@@ -60,7 +60,7 @@ struct taps {
   int count;
 };
 /* Takes a tap, which says that a beat begins at now_ns. From the second tap on, the tempo follows from the last
- * TAPS_MAX taps. A tap that comes much earlier or later than the taps before it let expect begins a new series. Returns
+ * TAPS_MAX taps. If a tap comes much earlier or later than the earlier taps predict, it begins a new series. Returns
  * true if *beats was set. */
 bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns);
 

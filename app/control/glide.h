@@ -33,11 +33,12 @@ struct glide {
   double way_share;
   int way_end;
   bool was_shown[SLOT_PRESETS]; /* was_shown[i]: true: prompt i + 1 had a weight above 0 at the beginning */
-  bool halfway;                 /* true: values that cannot change gradually, and do so at half time, have changed */
+  bool halfway;                 /* true: half of the time has passed, and the values that cannot change gradually have
+                                 * changed */
 };
 
 /* Starts a glide to those values of `changes` that are marked as set: glide_follow sets them at time begin_ns
- * (platform_now_ns) or, with seconds above 0, gradually within so many seconds from then on. An earlier glide that is
+ * (platform_now_ns) or, with `seconds` above 0, gradually within so many seconds from then on. An earlier glide that is
  * not over stops at its present values; texts of prompts that it was still to set are added to `changes`. */
 void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns, double seconds);
 /* Sets the parameters that the glide changes to their values at the time now_ns. Returns true while there is a glide

@@ -5,8 +5,8 @@
 
 #include "app/control/keys.h"
 
-/* Decodes the UTF-8 character at the beginning of text. Returns its number of bytes, or 0 if length is 0 or the text is
- * not UTF-8. */
+/* Decodes the UTF-8 character at the beginning of `text`. Returns its number of bytes, or 0 if `length` is 0 or the
+ * `text` is not UTF-8. */
 static size_t read_character(const char *text, size_t length, utf8proc_int32_t *character) {
   utf8proc_ssize_t bytes =
       length ? utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)length, character) : 0;
@@ -60,8 +60,8 @@ void line_edit_begin(struct line_edit *edit, const char *text) {
   line_edit_insert(edit, text);
 }
 
-/* Copies the character at the beginning of text to out; a control character or line end becomes a space. Returns the
- * number of bytes that the character has in text. */
+/* Copies the character at the beginning of `text` to `out`; a control character or line end becomes a space. Returns
+ * the number of bytes that the character has in `text`. */
 static size_t clean_character(const char *text, char out[4]) {
   utf8proc_int32_t character;
   size_t bytes = read_character(text, strnlen(text, 4), &character);

@@ -72,8 +72,9 @@ static bool same_size(const struct parameter_size *a, const struct parameter_siz
   return a->width == b->width && a->height == b->height;
 }
 
-/* Stores the present size in sizes.asked, the size from which keys go up and down, if the user has set it in another
- * way than by keys, that is, if it differs from sizes.now, the last size that keys have set. */
+/* Notices a size that was set in another way than by keys. Keys make the size larger and smaller in steps from
+ * sizes.asked; sizes.now is the last size that keys have set or this function has seen. If the present size differs
+ * from sizes.now, sizes.asked becomes the present size. */
 static void follow_asked(struct live_state *state) {
   struct size_steps *sizes = &state->sizes;
   const struct parameter_size *now = &state->settings.values.size;

@@ -33,7 +33,7 @@ struct modulations {
 /* Finds a parameter by its name, and checks that it is a number that may change from frame to frame. Returns 0, or -1
  * with err. */
 int modulation_find(const char *name, enum parameter *id, int *index, struct error *err);
-/* Adds `by` to a parameter's number in settings, which is a copy for one frame, within the parameter's range. Marks,
+/* Adds `by` to a parameter's number in `settings`, which is a copy for one frame, within the parameter's range. Marks,
  * which tell what users have changed, are not touched. */
 void modulation_add(struct settings *settings, enum parameter id, int index, double by);
 
@@ -43,8 +43,8 @@ int modulation_read(struct modulation *modulation, const char *text, struct erro
 
 /* Updates each modulation's smoothed value from the present levels of the sound (bass and others, 0 to 1 each). */
 void modulations_follow(struct modulations *modulations, const double values[SOUND_VALUES], int64_t now_ns);
-/* Adds the offsets of all modulations to the parameters' values in settings, which is a copy for one frame. Offsets of
- * the same parameter add up. The marks, which tell what users have changed, are not touched. */
+/* Adds the offsets of all modulations to the parameters' values in `settings`, which is a copy for one frame. Offsets
+ * of the same parameter add up. The marks, which tell what users have changed, are not touched. */
 void modulations_apply(const struct modulations *modulations, struct settings *settings);
 
 #endif

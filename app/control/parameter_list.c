@@ -93,15 +93,16 @@ static int limit(int value, int least, int most) {
   return value > most ? (most < least ? least : most) : value < least ? least : value;
 }
 
-/* Scrolls so that the chosen row is visible, and with the first row of a group the group's heading. */
+/* Scrolls so that the chosen row is visible. If that row is the first one of a group, the group's heading becomes
+ * visible as well. */
 static void show_chosen(struct parameter_list *list) {
   bool heads = list->chosen > 0 && list->chosen <= list->count && is_heading(list->row[list->chosen - 1]);
   list->first = limit(list->first, list->chosen - list->seen + 1, list->chosen - (heads && list->seen > 1));
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* Returns the number of the row next to `row` that is no heading: in direction `way` (1 or -1), or if there is none, in
- * the other one. */
+/* Returns the number of the row nearest to `row`, or `row` itself, that is no heading. Searches in direction `way` (1
+ * or -1) and, if only headings lie in that direction, in the opposite one. */
 static int find_row(const struct parameter_list *list, int row, int way) {
   int at = limit(row, 0, list->count - 1), next = at;
   while (next >= 0 && next < list->count && is_heading(list->row[next]))

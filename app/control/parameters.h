@@ -41,7 +41,8 @@ struct parameter_size {
   int width, height;
 };
 
-/* A text that is a parameter's value. given false: the parameter has no text, which differs from an empty text. */
+/* The value of a parameter that is a text. `given` false: the parameter has no text, which differs from an empty
+ * text. */
 struct parameter_text {
   bool given;
   char words[PARAMETER_TEXT_MAX];
@@ -82,17 +83,17 @@ struct parameters {
 const struct parameter_row *parameter_row(enum parameter id);
 /* Returns how many instances a parameter has (prompt[1], prompt[2], ...); 1 for a parameter without instances. */
 int parameter_instances(enum parameter id);
-/* Stores the range that a knob or slider for this parameter covers: the members low to high of its parameter_row if
- * they are given, else min to max. For a switch the range is 0 to 1, for a choice 0 to the last choice's index. */
+/* Stores the range that a knob or slider for this parameter covers: from `low` to `high` of its parameter_row if these
+ * are given, else from `min` to `max`. For a switch the range is 0 to 1, for a choice 0 to the last choice's index. */
 void parameter_span(enum parameter id, double *low, double *high);
 
-/* parameter_find parses a name such as "prompt[3]" into id and index (0: the parameter has no index). It returns 0, or
- * -1 with err set if there is no such parameter or instance. parameter_name writes the name of an id and index, and
+/* parameter_find parses a name such as "prompt[3]" into `id` and `index` (0: the parameter has no index). It returns 0,
+ * or -1 with err set if there is no such parameter or instance. parameter_name writes the name of `id` and `index`, and
  * returns it. */
 int parameter_find(const char *name, enum parameter *id, int *index, struct error *err);
 const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAME_MAX]);
-/* Returns true if name is an instance of pattern, as "prompt[3]" is of "prompt[]". *index gets the instance's number,
- * or 0 if the pattern has no []. */
+/* Returns true if `name` is an instance of `pattern`, as "prompt[3]" is of "prompt[]". *index gets the instance's
+ * number, or 0 if the pattern has no []. */
 bool parameter_matches(const char *pattern, const char *name, int *index);
 /* Writes the name that people read, such as "Prompt 3", and returns it. index: as in parameter_name. */
 const char *parameter_label(enum parameter id, int index, char label[PARAMETER_NAME_MAX]);
@@ -103,7 +104,7 @@ void parameters_init(struct parameters *values);
 void parameters_reset(struct parameters *values, enum parameter id, int index);
 
 /* These functions set a parameter's value and mark the parameter as set. They return 0, or -1 with err set if the value
- * has the wrong type, is out of range, or the index does not exist; nothing is changed then. text NULL: removes the
+ * has the wrong type, is out of range, or the index does not exist; nothing is changed then. `text` NULL: removes the
  * parameter's text. */
 int parameters_set_number(struct parameters *values, enum parameter id, int index, double number, struct error *err);
 int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
@@ -122,13 +123,14 @@ double parameters_number(const struct parameters *values, enum parameter id, int
  * TYPE_TEXT. */
 const char *parameters_text(const struct parameters *values, enum parameter id, int index);
 /* Writes a parameter's value so that parameters_parse reads exactly the same value back. A text or size that is not
- * given becomes "". Returns out. */
+ * given becomes "". Returns `out`. */
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
-/* Writes a parameter's value for people to read: real numbers are rounded to the parameter's decimals. Returns out. */
+/* Writes a parameter's value for people to read: real numbers are rounded to the parameter's decimals. Returns
+ * `out`. */
 const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
 
-/* Parses "WIDTHxHEIGHT" or a name such as "hd720". Both sides must be between min and max. Returns false if the text is
- * neither. */
+/* Parses "WIDTHxHEIGHT" or a name such as "hd720". Both sides must be between `min` and `max`. Returns false if the
+ * text is neither. */
 bool parameters_read_size(const char *text, double min, double max, int *width, int *height);
 
 /* Returns true if the value was set since parameters_clear_marks was called last. */

@@ -107,7 +107,7 @@ static const char *print(const struct parameters *values, enum parameter id, int
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
   char real[32];
   double number = parameters_number(values, id, index);
-  /* uses as many digits as are needed for the text to be read back as the same number */
+  /* the text gets as few digits as suffice to read it back as the same number */
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(real, sizeof real, "%.*g", digits, number);
     if (strtod(real, NULL) == number)

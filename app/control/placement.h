@@ -44,12 +44,12 @@ void placement_bound_corners(double at[PLACEMENT_CORNERS][2]);
  * at[3], in this order. These must make a good shape (placement_corners_good). */
 void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]);
 
-/* Stores in matrix the map from the picture to the canvas (the window without corner pin). shape: width / height of
+/* Stores in `matrix` the map from the picture to the canvas (the window without corner pin). shape: width / height of
  * the picture; window: width / height of the window. Returns the height that the unrotated picture has, as a fraction
  * of the window's; *width gets its width, as a fraction of the window's. */
 double placement_canvas(const struct placement *placement, double shape, double window, double matrix[9],
                         double *width);
-/* Stores in matrix the homography of the corner pin: from positions in the window before the pin, in widths and
+/* Stores in `matrix` the homography of the corner pin: from positions in the window before the pin, in widths and
  * heights of the window from its top left corner, to OpenGL's clip space, where 1, 1 is the window's top right corner.
  * Corners that make no good shape are moved first (placement_bound_corners). */
 void placement_pin(const struct placement *placement, double matrix[9]);

@@ -14,8 +14,8 @@ enum { MAILBOX_HOLDS = 2 };
 
 struct mail {
   struct frame frame;
-  /* the source's frame from which `frame` was made, for showing both side by side; it has no planes if that is not
-   * asked for */
+  /* the source's frame from which `frame` was made, for showing both side by side; without planes if the input is not
+   * to be shown */
   struct frame input;
   /* time when the engine got the input (platform_now_ns); 0: the frame comes from the source and was not made by the
    * engine */

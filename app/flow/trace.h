@@ -1,5 +1,5 @@
 /* Records when each part of the program worked on which frame, for Chrome's trace viewer (chrome://tracing,
- * https://ui.perfetto.dev). Any thread may add spans. */
+ * https://ui.perfetto.dev). Such a piece of work, from its begin to its end, is a span. Any thread may add spans. */
 #ifndef APP_FLOW_TRACE_H
 #define APP_FLOW_TRACE_H
 
@@ -25,12 +25,12 @@ struct trace {
   atomic_int count;
 };
 
-/* Allocates room for `capacity` spans; trace_free frees it. Returns 0, or -1 with err. */
+/* Allocates memory for `capacity` spans; trace_free frees it. Returns 0, or -1 with err. */
 int trace_init(struct trace *trace, int capacity, struct error *err);
 void trace_free(struct trace *trace); /* frees the spans; accepts a zeroed struct */
 
 /* Stores a span: which part of the program worked on which frame, from when to when. Any thread may call it. Does
- * nothing if trace is NULL, begin_ns is 0 or end_ns is before begin_ns. */
+ * nothing if `trace` is NULL, begin_ns is 0 or end_ns is before begin_ns. */
 void trace_add(struct trace *trace, enum trace_track track, const char *name, long frame, int64_t begin_ns,
                int64_t end_ns);
 

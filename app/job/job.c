@@ -143,7 +143,8 @@ int job_add_option(struct job *job, const char *name, const char *value, struct 
   struct job_option *added = &options[job->option_count];
   *added = (struct job_option){0};
   job->options = options;
-  job->option_count++; /* counted before the texts are copied, so that job_free frees them also if copying fails */
+  job->option_count++; /* the new option is counted before its texts are copied, so that job_free frees the texts even
+                        * if copying fails */
   return job_set_text(&added->name, name, err) || job_set_text(&added->value, value, err) ? -1 : 0;
 }
 

@@ -88,7 +88,7 @@ struct job {
   char *choices;
 };
 
-/* Replaces the string in *field by a copy of text, and frees the old string. text NULL: stores NULL. */
+/* Replaces the string in *field by a copy of `text`, and frees the old string. `text` NULL: stores NULL. */
 int job_set_text(char **field, const char *text, struct error *err);
 /* Stores a copy of the encoder's header (FFmpeg's extradata) in the description of the render. */
 int job_set_header(struct job *job, const uint8_t *header, size_t bytes, struct error *err);

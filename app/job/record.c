@@ -1,4 +1,5 @@
-/* Reads manifests, which may be cut off, damaged or written to do harm. */
+/* Reads manifests (files that describe a part of a render and list its pictures, manifest.h). A manifest may be cut
+ * off, damaged or written to do harm. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -134,7 +134,7 @@ static void add_others(ReverieRestyleClass *class) {
 
 /* --- setting and reading properties --- */
 
-/* Sets the row's parameter to a property's value. Returns 0, or a status of the library with error. */
+/* Sets the row's parameter to a property's value. Returns 0, or a status of the library with `error`. */
 static int set_parameter(struct reverie *engine, const struct restyle_row *row, const GValue *value,
                          struct reverie_error *error) {
   switch (row->type) {

@@ -71,7 +71,7 @@ struct live_probe {
   struct {
     double begun_us;       /* timestamp in microseconds at which the current repetition of the clip began */
     uint32_t first;        /* number of frames in all repetitions of the clip before this one */
-  } round;                 /* where the current repetition of the clip began, if it is repeated */
+  } round;                 /* begin of the current repetition of the clip, if the clip is repeated */
   double bringing_ms;      /* time in ms that drawing the input frame beside the last picture took */
   int64_t begun_ns;        /* when measuring began; 0: it has not begun */
   struct pulse *pulse;     /* measures how late a thread wakes up (pulse.h); NULL: not running */
@@ -81,15 +81,16 @@ struct live_probe {
   double own_cpu_ms;
   enum probe_change changing; /* kind of the change that was sent last */
   bool awaits;                /* true: a change was sent, and no picture has shown it yet */
-  /* changes: number of changes of values that the probe has sent so far; awaited: the first picture whose mail.applied
-   * (number of changes in it) is at least this number shows the change that was sent last */
+  /* changes: number of changes of values that the probe has sent so far. awaited: value of mail.applied (number of
+   * changes in a picture) in the first picture that shows the change that was sent last; later pictures have at least
+   * this value */
   long changes, awaited;
   int64_t changed_ns;
   long changed_at; /* value of `shown` (pictures presented) when the last change was sent */
   double strength; /* strength before the first change; later changes switch between this value and a lower one */
 };
 
-/* Runs the live window from opening to closing, on the main thread. probe NULL: nothing is measured. Returns 0, or -1
+/* Runs the live window from opening to closing, on the main thread. `probe` NULL: nothing is measured. Returns 0, or -1
  * with err. */
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err);
 

@@ -40,8 +40,8 @@ enum {
   OPERATOR_NS = 50000000,
 };
 
-/* Computes the size of the output window for pictures of this aspect ratio (shape). If the operator's window is on the
- * same display, the output window gets at most half of the display's width. */
+/* Computes the size of the output window for pictures of this aspect ratio (`shape`). If the operator's window is on
+ * the same display, the output window gets at most half of the display's width. */
 void live_fit_window(const struct live *live, double shape, int *width, int *height) {
   double most_width = WINDOW_WIDTH, most_height = WINDOW_HEIGHT;
   if (live->options->values.with_operator && window_count_displays(live->window) == 1) {
@@ -126,8 +126,8 @@ static void follow_operator(struct live *live, int64_t now_ns) {
 static struct parameter_size shape_of_view(const struct live *live) {
   const struct engine_shape *own = &live->engine.prepared.shape, *wish = &live->engine.wish;
   const struct parameter_size asked = {wish->width, wish->height}, prepared = {own->width, own->height};
-  /* Before the first picture after a restart, the curtain (another process's window) shows a picture from before it, so
-   * the aspect ratio of that picture is kept */
+  /* after a restart, until the first picture comes, the curtain (a window of another process) shows a picture from
+   * before the restart; the aspect ratio of that picture is kept */
   bool succeeds = live->came && !own->width;
   if (!live->shown)
     return succeeds ? live->options->values.size : prepared;
@@ -286,7 +286,8 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
     handle_event(live, &event, now_ns);
     follow_panel(live);
   }
-  follow_panel(live); /* also without events: a remote client may have opened the line of text */
+  follow_panel(live); /* the panel is updated even if no event came, because a remote client may have opened the line of
+                       * text */
   return draw;
 }
 
@@ -410,7 +411,7 @@ bool live_cover(struct live *live, int64_t now_ns) {
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
-      /* the whole input, not only the visible part, because the split may be moved during the freeze */
+      /* the whole input is uploaded, not only the visible part, because the split may be moved during the freeze */
       take_input(live, 1);
     present_hold(live->present);
     live_hold_for_outputs(live);

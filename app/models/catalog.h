@@ -28,7 +28,7 @@ struct catalog {
    * files. */
   struct catalog_entry *entry;
   int count;
-  /* the two folders that were searched; "": the environment names no such folder, and none was searched */
+  /* the two folders in which models were searched; "": the environment names no such folder, and none was searched */
   char models[PATHS_MAX], cache[PATHS_MAX];
 };
 

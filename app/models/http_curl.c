@@ -58,7 +58,7 @@ static bool get_part(CURLUcode *code, CURLU *parts, CURLUPart part, char **text)
   return !*code;
 }
 
-/* Writes the part of a URL that names the server (scheme, host, port) into place. Returns CURLUE_OK,
+/* Writes the part of a URL that names the server (scheme, host, port) into `place`. Returns CURLUE_OK,
  * CURLUE_OUT_OF_MEMORY, or another code if the text is no URL of HTTP. */
 static CURLUcode read_place(const char *url, char place[HTTP_FIELD_MAX]) {
   CURLU *parts = curl_url();
@@ -96,7 +96,8 @@ static struct curl_slist *make_fields(const struct http *http, const char *url, 
     return NULL;
   }
   if (bad_origin) {
-    /* the origin is shown in the message only if it has a scheme, because other text may be a password */
+    /* the message shows the value of HF_ENDPOINT only if that is a URL with a scheme, because other text may be a
+     * password */
     bool named = address_is(http->origin->url);
     error_set(err, STATUS_USAGE, "HF_ENDPOINT%s%s: an address that begins with https:// is needed", named ? " " : "",
               named ? address_shown(http->origin->url).text : "");
@@ -190,7 +191,8 @@ static int watch(void *opaque, curl_off_t total, curl_off_t now, curl_off_t out_
 /* --- making a request, and following redirects --- */
 
 static void set_up(struct transfer *transfer, const char *url, struct curl_slist *fields) {
-  /* file with certificates of authorities; the program curl reads it from the same environment variable */
+  /* name of a file with certificates of authorities; the program curl takes the name from the same environment
+   * variable */
   const char *authorities = getenv("CURL_CA_BUNDLE");
   CURL *curl = transfer->curl;
   char range[32];

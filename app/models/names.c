@@ -33,7 +33,7 @@ static void read_query(struct query *query, const char *name) {
     query->text[length - size] = 0;
 }
 
-/* Returns how well a name that the user gave (text) matches the end of the first `length` characters of `name`, the
+/* Returns how well a name that the user gave (`text`) matches the end of the first `length` characters of `name`, the
  * name of an installed model. */
 static enum answer compare(const char *name, size_t length, const char *text) {
   size_t size = strlen(text);

@@ -91,8 +91,8 @@ static int parse_size(const struct option *option, const char *text, int size[2]
                      text, option->min, option->max);
 }
 
-/* Reads the number of a picture or frame. *end: the first character after it. Returns false if text does not begin with
- * a digit, or the number is greater than NUMBER_MAX. */
+/* Reads the number of a picture or frame. *end: the first character after it. Returns false if `text` does not begin
+ * with a digit, or the number is greater than NUMBER_MAX. */
 static bool read_number(const char *text, long *number, char **end) {
   errno = 0;
   *number = isdigit((unsigned char)*text) ? strtol(text, end, 10) : -1;
@@ -173,8 +173,8 @@ static int parse_choice(const struct option *option, const char *text, unsigned 
   return usage_error(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
 }
 
-/* Parses text as the parameter's value. An error's message begins with the parameter's name, which is also the option's
- * name. */
+/* Parses `text` as the parameter's value. An error's message begins with the parameter's name, which is also the
+ * option's name. */
 static int set_parameter(const struct option *option, struct options *options, int index, const char *text,
                          struct error *err) {
   struct error why;
@@ -236,7 +236,7 @@ static int add_weighted(const struct option *option, struct options *options, in
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
-/* Sets control[index] to the kind of map that the first `length` characters of text name. "@source" after the kind
+/* Sets control[index] to the kind of map that the first `length` characters of `text` name. "@source" after the kind
  * means that the map is made from the second source. */
 static int set_kind(const struct option *option, struct options *options, int index, const char *text, size_t length,
                     struct error *err) {
@@ -299,8 +299,8 @@ static void list_values(const struct options *options, char *words, size_t size)
                              strrchr(parameter_row(list[i])->name, '.') + 1);
 }
 
-/* Sets a value of a control from "NAME=NUMBER", the first `length` characters of text. The control is the one that the
- * last --control on the command line has added. */
+/* Sets a value of a control from "NAME=NUMBER", the first `length` characters of `text`. The control is the one that
+ * the last --control on the command line has added. */
 static int set_control_value(struct options *options, const char *text, size_t length, struct error *err) {
   char part[80], words[120], *end;
   enum parameter list[CONTROL_VALUES_MAX];
@@ -353,7 +353,7 @@ static int set_all(const struct option *option, struct options *options, const c
   return 0;
 }
 
-/* Sets the weight of one prompt in the blend from "N" or "N:WEIGHT", the first `length` characters of text. */
+/* Sets the weight of one prompt in the blend from "N" or "N:WEIGHT", the first `length` characters of `text`. */
 static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
                      struct error *err) {
   char part[40], *end = part;
@@ -392,7 +392,8 @@ static int request_generate(const struct option *option, struct options_request 
   return parse_choice(option, text, &choice, err);
 }
 
-/* Stores in *on whether a switch is turned on. text: what follows =; NULL: nothing does, which means yes. */
+/* Stores in *on whether a switch is turned on. text: what the user wrote after the '='; NULL: the user wrote no '=',
+ * which means yes. Returns 0, or -1 with err. */
 static int parse_switch(const struct option *option, const char *text, bool *on, struct error *err) {
   *on = !text || !strcmp(text, "yes");
   if (*on || !strcmp(text, "no"))

@@ -4,10 +4,10 @@
  *    "values": {"strength": 0.4, "prompt[1]": "neon"}, "keys": ["F1 scene night"],
  *    "midi": {"bindings": [...]}, "presets": [...]}
  *
- * options: those of live, by their names. sources: what the command line would name. values: of parameters. keys:
- * lines as in keys.conf. midi: what midi.json has. presets: as in a file of presets (control/presets.h), as which the
- * show file is read and written, too. Where the command line and the file set the same thing, the command line
- * decides.
+ * options: options of the command live, by their names. sources: the sources, as the command line would name them.
+ * values: values of parameters. keys: lines as in keys.conf. midi: the contents of a midi.json. presets: presets as in
+ * a file of presets (control/presets.h); the program reads and writes the show file as such a file, too. Where the
+ * command line and the file set the same thing, the command line decides.
  *
  * A show file that comes from a stranger opens nothing outside its folder and connects to nothing: unless the user
  * trusts it, files that it names must lie in its folder, and options that write files, listen, send, or pass text
@@ -28,7 +28,7 @@ struct show_file {
   const char *sources[FILES_MAX]; /* names of the sources; source_count is their number */
   int source_count;
   bool left_out;            /* true: something was left out because the file is not trusted */
-  struct parameters values; /* the values that the file has are marked */
+  struct parameters values; /* values of parameters; those that the file contains are marked */
 };
 
 /* A callback that gets the reason, for the user, why a member of the show file is wrong. */
@@ -40,9 +40,9 @@ typedef void show_complain(void *opaque, const char *why);
  * memory is short. */
 int show_file_read(struct show_file **show, const char *text, const char *folder, bool trusted, show_complain *complain,
                    void *opaque, struct error *err);
-void show_file_free(struct show_file **show); /* *show becomes NULL; does nothing if it is NULL */
-/* Adds to the options the sources of the file, if the options name none, and its values, except those that the options
- * give. The options then point into *show. */
+void show_file_free(struct show_file **show); /* frees the show file; *show becomes NULL; does nothing if it is NULL */
+/* Adds the file's sources to the options, if the options name no sources. Also adds the file's values, except those of
+ * parameters that the options set. The options then point into *show. */
 void show_file_apply(const struct show_file *show, struct options *options);
 
 /* Returns a JSON object with the options of live that differ from the defaults and are no parameters, as a show file

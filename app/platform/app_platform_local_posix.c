@@ -48,8 +48,8 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   return stale ? unlink(path) : -1;
 }
 
-/* Binds the socket to its path and sets the permissions before the socket listens, so that no other user can connect in
- * between. */
+/* Binds the socket to its path. The permissions are set before the socket listens, so that no other user can connect
+ * before they are set. */
 static int bind_at(int descriptor, const char *path, const struct sockaddr_un *address, struct platform_entry *made) {
   if (bind(descriptor, (const struct sockaddr *)address, sizeof *address))
     return -1;

@@ -13,9 +13,9 @@ enum { IPC_CLIENTS_MAX = 16, IPC_PATIENCE_MS = 10000 };
 
 struct ipc;
 
-/* Creates the socket at path and starts the thread that serves clients. path and hub are borrowed and must outlive
- * *ipc. patience_ms: a client that has received no bytes for so long, although answers wait, is disconnected; usually
- * IPC_PATIENCE_MS. Returns 0, or -1 with err set. */
+/* Creates the socket at `path` and starts the thread that serves clients. `path` and `hub` are borrowed and must
+ * outlive *ipc. patience_ms: a client that has received no bytes for so long, although answers wait, is disconnected;
+ * usually IPC_PATIENCE_MS. Returns 0, or -1 with err set. */
 int ipc_open(struct ipc **ipc, const char *path, struct hub *hub, int patience_ms, struct error *err);
 /* Ends the thread, waits at most wait_ms for that, removes the socket, and frees *ipc, which becomes NULL. Returns
  * false if the thread has not ended in time: nothing is freed, the thread still uses the hub, and ipc_close may be

@@ -18,12 +18,14 @@ struct midi_params {
   /* the source of MIDI messages, in the form that midi_input_open accepts: "", a path, or an ALSA port; NULL: MIDI is
    * not used */
   const char *source;
-  /* where the values of bound parameters are sent, in the form that midi_output_open accepts; NULL: they are not */
+  /* target to which the values of bound parameters are sent, in the form that midi_output_open accepts; NULL: values
+   * are not sent */
   const char *target;
   /* the bindings, as the text that midi.json would have; the file midi.json is then neither read nor written. NULL:
    * they are read from midi.json and written to it */
   const char *bindings;
-  struct hub *hub; /* borrowed, as is log; both must outlive *midi */
+  struct hub *hub; /* the hub (through which values are set and read); like `log`, it is borrowed and must outlive
+                    * *midi */
   const struct log *log;
 };
 

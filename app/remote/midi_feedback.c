@@ -34,7 +34,8 @@ static int most_of(enum knob_kind kind) {
   return kind < sizeof most / sizeof *most ? most[kind] : 0;
 }
 
-/* Returns whether what a command changes is on: 1 or 0; negative: the command changes nothing that is on or off. */
+/* Returns 1 if the thing that a command changes is on, 0 if it is off; negative: the command changes nothing that can
+ * be on or off. */
 static double place_of_command(const struct knob_target *target, const struct parameters *values) {
   enum parameter id = target->command->parameter;
   if (id == PARAMETER_SHOWN_PROMPT && isnan(target->command->value))

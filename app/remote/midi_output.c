@@ -35,7 +35,8 @@ static void try_to_open(struct midi_output *output) {
   output->told &= !output->opened;
 }
 
-/* Checks the path and tries to open what is there. A file is refused, because its contents would be written over. */
+/* Checks the path and tries to open the pipe or device at this path. A regular file is refused, because MIDI bytes
+ * would overwrite its contents. */
 static int open_path(struct midi_output *output, const char *path, struct error *err) {
   struct platform_entry entry;
   output->path = strdup(path);

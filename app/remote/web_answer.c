@@ -99,7 +99,8 @@ static bool add_headers(struct MHD_Response *response, const struct header *head
   return true;
 }
 
-/* Sends a response and frees it. response NULL: memory was short, and the connection is closed (MHD_NO is returned). */
+/* Sends a response and frees it. `response` NULL: memory was short, and the connection is closed (MHD_NO is
+ * returned). */
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
                                      const struct header *headers, size_t count) {
   bool ready = response && add_headers(response, protective, sizeof protective / sizeof *protective) &&

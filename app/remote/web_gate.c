@@ -17,7 +17,7 @@ static bool read_port(const char *text, int *port) {
   return number >= 0 && number <= 65535 && !*end;
 }
 
-/* True if host consists of digits and dots only, so that it is an IPv4 address and not a name for a name server. */
+/* True if `host` consists of digits and dots only, so that it is an IPv4 address and not a name for a name server. */
 static bool is_ipv4(const char *host) {
   return *host && !host[strspn(host, "0123456789.")];
 }
@@ -31,7 +31,7 @@ static bool is_loopback(const char *host) {
 }
 
 /* Splits "HOST", "HOST:PORT" or "[HOST]:PORT". *port points to the port in the text, or is NULL if the text has none.
- * Returns false if the text has another form, or if the host does not fit into size bytes. */
+ * Returns false if the text has another form, or if the host does not fit into `size` bytes. */
 static bool split(const char *text, char *host, size_t size, const char **port) {
   const char *begin = text + (*text == '['), *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
   /* the host has several colons and no brackets: the whole text is an IPv6 address without a port */

@@ -26,7 +26,7 @@ void web_request_read(struct web_request *request, struct MHD_Connection *connec
                       const char *path, const char *version);
 
 /* Returns true if `list`, a header's value with words separated by commas, contains the word; upper and lower case
- * count as equal. list NULL: false. */
+ * count as equal. `list` NULL: false. */
 bool web_list_has(const char *list, const char *word);
 /* True if the request asks to change to a web socket: a GET of HTTP/1.1 without a body, with version 13, a key, and
  * "websocket" among the protocols in the header Upgrade. */

@@ -19,8 +19,8 @@ struct control_source {
   struct control_source_params params;
   struct source_options options;
   struct log log; /* the user's log, with "--control-source" before each line */
-  /* gives the file's frame that has the same time as the main source's; NULL: the control source is live, and `reader`
-   * is used */
+  /* source of the frames of a file, each at the same time as the main source's frame; NULL: the control source is live,
+   * and `reader` reads it */
   struct second_source *second_source;
   struct reader *reader;
   struct mailbox mailbox;
@@ -33,7 +33,7 @@ struct control_source {
   int64_t begun_ns;
   pthread_mutex_t lock;
   /* the present problem of the control source, in words, which was logged already; "": there is none; protected by
-   * lock */
+   * `lock` */
   char wrong[512];
 };
 
@@ -190,7 +190,7 @@ static const struct frame *take_newest(struct control_source *control) {
 
 void control_source_begin(struct control_source *control, double seconds) {
   const struct frame *ignored;
-  struct error err; /* not used: a failure is found and reported again at the first frame */
+  struct error err; /* an error is ignored here, because it is found and reported again at the first frame */
   if (control && control->second_source)
     second_source_at(control->second_source, seconds, &ignored, &err);
 }

@@ -5,9 +5,9 @@
 #include "app/options/options.h"
 
 /* Consequences of an option that makes pictures depend on earlier frames, as bits. EARLIER_ONE: the engine must make
- * pictures one at a time, because each picture needs the one before it. EARLIER_LOST: if only a part of the clip is
- * rendered, running engine_follow on the frames before it, which computes only their motion, does not suffice to get
- * the same pictures as in a render of the whole clip. */
+ * pictures one at a time, because each picture needs the one before it. EARLIER_LOST: a part of the clip, rendered
+ * alone, has other pictures than in a render of the whole clip. (It does not help to run engine_follow on the frames
+ * before the part, because that computes only their motion.) */
 enum { EARLIER_ONE = 1, EARLIER_LOST = 2 };
 
 struct earlier_option {
@@ -19,8 +19,9 @@ struct earlier_option {
   bool (*is_given)(const struct options *options);
 };
 
-/* Among the options that make pictures depend on earlier frames, returns the first one that the user has given and
- * that has all consequences in `follows` (bits EARLIER_ONE, EARLIER_LOST; 0: no condition). NULL: there is none. */
+/* Some options make pictures depend on earlier frames. Returns the first of these that the user has given and that has
+ * all consequences in `follows` (the bits EARLIER_ONE and EARLIER_LOST; 0: any consequences). NULL: the user has given
+ * no such option. */
 const struct earlier_option *earlier_option_given(const struct options *options, unsigned follows);
 
 #endif

@@ -66,8 +66,8 @@ static enum canvas_mode suitable_canvas(const struct loop *loop, const struct pa
 }
 
 /* Returns true if a handle may reserve memory for a bank (earlier frames' keys and values, for self-attention) while
- * the bank is off. A bank is impossible with a stream batch, and with more than 8 calls of the network for a picture; a
- * sampler may call it once more than it has steps. */
+ * the bank is off. A bank is impossible with a stream batch, or if the sampler calls the network more than 8 times for
+ * a picture; a sampler with N steps may call the network N + 1 times. */
 static bool may_keep_bank(const struct engine_shape *shape) {
   return !shape->stream_batch && shape->steps < 8;
 }
@@ -160,15 +160,15 @@ static void follow_sampler(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Makes the handle (prepared size and step count) at this index of loop->handles the one in use. Frames in the old
- * handle's stream batch, whose steps are not all done, are lost. */
+/* Changes to the handle (prepared size and step count) at this index of loop->handles. Frames that are still in the old
+ * handle's stream batch, because not all of their steps are done, are lost. */
 static void change_handle(struct loop *loop, int place, const struct engine_shape *shape) {
   name_wish(loop, shape, loop->name, sizeof loop->name);
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
   begin_pace(loop);
-  /* The requested handle is in use now, and memory of replaced ones may be free. Therefore sizes and step counts whose
-   * preparation has failed may be tried again. */
+  /* The requested handle is in use now, and memory of handles that it replaced may be free. Therefore sizes and step
+   * counts whose preparation has failed may be tried again. */
   if (loop->ladder_used != loop->ladders)
     handles_forget_refusals(&loop->handles);
   loop->ladder_used = loop->ladders;
@@ -208,8 +208,8 @@ int loop_rung(const struct loop *loop) {
 
 /* Lists the shapes (size, step count and so on) whose handles are needed, in the order in which they are to be
  * prepared: the shape that is to be used now, the one that the governor wants next, and then the other shapes in the
- * governor's list (loop->ladder). If the governor has not measured enough frames yet, of these others only those are
- * listed whose handles are ready already, so that they are kept. Returns the number of shapes. */
+ * governor's list (loop->ladder). While the governor has measured too few frames, the list has of these other shapes
+ * only those whose handles are ready already, so that these handles are kept. Returns the number of shapes. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;
@@ -306,8 +306,8 @@ void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
 }
 
-/* Gives the loop's thread a real-time priority if the engine's device is a GPU. If the processor computes frames,
- * the thread gets none, because it would then keep all others from running. */
+/* Gives the loop's thread a real-time priority if the engine's device is a GPU. If the processor computes frames, the
+ * thread gets no such priority, because the thread would then keep all other threads from running. */
 static void set_urgency(struct loop *loop) {
   struct engine_info info;
   engine_get_info(loop->engine, &info);
@@ -369,7 +369,7 @@ static int change_engine(struct loop *loop) {
 }
 
 /* Takes the engine that the opener's thread has opened, and stores it in loop->next. If the values have changed since
- * the engine was requested, it is closed instead. Returns 1 if the engine could not be opened, otherwise 0. */
+ * this engine was requested, the engine is closed instead. Returns 1 if the engine could not be opened, otherwise 0. */
 static int take_opened(struct loop *loop, const struct parameters *values) {
   struct error err;
   struct opened opened;
@@ -377,7 +377,8 @@ static int take_opened(struct loop *loop, const struct parameters *values) {
   case OPENER_REFUSED:
     refuse_engine(loop, &err);
     return 1;
-  /* The limit is set again, because the engine in use may now allocate the memory that the closed engine had. */
+  /* The memory limit of the engine in use is set again, because this engine may now allocate the memory that the closed
+   * engine had. */
   case OPENER_CLOSED:
     engine_limit_memory(loop->engine, loop->params.memory_limit);
     break;

@@ -18,7 +18,7 @@ struct governor_rung {
 
 struct governor_wish {
   int width, height, steps;
-  int multiple; /* width and height must be multiples of this number */
+  int multiple; /* number of which the picture's width and height must be multiples */
   /* least number of pixels to which the governor may reduce the picture to save time; 0: a quarter of the number that
    * the user asked for */
   int floor_pixels;
@@ -52,8 +52,8 @@ struct governor {
    * with; 0: unknown */
   double ms_by_work;
   int64_t since_ns; /* time when the setting of size and steps in use was chosen, on the clock of the caller's now_ns */
-  /* time of the last move to a better setting (more pixels or steps); 0: there was none, or it has lasted for a minute,
-   * or it was undone */
+  /* time of the last move to a better setting (more pixels or steps); 0: there was no such move, or the better setting
+   * was kept for a minute, or the move was undone */
   int64_t climbed_ns;
   double pause_s; /* seconds to keep a setting of size and steps before a better one is tried */
 };

@@ -63,7 +63,7 @@ struct prepared *handles_used(const struct handles *handles);
 /* Returns the index in handles->at of a prepared handle of this shape (size, step count and so on); -1: there is
  * none. */
 int handles_find(const struct handles *handles, const struct engine_shape *shape);
-/* Makes the handle (prepared size and step count) at index `place` the one in use. submitted: total number of runs
+/* From now on, uses the handle (prepared size and step count) at index `place`. submitted: total number of runs
  * submitted to the engine so far; the former handle is released only when all of these are collected. */
 void handles_use(struct handles *handles, int place, long submitted);
 /* Returns true if preparing a handle of this shape (size, step count and so on) has failed since the last call of

@@ -5,8 +5,8 @@
 static const int64_t latency_most_ns = 2000000000;
 static const double share = 0.05; /* weight of a new latency in the smoothed latency, an exponential average */
 
-/* Returns true if the picture's latency should be averaged. It should not be if the same frame's picture was shown
- * before, or if the latency is negative or too long. */
+/* Returns true if the picture's latency should enter the average. Returns false if a picture of the same frame was
+ * shown before, or if the latency is negative or too long. */
 static bool is_fresh(const struct heard *heard, const struct frame *picture, int64_t latency_ns) {
   return picture->captured_ns > 0 && picture->captured_ns != heard->captured_ns && latency_ns >= 0 &&
          latency_ns < latency_most_ns;

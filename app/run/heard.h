@@ -8,7 +8,7 @@
 
 /* State for computing which sound belongs to a picture. Zero-initialise to start. */
 struct heard {
-  int64_t captured_ns; /* capture time of the frame of the picture shown before (platform_now_ns) */
+  int64_t captured_ns; /* time when the frame of the previously shown picture was captured (platform_now_ns) */
   double latency_ns;   /* smoothed time from a frame's capture to the display of its picture, in ns; 0: unknown */
 };
 

@@ -24,7 +24,7 @@ static int no_memory(struct error *err) {
 
 /* --- the text that replaces {name} in an output's name --- */
 
-/* Copies `length` characters of a file name or address to name; characters that are unusual in a file's name become
+/* Copies `length` characters of a file name or address to `name`; characters that are unusual in a file's name become
  * "_". */
 static void copy_clean(char name[INPUTS_NAME_MAX], const char *from, size_t length) {
   size_t i = 0;
@@ -43,7 +43,7 @@ static size_t stem_of(const char *name) {
 }
 
 /* Writes the name that stands for a picture sequence: the text before the number in its file names or, if there is
- * none, the folder's name. percent: points to the number's place ("%") in path. */
+ * none, the folder's name. percent: points to the number's place ("%") in `path`. */
 static void name_sequence(char name[INPUTS_NAME_MAX], const char *path, const char *percent) {
   const char *last = text_last_part(path);
   int length = (int)(percent - last);

@@ -18,9 +18,9 @@ int job_facts(struct job *job, const struct options *options, const struct engin
               const struct prepared *prepared, struct error *err);
 
 /* Sets the options that say how the job's input is read: which part of the input, in which format, and which sound
- * track. The strings in options then belong to job, which must outlive their use. Returns 0; or -1 with err if the job
- * has a value that no option takes, or if sound is wanted and the job was rendered with other --input-options than
- * options have. */
+ * track. The strings in `options` then belong to `job`, which must outlive their use. Returns 0; or -1 with err if the
+ * job has a value that no option takes, or if sound is wanted and the job was rendered with other --input-options than
+ * `options` have. */
 int job_facts_of_input(const struct job *job, struct options *options, struct error *err);
 
 #endif

@@ -6,7 +6,8 @@
 #include "app/source/source.h"
 
 struct output_size {
-  int width, height; /* size of the output's pictures in square pixels; 0: the size of the model's pictures */
+  int width, height; /* width and height in pixels, which are square, of the output's pictures; 0: the size of the
+                      * model's pictures */
 };
 
 /* Chooses the size of the output's pictures by --output-size. pixels: pixel format of the model's pictures. Formats

@@ -9,8 +9,9 @@
 #include "app/sink/replacement.h"
 #include "app/source/protocols.h"
 
-/* A .shards.json file that is empty is read up to LOOKS times, every LOOK_MS ms: on file systems where a file cannot
- * be renamed without replacing another, the process that creates it writes its contents only afterwards. */
+/* If the .shards.json file is empty, it is read again, up to LOOKS times, every LOOK_MS ms, until it has contents. On
+ * some file systems a file cannot be renamed without replacing another one. There, the process that makes the
+ * .shards.json file first creates it empty, and then writes the contents. */
 enum { LOOKS = 20, LOOK_MS = 50 };
 
 /* Reads the .shards.json file into shared->record. Returns 1, 0 if there is no such file, or -1 with err. */
@@ -52,8 +53,8 @@ int shared_choices_find(struct shared_choices *shared, const struct options *opt
   return status;
 }
 
-/* Writes the .shards.json file under a temporary name and renames it, so that no other process reads half of it.
- * Returns 0, or -1 with errno. */
+/* Writes the .shards.json file (the choices of GPU kernels that all shards of a render use) under a temporary name and
+ * renames the file, so that no other process reads half of it. Returns 0, or -1 with errno. */
 static int write_file(const char *path, const struct job *job) {
   static const struct job_part whole = {.index = 1, .count = 1, .begin = {0, 1}, .open = true};
   struct replacement file;

@@ -70,7 +70,7 @@ static int empty(struct styling *s, struct engine *engine, struct parameters *ha
 }
 
 /* Starts reading the picture file that a slot's value names; if the value is empty, removes the slot's style instead.
- * If the engine has no IP-Adapter, the file is refused, unless an engine with one is being opened: then nothing is
+ * An engine without an IP-Adapter refuses the file. But if an engine with an IP-Adapter is being opened, nothing is
  * done, and a later call reads the file for that engine. Returns 0, 1 if the engine's style has changed, or -1 with
  * err. */
 static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,

@@ -14,7 +14,7 @@ struct alpha;
  * Returns 0, or -1 with err; the caller closes it with alpha_close. */
 int alpha_open(struct alpha **alpha, enum fit fit, double shape, struct error *err);
 /* Takes a reference to the frame and keeps it until alpha_lay is called for a later frame. Ignores frames that are not
- * RGBA or BGRA, because they have no alpha. alpha and frame may be NULL. Any thread may call it. */
+ * RGBA or BGRA, because they have no alpha. `alpha` and `frame` may be NULL. Any thread may call it. */
 void alpha_put(struct alpha *alpha, const struct frame *frame);
 /* Sets the alpha bytes of `rgba`, which has the size of `picture` and rows of `pitch` bytes, to the alpha of the frame
  * that has the picture's time; to 0 in regions that the frame does not cover; everywhere to 255 if there is no such

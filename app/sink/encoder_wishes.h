@@ -11,14 +11,14 @@
  * 0, or -1 with err, which lists the formats that the encoder takes. */
 int encoder_wishes_pixels(const AVCodec *codec, const char *name, enum AVPixelFormat *format, struct error *err);
 
-/* Reads options of the form "key=value:key=value" into *wishes, which the caller frees; text may be NULL. Returns 0, or
- * -1 with err. */
+/* Reads options of the form "key=value:key=value" into *wishes, which the caller frees; `text` may be NULL. Returns 0,
+ * or -1 with err. */
 int encoder_wishes_parse(const char *text, AVDictionary **wishes, struct error *err);
 /* Sets the wished options in an encoder's context that is not open yet. Returns 0, or -1 with err if the encoder has no
  * such option, does not take its value, or the option states colours, which the program itself sets. */
 int encoder_wishes_set(AVCodecContext *context, const AVDictionary *wishes, struct error *err);
-/* Checks that the encoder has the options in text ("key=value:key=value") and takes their values, before a context of
- * the encoder exists. Returns 0, or -1 with err. */
+/* Checks that the encoder has the options in `text` ("key=value:key=value") and accepts their values. Used before the
+ * encoder is opened. Returns 0, or -1 with err. */
 int encoder_wishes_check(const AVCodec *codec, const char *text, struct error *err);
 
 /* True if one of these encoder options sets the quality or the bit rate. */

@@ -8,11 +8,12 @@
 
 #include "app/job/manifest.h"
 
-struct kept; /* An unfinished file that is read. One thread at a time uses it. */
+struct kept; /* An unfinished output file that is open for reading. One thread at a time uses it. */
 
-/* Opens the file and finds out how many of the segments (groups of pictures that can be decoded without the others)
- * that its manifest lists are complete in it. In an MP4 file, data after the last complete fragment is cut off.
- * record: the manifest's contents, which must outlive *kept. Returns 0, or -1 with err. */
+/* Opens the file and finds out how many of its segments are complete. Segments are groups of pictures that can be
+ * decoded without the others; the file's manifest (job/manifest.h) lists them. In an MP4 file, data after the last
+ * complete fragment is cut off. record: the manifest's contents, which must outlive *kept. Returns 0, or -1 with
+ * err. */
 int kept_open(struct kept **kept, const char *path, const struct job_record *record, struct error *err);
 /* Returns the number of pictures in complete segments (parts of the file that can be decoded by themselves). */
 int64_t kept_pictures(const struct kept *kept);
@@ -22,16 +23,17 @@ int64_t kept_pictures(const struct kept *kept);
 int kept_delay(const struct kept *kept);
 /* Returns the file's video stream, which belongs to `kept`. */
 const AVStream *kept_stream(const struct kept *kept);
-/* Reads the next packet, in decoding order. The packet's presentation time is the exact one from the manifest, in the
- * unit of frame.pts; the decoding time is not set. Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0
- * after the last one, or -1 with err. */
+/* Reads the next packet, in decoding order. The packet's presentation time is the exact one from the file's manifest
+ * (the list of its pictures and their times, job/manifest.h), in the unit of frame.pts; the decoding time is not set.
+ * Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0 after the last packet, or -1 with err. */
 int kept_read(struct kept *kept, AVPacket *packet, struct error *err);
 /* Returns the number (from 0, in the unfinished file or shard) of the last picture of the segment, a part that can be
  * decoded by itself, to which the packet that was read last belongs. */
 int64_t kept_segment_end(const struct kept *kept);
-/* Closes the file, so that a process that joins many parts does not have all of them open. Called before the first
- * packet is read or after the last one. Before the first, kept_read opens the file again, and kept_stream may be called
- * only after that; after the last, neither may be called any more. */
+/* Closes the file for a while, so that a process that joins many parts does not have all of them open. May be called
+ * before the first packet is read: kept_read then opens the file again, and kept_stream may be called only after
+ * kept_read. May also be called after the last packet: then neither kept_read nor kept_stream may be called any
+ * more. */
 void kept_rest(struct kept *kept);
 void kept_close(struct kept **kept); /* closes the file; *kept becomes NULL; does nothing if it is NULL */
 

@@ -12,8 +12,8 @@ struct muxer_track {
   int64_t duration; /* duration of the last packet, in the stream's time base */
   /* decoding time of the last packet of sound, in the stream's time base; AV_NOPTS_VALUE before the first */
   int64_t dts;
-  /* if fragments is set: a packet that waits for the next one of its stream, from whose time this packet's duration
-   * follows */
+  /* used if `fragments` is set: a packet that waits for the next packet of its stream, from whose time this packet's
+   * duration follows */
   AVPacket *held;
 };
 
@@ -38,8 +38,9 @@ bool muxer_needs_sound(const AVOutputFormat *container);
  * packets that were written, one for each picture. */
 bool muxer_keeps_segments(const AVOutputFormat *container);
 
-/* True if the container rounds times of sound to milliseconds and each time must be greater than the one before.
- * Packets shorter than a millisecond would then be heard later and later. */
+/* True if the container rounds times of sound to milliseconds and the time of each packet must be greater than that of
+ * the packet before. If packets were shorter than a millisecond, their times would run ahead, and the sound would be
+ * heard later and later. */
 bool muxer_needs_long_packets(const AVOutputFormat *container);
 
 /* Writes packets into one output. Zero-initialise to start. */
@@ -47,9 +48,9 @@ struct muxer {
   AVFormatContext *output;    /* FFmpeg's context of the output; not owned */
   struct muxer_track *tracks; /* an array with an element for each stream of output */
   int64_t flushed;            /* time of the output up to which data was written to the file, in AV_TIME_BASE units */
-  bool begun;                 /* true: flushed has a value */
+  bool begun;                 /* true: the field `flushed` has a value */
   /* numbers of packets that FFmpeg's muxer refused because they are damaged or of another codec than their track: of
-   * sound (refused), and of other tracks beside the pictures (refused_others) */
+   * sound (`refused`), and of other tracks beside the pictures (refused_others) */
   long refused, refused_others;
   bool fragments; /* true (MP4 and MOV): each flush ends a fragment, and the first one also writes the index */
 };
@@ -59,12 +60,13 @@ struct muxer {
  * kind of track counts 1 (0 if it is empty), because containers may change its bytes. */
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 
-/* Prepares the muxer for writing to output. Called after all streams were added to output and before the header is
+/* Prepares the muxer for writing to `output`. Called after all streams were added to `output` and before the header is
  * written. Returns 0 or an FFmpeg error code; the caller must call muxer_close in both cases. */
 int muxer_open(struct muxer *muxer, AVFormatContext *output);
-/* Returns how many seconds of sound before time 0 to write for this stream, because its decoder needs them (preroll.h).
- * MP4's edit list and, in Matroska, the header of Opus keep players from playing that sound. In other containers
- * players would play it, so it is written for MP3 alone; 0 if the container cannot store it. */
+/* Returns how many seconds of sound before time 0 must be written for this stream, because its decoder needs them to
+ * begin (preroll.h). MP4's edit list and, for Opus, Matroska's header keep players from playing that sound. In other
+ * containers players would play it; therefore the result is 0, except for MP3, if the container can store sound before
+ * time 0. */
 double muxer_preroll(const AVFormatContext *output, const AVStream *stream);
 /* True if a packet of this stream, which begins and ends at these times (seconds), is to be left out because it begins
  * before the first time that the container can store. Most muxers would then shift all pictures and sound. In MPEG's

@@ -21,14 +21,14 @@ struct other {
   AVStream *to;
   /* true: `to` is a stream of params.late, whose packets are written when the file is rewritten at its end */
   bool late;
-  struct subtitle_text *text; /* changes the track's text to another codec; NULL: packets are copied as they are */
+  struct subtitle_text *text; /* converter of the track's text to another codec; NULL: packets are copied as they are */
   /* true: a key frame of this video track was written; false: its packets are left out until one comes */
   bool begun;
 };
 
 struct other_tracks {
   struct other_tracks_params params;
-  struct other *tracks; /* an array with an element for each input stream */
+  struct other *tracks; /* an array with an element for each input stream, which says where the stream's packets go */
   AVPacket *packet;
   long lost;
 };

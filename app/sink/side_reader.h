@@ -30,14 +30,14 @@ struct side_track {
   /* time of this stream's last packet in microseconds; AV_NOPTS_VALUE before the first packet */
   int64_t last_us;
   int64_t next_us; /* expected time of this stream's next packet, in microseconds: where its last one ended */
-  /* time of the video packet that was read just before this stream's last packet, minus that packet's own time, in
-   * microseconds */
+  /* time of the video packet that was read just before this stream's last packet, minus the time of this stream's last
+   * packet, in microseconds */
   int64_t lag_us;
   /* begin of the last packet that the caller got, in the stream's time base; AV_NOPTS_VALUE before the first */
   int64_t begin;
   int64_t end; /* end of the last packet that the caller got, in the stream's time base */
-  /* The last packets before the requested start of the output. They are not heard, but the decoder may need them to
-   * decode the first packet that is. Oldest first. */
+  /* The last packets before the requested start of the output, oldest first. Nobody hears these packets, but the
+   * decoder may need them to decode the first packet that is heard. */
   AVPacket *priming[SIDE_PRIMING];
   int primings;
 };
@@ -48,7 +48,8 @@ struct side_item {
   /* number of the part of the input (between two timestamp discontinuities) in which the packet was read
    * (joins.newest) */
   int part;
-  /* decoding time, as in the input, of the video that was read last before this packet; AV_NOPTS_VALUE: none was */
+  /* decoding time, as in the input, of the packet of video that was read last before this packet; AV_NOPTS_VALUE: no
+   * video was read yet */
   int64_t video_us;
 };
 
@@ -57,8 +58,9 @@ enum { SIDE_OTHERS_BYTES = 64 << 20 };
 
 /* Reads the packets of one input. Zero-initialise to start. */
 struct side_reader {
-  AVFormatContext *input; /* the input that is read or, with a feed, its description; not owned */
-  /* hands over the packets that the source reads; not owned; NULL: packets are read from `input` */
+  AVFormatContext *input; /* the input that is read or, if `feed` is used, a description of the input; not owned */
+  /* queue through which the source hands over the packets that it reads; not owned; NULL: packets are read from
+   * `input` */
   struct side_feed *feed;
   AVStream *video; /* the stream of the pictures, owned by input; NULL: there is no video */
   struct joins joins;
@@ -67,8 +69,8 @@ struct side_reader {
   struct side_track *tracks;
   int streams;      /* number of streams at the start; streams that appear while reading are ignored */
   AVPacket *packet; /* the packet that is being read */
-  /* Before a track's first sound, side_reader_next gives the packets that its decoder needs to begin (`priming`).
-   * behind: the track of which it is giving these now; NULL: of none. */
+  /* the track whose `priming` packets side_reader_next gives now: these are the packets that the track's decoder needs
+   * to begin, and they come before the track's first sound; NULL: there is no such track */
   struct side_track *behind;
   struct side_item *items; /* packets that were read and not given to the caller yet, in the order of reading */
   int count, room;
@@ -86,21 +88,22 @@ struct side_reader {
   /* number of packets of sound that were left out because their times step back and no join (joins.h) was found
    * there */
   long unplaced;
-  /* number of packets of other tracks that were left out because waiting packets took SIDE_OTHERS_BYTES already */
+  /* number of packets of other tracks that were left out because the packets that wait took SIDE_OTHERS_BYTES of memory
+   * already */
   long overflow;
 };
 
-/* Prepares to read input, of which no packet may have been read before. If feed is not NULL, packets come from it, and
- * input is its description. Afterwards the caller asks for tracks with side_reader_want. Returns 0, or -1 if memory is
- * short; the caller calls side_reader_free in both cases. */
+/* Prepares to read `input`, of which no packet may have been read before. If `feed` is not NULL, packets come from the
+ * feed, and `input` only describes the streams. Afterwards the caller asks for tracks with side_reader_want. Returns 0,
+ * or -1 if memory is short; the caller calls side_reader_free in both cases. */
 int side_reader_begin(struct side_reader *reader, AVFormatContext *input, struct side_feed *feed);
 /* Makes the reader give the packets of a track: sound by side_reader_next, all else by side_reader_next_other. */
 void side_reader_want(struct side_reader *reader, int stream);
-/* Seeks to the place from which the pictures that begin at start, in seconds, are read, so that sound and pictures find
- * the same timestamp discontinuities (joins.h). If the input has subtitles and an index, the place is some seconds
- * earlier, for subtitles that begin before start and are still seen then. Called before side_reader_begin. Returns a
- * negative FFmpeg code where input cannot seek: then FFmpeg has dropped the packets that it had read, and input must be
- * opened again. */
+/* Seeks to the place from which the pictures that begin at `start`, in seconds, are read, so that sound and pictures
+ * find the same timestamp discontinuities (joins.h). If the input has subtitles and an index, the place is some seconds
+ * earlier, for subtitles that begin before `start` and are still seen then. Called before side_reader_begin. Returns a
+ * negative FFmpeg code where `input` cannot seek: then FFmpeg has dropped the packets that it had read, and `input`
+ * must be opened again. */
 int side_reader_seek(AVFormatContext *input, double start);
 /* Gives the next packet of a track of sound that side_reader_want has named. Where the input's times jump (joins.h),
  * the packet's times are shifted so that they rise in each stream. The caller unrefs the packet. Returns false at the

@@ -1,12 +1,12 @@
 /* Copies all that an input has beside its pictures to the output: sound, subtitles, further video tracks, chapters,
  * covers, attachments and metadata. An input that is a file is opened a second time for this, so that the pictures and
- * the rest are each read at their own pace and little is kept in memory; of a pipe or a stream, the source hands over
- * the packets (side_feed.h). No picture is decoded for it. The sink's thread makes all calls; the functions on side
- * tracks accept NULL.
+ * the rest are each read at their own pace and little is kept in memory. If the input is a pipe or a stream, the source
+ * hands over the packets (side_feed.h). No pictures are decoded here. The sink's thread makes all calls; the functions
+ * on side tracks accept NULL.
  *
- * The calls in their order: side_tracks_open when the output has its first stream, the pictures', and no header yet;
- * side_tracks_write_until before each packet of pictures; side_tracks_finish after the last one; side_tracks_check when
- * the output is complete; side_tracks_close. */
+ * The calls in their order: side_tracks_open when the output has its first stream, which is that of the pictures, but
+ * no header yet; side_tracks_write_until before each packet of pictures; side_tracks_finish after the last packet of
+ * pictures; side_tracks_check when the output is complete; side_tracks_close. */
 #ifndef APP_SINK_SIDE_TRACKS_H
 #define APP_SINK_SIDE_TRACKS_H
 
@@ -40,7 +40,7 @@ bool side_tracks_have_more(const struct side_tracks *side);
 /* True if some sound is copied. */
 bool side_tracks_have_sound(const struct side_tracks *side);
 /* Returns the tracks and chapters to add when the file is rewritten at its end (mp4_settle); NULL: none. Owned by
- * side. */
+ * `side`. */
 const struct late_tracks *side_tracks_late(const struct side_tracks *side);
 /* Checks that no packet of sound or other tracks is missing in the output. Called after the last packet was written.
  * muxer: the muxer that wrote them and counted those that it refused. Returns 0, or -1 with err (STATUS_INPUT). */

@@ -38,10 +38,10 @@ struct sound_encoder {
   /* layout, format, rate: channel layout, format and rate of the samples for which the resampler is set up */
   AVChannelLayout layout;
   int format, rate;
-  /* The last three fields are positions in samples since the output's time 0. */
-  int64_t placed; /* position, in samples of the output, at which the queued ones end */
-  int64_t given;  /* position, in samples of the output, up to which the encoder has got them */
-  int64_t last;   /* position, in samples of the output, from which on they are left out */
+  /* The last three fields are positions in the output's sound, in samples since the output's time 0. */
+  int64_t placed; /* position at which the queued samples end */
+  int64_t given;  /* position up to which the encoder has got samples */
+  int64_t last;   /* position at which the sound ends: samples from here on are left out */
 };
 
 /* --- opening the decoder, and choosing and opening the encoder --- */
@@ -312,8 +312,8 @@ static int fit_resampler(struct sound_encoder *sound, AVFrame *from) {
   return code < 0 ? code : swr_init(sound->resampler);
 }
 
-/* Converts a frame and queues its samples. from NULL: converts the samples that the resampler still holds. at: position
- * of the first sample, in samples since the output's time 0. Returns a negative FFmpeg code on failure. */
+/* Converts a frame and queues its samples. `from` NULL: converts the samples that the resampler still holds. at:
+ * position of the first sample, in samples since the output's time 0. Returns a negative FFmpeg code on failure. */
 static int convert(struct sound_encoder *sound, const AVFrame *from, int64_t at) {
   const AVCodecContext *to = sound->encoder;
   uint8_t *data[AV_NUM_DATA_POINTERS * 8] = {0};

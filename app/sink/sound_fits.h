@@ -4,8 +4,8 @@
 
 #include <libavformat/avformat.h>
 
-/* Adds a copy of a stream of sound, which is to be copied packet by packet, to output. Returns NULL if memory is
- * short. */
+/* Adds to `output` a copy of the stream of sound `from`, whose packets are to be copied one by one. Returns NULL if
+ * memory is short. */
 AVStream *sound_copy_stream(AVFormatContext *output, const AVStream *from);
 
 /* Tests whether the output's container takes a stream of sound and tells its readers its sample rate and channels.

@@ -46,7 +46,8 @@ static void throw_all_away(struct arrivals *a) {
     av_packet_free(&a->waiting[--a->count].packet);
 }
 
-/* Adds a packet of video, which then belongs to `a`. At a key frame, all packets before it are dropped. */
+/* Adds a packet of video to those that wait; the packet then belongs to `a`. At a key frame, all packets of video
+ * before it are dropped. */
 static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   bool is_key = packet->flags & AV_PKT_FLAG_KEY;
   pthread_mutex_lock(&a->lock);
@@ -63,7 +64,8 @@ static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* Adds a packet of sound, which then belongs to `a`. If there is no room, the oldest packet is dropped. */
+/* Adds a packet of sound to those that wait; the packet then belongs to `a`. If there is no room, the oldest packet of
+ * sound is dropped. */
 static void add_sound(struct arrivals *a, AVPacket *packet) {
   pthread_mutex_lock(&a->lock);
   if (a->sound_count == SOUNDS_MAX) {

@@ -27,7 +27,7 @@ static size_t length_bytes(const AVCodecParameters *video) {
   return (video->extradata[at] & 3) + 1U;
 }
 
-/* Removes the first NAL unit from rest, where each unit is preceded by its length in `bytes` bytes. Returns false if
+/* Removes the first NAL unit from `rest`, where each unit is preceded by its length in `bytes` bytes. Returns false if
  * there is no complete unit. */
 static bool take_counted(struct unit *rest, size_t bytes, struct unit *unit) {
   size_t length = 0;
@@ -92,7 +92,7 @@ bool closed_start_is(const AVCodecParameters *video, const AVPacket *packet) {
   case AV_CODEC_ID_H264:
   case AV_CODEC_ID_HEVC:
     return begins_with_idr(video, packet);
-  case AV_CODEC_ID_VP8: /* key frames of these codecs replace all reference pictures */
+  case AV_CODEC_ID_VP8: /* key frames of VP8, VP9 and AV1 replace all reference pictures */
   case AV_CODEC_ID_VP9:
   case AV_CODEC_ID_AV1:
     return true;

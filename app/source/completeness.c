@@ -122,8 +122,8 @@ static int check_index(const struct completeness *completeness, const char *name
                    there);
 }
 
-/* Compares the number of frames that were read with the one in an AVI's header, which includes empty frames. The index
- * is at the end of the file: if it was found, the file is complete. */
+/* Compares the number of frames that were read with the number in an AVI's header; both include empty frames. An AVI
+ * has its index at the end of the file, so if FFmpeg has found the index, the file is complete. */
 static int check_frames(const struct completeness *completeness, const char *name, struct error *err) {
   AVStream *stream = completeness->input->streams[completeness->stream->index];
   const AVIndexEntry *last = avformat_index_get_entry(stream, avformat_index_get_entries_count(stream) - 1);

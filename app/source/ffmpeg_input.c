@@ -141,7 +141,7 @@ int input_open(struct ffmpeg_source *from, struct error *err) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
   }
-  /* In live mode the window itself tells that its source waits for a writer. */
+  /* In live mode the window itself tells that its source waits for a writer, so no line is logged. */
   const struct log *log = from->options.live ? NULL : from->options.log;
   if (pipe_input_open(&from->pipe, from->spec, &interrupt, log, err))
     return -1;

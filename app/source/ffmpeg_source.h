@@ -67,17 +67,19 @@ struct ffmpeg_source {
   int64_t number_time;
   /* The fields of this block are for decoding and converting. */
   struct decoder *decoder;
-  struct deinterlacer *deinterlacer; /* for interlaced frames; NULL: none has come, or they are used as they are */
+  struct deinterlacer *deinterlacer; /* deinterlacer of interlaced frames; NULL: no interlaced frame has come, or such
+                                      * frames are used as they are */
   AVPacket *packet;
   AVFrame *frame;
   AVStream *stream; /* the stream of the video, owned by input */
   AVStream *sound;  /* the stream of sound, owned by input; NULL: the input has no sound, or sound is not wanted */
   struct convert convert;
-  int32_t matrix[9];       /* FFmpeg display matrix from which convert's orientation was set */
+  int32_t matrix[9];       /* FFmpeg's display matrix, from which the orientation in `convert` was set */
   struct source_info info; /* what was known about the source when it was opened */
   struct completeness completeness;
   /* The fields of this block are for the arrival of packets. The thread of `arrivals` writes heard_ns. */
-  struct arrivals *arrivals; /* takes packets of a stream; NULL: packets are read when they are decoded */
+  struct arrivals *arrivals; /* thread that takes the packets of a stream as they arrive; NULL: packets are read when
+                              * they are decoded */
   /* watched: true: the source fails if no data comes for options.read_timeout. opened: true: the input is open; from
    * then on only the thread of `arrivals` uses the input, if there is one. */
   bool watched, opened;
@@ -146,7 +148,8 @@ bool input_is_stream(const struct ffmpeg_source *from);
 /* True if the input sets its own pace: a device, a live stream, a pipe in live mode, or a lavfi graph with the filter
  * realtime. */
 bool input_paces_itself(const struct ffmpeg_source *from);
-/* True if pictures must be copied at once, because they are in buffers of a driver, which has only few. */
+/* True if pictures must be copied at once, because they are in buffers of a device's driver, which has only few
+ * buffers. */
 bool input_lends_few(const struct ffmpeg_source *from);
 /* True if the input has sent no data for longer than options.read_timeout, or, while the connection is being made, for
  * longer than five times that; silent_ms is then set. FFmpeg's interrupt callback calls it, on the source's thread and
@@ -157,14 +160,14 @@ int input_say_silent(const struct ffmpeg_source *from, struct error *err);
 
 /* --- ffmpeg_about.c: describing the input and its frames --- */
 
-/* Sets convert's orientation to that of the frame or else of the file. frame NULL: before the first frame. */
+/* Sets `convert`'s orientation to that of the frame or else of the file. `frame` NULL: before the first frame. */
 void about_orientation(struct ffmpeg_source *from, const AVFrame *frame);
 /* Fills from->joins, from->clock, from->origin, and the fields of from->info that depend on the opened input. Called
  * once at opening, before the first frame is given out. */
 void about_settle(struct ffmpeg_source *from);
 /* Fills size and shape in from->info, as far as from->decoder and from->convert know them. */
 void about_shape(struct ffmpeg_source *from);
-/* Returns the width of a pixel divided by its height in the frames that the source gives out. frame NULL: before the
+/* Returns the width of a pixel divided by its height in the frames that the source gives out. `frame` NULL: before the
  * first frame. */
 double about_aspect(const struct ffmpeg_source *from, AVFrame *frame);
 /* Returns the time that the input gives for the frame, in the stream's time base; FRAME_TIME_NONE: it gives none. */
@@ -174,7 +177,7 @@ int64_t about_time(const struct ffmpeg_source *from, const AVFrame *frame);
 
 /* Opens the decoder. Returns 0, or -1 with err. */
 int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err);
-/* Returns 1 with the next decoded frame in frame, 0 at the end or if reading was interrupted, or -1 with err. */
+/* Returns 1 with the next decoded frame in `frame`, 0 at the end or if reading was interrupted, or -1 with err. */
 int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err);
 /* Reads on, without decoding, until options.feed has the sound up to this time, in seconds of frame.pts. Called when no
  * more frames are wanted before the input's end. */

@@ -38,7 +38,7 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
   if (!platform_look(&file, file_path(spec)))
     return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-    return true; /* spec counts as a file, because the error of opening it will say what is wrong */
+    return true; /* `spec` counts as a file, because the error of opening it will say what is wrong */
   return !options->input_format && is_web(spec);
 }
 
@@ -148,7 +148,8 @@ static void prefer_tcp(AVDictionary **wishes, const char *url) {
     av_dict_set(wishes, "rtsp_flags", "prefer_tcp", AV_DICT_DONT_OVERWRITE);
 }
 
-/* Returns the demuxer for a file, found by its contents; NULL: unknown, or url is not a file that can be read twice. */
+/* Returns the demuxer for a file, found by its contents; NULL: unknown, or `url` is not a file that can be read
+ * twice. */
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
   AVIOContext *io = NULL;
@@ -293,9 +294,9 @@ static int choose_format(const AVInputFormat **format, const char **url, const s
                              options->input_format);
 }
 
-/* Checks an input that was just opened. Fails if FFmpeg, without the user's choice of a demuxer (chosen false), took
- * it for text; or if the user set an option that the demuxer does not have: such options are still in `wishes`.
- * Returns 0, or -1 with err. */
+/* Checks an input that was just opened. Fails if FFmpeg, without the user's choice of a demuxer (`chosen` false), took
+ * it for text; or if the user set an option that the demuxer does not have: such options are still in `wishes`. Returns
+ * 0, or -1 with err. */
 static int check_opened(const AVFormatContext *input, const char *spec, bool chosen, const AVDictionary *wishes,
                         struct error *err) {
   if (!chosen && is_text(input))
@@ -390,7 +391,7 @@ int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t p
 int ffmpeg_read_failure(AVFormatContext *input, int code) {
   int failure = input->pb ? input->pb->error : 0;
   if (failure < 0 && failure != AVERROR_EOF && failure != AVERROR_EXIT) {
-    input->pb->error = 0; /* an error that was reported is cleared, so that it is not reported again */
+    input->pb->error = 0; /* the I/O context's error is cleared, so that the same error is not reported again */
     return failure;
   }
   bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;

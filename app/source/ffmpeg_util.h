@@ -20,10 +20,10 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
  * shown. Streams of complete files (HLS, DASH) are not included. */
 bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec);
 
-/* Opens spec's demuxer: a device as "NAME:REST" or /dev/video*, else a file or URL. Size, rate, format and
- * --input-options come from options. interrupt may be NULL. io: FFmpeg context from which the data is read instead of
- * spec; the caller keeps owning it; NULL: spec is read. Returns 0, or with err SOURCE_NOT_YET (live, over a network) or
- * -1. */
+/* Opens `spec`'s demuxer: a device as "NAME:REST" or /dev/video*, else a file or URL. Size, rate, format and
+ * --input-options come from `options`. `interrupt` may be NULL. io: FFmpeg context from which the data is read instead
+ * of `spec`; the caller keeps owning it; NULL: `spec` is read. Returns 0, or with err SOURCE_NOT_YET (live, over a
+ * network) or -1. */
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err);
 

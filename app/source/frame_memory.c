@@ -9,7 +9,8 @@
 
 #include "unet/base/platform.h"
 
-/* Decoders read and write up to this many bytes beyond a plane. Planes begin at multiples of it. */
+/* Decoders read and write up to this many bytes beyond a plane. The offset of each plane is a multiple of this
+ * number. */
 enum { ROOM = 128 };
 
 struct frame_memory {

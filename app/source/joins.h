@@ -11,7 +11,7 @@
 
 enum { JOINS_KEPT = 16 };
 
-/* A part of the input between two joins. Times are in the video's time base. */
+/* A part of the input between two joins (places where timestamps begin again). Times are in the video's time base. */
 struct join_part {
   int64_t shift; /* number that is added to this part's timestamps, so that they continue the part before */
   /* earliest and latest timestamp of the video in this part of the input so far, in the video's time base, as the file
@@ -42,7 +42,7 @@ struct joins {
 
 /* Initialises joins. Must be called when input's streams are known and before a packet is read. */
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video);
-/* Forgets all joins found so far, as before the first packet. Called after a seek. */
+/* Forgets all joins found so far and returns to the state before the first packet. Called after a seek. */
 void joins_restart(struct joins *joins);
 /* Tells `joins` the next packet of video, which may come after a join and begin a new part of the input. */
 void joins_note(struct joins *joins, const AVPacket *packet);
@@ -50,7 +50,8 @@ void joins_note(struct joins *joins, const AVPacket *packet);
  * discontinuity) continue the part before it. */
 void joins_shift(const struct joins *joins, AVPacket *packet);
 
-/* Returns the part of the input (between two joins) with this number, which must be one of the last JOINS_KEPT. */
+/* Returns the part of the input with this number: a part lies between two joins (places where timestamps begin again).
+ * The number must be one of the last JOINS_KEPT. */
 static inline const struct join_part *joins_part(const struct joins *joins, int number) {
   return &joins->parts[number % JOINS_KEPT];
 }

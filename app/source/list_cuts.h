@@ -9,10 +9,11 @@
 
 /* One of the files that an FFmpeg list of files (demuxer concat) names. */
 struct list_part {
-  int64_t begin_us; /* begin of the file in the list's time, in microseconds; AV_NOPTS_VALUE until it is known */
+  int64_t begin_us; /* time in the list at which the file begins, in microseconds; AV_NOPTS_VALUE until it is known */
   /* length that the list's directives give the file, in microseconds; AV_NOPTS_VALUE: they give none */
   int64_t length_us;
-  /* begins: true: the file has an inpoint. ends: true: it has an outpoint, and no duration that overrides it. */
+  /* begins: true if the file has an inpoint. ends: true if the file has an outpoint, and no duration that overrides
+   * it. */
   bool begins, ends;
 };
 
@@ -23,8 +24,8 @@ struct list_cuts {
   int count;
 };
 
-/* Adds to `wishes`, the options with which FFmpeg's demuxer of lists of files (concat) will be opened, the one that
- * makes it attach to each packet the inpoint and outpoint of the file that the packet is from. Returns an FFmpeg
+/* Adds an option to `wishes`, with which FFmpeg's demuxer of lists of files (concat) will be opened. The option makes
+ * the demuxer attach to each packet the inpoint and outpoint of the file that the packet is from. Returns an FFmpeg
  * code. */
 int list_cuts_ask(AVDictionary **wishes);
 /* Reads the inpoint, outpoint and duration directives of the list of files from which `input` was opened. Returns 0,

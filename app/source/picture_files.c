@@ -43,7 +43,7 @@ static int no_memory(struct error *err) {
   return error_set(err, STATUS_FAILED, "no memory to list the pictures of a sequence");
 }
 
-/* --- names with a number in them --- */
+/* --- file names with a number in them --- */
 
 bool pictures_glob(const char *pattern, char *globbed, size_t size, size_t *number_at) {
   size_t used = 0, literal = 0;
@@ -148,7 +148,7 @@ static int compare_numbers(const void *one, const void *other) {
   return a < b ? -1 : a > b;
 }
 
-/* Sets the numbers of a glob's files, if the names differ only in one number. Returns false if they do not. */
+/* Sets the numbers of a glob's files, if the files' names differ only in one number. Otherwise returns false. */
 static bool number_names(struct pictures *pictures) {
   size_t begin, end;
   for (size_t i = 0; i < pictures->count; i++) {
@@ -181,7 +181,7 @@ static const char *value_of(const AVDictionary *wishes, const char *key) {
 }
 
 /* Writes to `globbed`, which has room for `size` bytes, the glob that matches the files of the sequence `path`. wishes:
- * the user's options for FFmpeg. Returns false if path names no sequence, or if FFmpeg's own demuxer must read it. */
+ * the user's options for FFmpeg. Returns false if `path` names no sequence, or if FFmpeg's own demuxer must read it. */
 static bool find_pattern(struct pictures *pictures, const char *path, const AVDictionary *wishes, char *globbed,
                          size_t size) {
   const char *kind = value_of(wishes, "pattern_type");
@@ -580,7 +580,8 @@ static void tell_gap(const struct pictures *pictures, struct names *names, int64
 /* Adds the missing pictures from place `begin` on and before place `end` to the message. For a glob, only files that
  * existed when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* position in the sequence after that of the last existing picture found; at first `begin` */
+  int64_t from = begin; /* place in the sequence after the last existing picture found so far; `begin` if none was found
+                         * yet */
   for (size_t i = find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;

@@ -13,8 +13,8 @@
 
 struct pictures;
 
-/* Lists the pictures that spec names. *pictures is NULL if spec is no sequence, if none of its pictures exist, or if
- * the user's options need FFmpeg's own demuxer. Returns 0, or -1 with err if memory is short. */
+/* Lists the pictures that `spec` names. *pictures is NULL if `spec` is no sequence, if none of its pictures exist, or
+ * if the user's options need FFmpeg's own demuxer. Returns 0, or -1 with err if memory is short. */
 int source_pictures_open(struct pictures **pictures, const char *spec, const struct source_options *options,
                          struct error *err);
 /* Frees the pictures; *pictures becomes NULL; does nothing if it is NULL. */
@@ -46,7 +46,7 @@ void pictures_note_given(struct pictures *pictures, int64_t time);
 /* True if the picture at this position in the sequence (packet.pts) has a number in its file name, which is stored in
  * *number. */
 bool pictures_number(const struct pictures *pictures, int64_t time, int *number);
-/* Finds the numbers of the first and last picture in the part that options ask for, which has at most `most` pictures
+/* Finds the numbers of the first and last picture in the part that `options` ask for, which has at most `most` pictures
  * (0: no limit). Returns false if that part has no pictures, or the pictures have no numbers. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last);
@@ -69,7 +69,7 @@ bool pictures_after(const struct pictures *pictures, int64_t from, long count, i
  * that it held. */
 int pictures_check(const struct pictures *pictures, int64_t begin, int64_t end, bool ended, struct error *err);
 
-/* --- names with a number in them --- */
+/* --- file names with a number in them --- */
 
 /* Writes a glob that matches all names of the pattern, and some others. number_at: gets the offset of the number in
  * these names. Returns false if the glob needs more than `size` bytes. */
@@ -77,7 +77,7 @@ bool pictures_glob(const char *pattern, char *globbed, size_t size, size_t *numb
 /* Returns the number that makes the pattern equal to this path when it replaces the pattern's %d; -1: there is none.
  * number_at: offset of the number in the path, from pictures_glob. */
 long pictures_number_of(const char *path, const char *pattern, size_t number_at);
-/* True if path is a glob as FFmpeg's demuxer of pictures writes it ("%*"). Stores it as an ordinary glob. */
+/* True if `path` is a glob as FFmpeg's demuxer of pictures writes it ("%*"). Stores it as an ordinary glob. */
 bool pictures_unmark_glob(const char *path, char *globbed, size_t size);
 
 #endif

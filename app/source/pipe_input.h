@@ -13,13 +13,13 @@
 
 struct pipe_input;
 
-/* Returns the file descriptor that spec names ("-", "pipe:" or "pipe:N"); -1: spec names no descriptor. */
+/* Returns the file descriptor that `spec` names ("-", "pipe:" or "pipe:N"); -1: `spec` names no descriptor. */
 int pipe_input_descriptor(const char *spec);
-/* True if spec is the path of a named pipe, or "-", "pipe:" or "pipe:N", whatever kind of file the descriptor is. */
+/* True if `spec` is the path of a named pipe, or "-", "pipe:" or "pipe:N", whatever kind of file the descriptor is. */
 bool pipe_input_is(const char *spec);
-/* Opens a pipe without waiting for a writer. interrupt is copied; spec and log must outlive the pipe. If the first byte
- * is late, a line in log says that the program waits for a writer; log NULL: nothing is logged. Returns 0, or -1 with
- * err. */
+/* Opens a pipe without waiting for a writer. `interrupt` is copied; `spec` and `log` must outlive the pipe. If the
+ * first byte is late, a line in `log` says that the program waits for a writer; `log` NULL: nothing is logged. Returns
+ * 0, or -1 with err. */
 int pipe_input_open(struct pipe_input **pipe, const char *spec, const AVIOInterruptCB *interrupt, const struct log *log,
                     struct error *err);
 /* Returns the context for AVFormatContext.pb. The pipe owns it, and must outlive the format context. */

@@ -18,7 +18,7 @@ const char *protocols_for(const char *url, char *buffer);
 /* Returns the protocol_whitelist for input through a pipe. */
 const char *protocols_for_pipe(void);
 
-/* Returns the path in the URL or path of a file: without "file:" at its beginning. */
+/* Returns the path that a URL "file:PATH" names; a path is returned as it is. */
 const char *file_path(const char *url);
 
 /* True if the URL is the path of a local file. */
@@ -47,7 +47,7 @@ struct openings {
 
 /* Replaces the input's io_open until openings_end. The struct must not move until then. */
 void openings_begin(struct openings *openings, AVFormatContext *input);
-/* Restores the input's function io_open, which openings_begin has replaced by another. input NULL: opening has failed
+/* Restores the input's function io_open, which openings_begin has replaced by another. `input` NULL: opening has failed
  * and the input is freed; does nothing. */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 

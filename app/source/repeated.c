@@ -63,7 +63,8 @@ struct reading {
   AVPacket *packet;
   struct joins joins;
   struct completeness completeness;
-  int64_t step, end; /* usual time between two pictures, and end of the last one so far, in the video's time base */
+  int64_t step, end; /* step: usual time between two pictures. end: end of the last picture so far. Both are in the
+                      * video's time base. */
 };
 
 static int begin(struct reading *reading, const char *spec, struct error *err) {
@@ -138,7 +139,8 @@ int repeated_measure(const char *spec, struct source_options *options, struct er
   if (check_kind(spec, options, err))
     return -1;
   status = open_once(&reading.input, spec, options, NULL, err);
-  /* the repetitions are read as a list of FFmpeg, and such a list cannot name a list */
+  /* the repetitions are read through FFmpeg's demuxer of lists of files, and such a list must not contain another
+   * list */
   if (!status && protocols_is_playlist(reading.input->iformat))
     status = error_set(err, STATUS_USAGE, "--repeat: %s names other files: have it name them several times", spec);
   if (!status)
@@ -152,12 +154,14 @@ int repeated_measure(const char *spec, struct source_options *options, struct er
 
 /* --- opening the passes through a repeated file as one list of files --- */
 
-/* Returns the time at which a pass begins, in microseconds. Each is rounded by itself, so that errors do not add up. */
+/* Returns the time at which a pass through the file begins, in microseconds. The time of each pass is rounded by
+ * itself, so that errors do not add up. */
 static int64_t begin_of(const struct source_options *options, int pass) {
   return llrint(options->pass * pass * AV_TIME_BASE);
 }
 
-/* Stores the list as a URL that contains it. Returns 0, or -1 without memory. The caller frees it with av_free. */
+/* Stores in *url a URL that contains the list of all passes through the file. Returns 0, or -1 without memory. The
+ * caller frees the URL with av_free. */
 static int write_list(char **url, const char *spec, const struct source_options *options) {
   AVBPrint list;
   av_bprint_init(&list, 0, AV_BPRINT_SIZE_UNLIMITED);

@@ -36,8 +36,8 @@ struct sound_filter {
 
 /* Finds onsets: moments at which power rises far above its mean. */
 struct sound_onsets {
-  /* power of the sound or band in which onsets are looked for: average over a short time (power) and a long time
-   * (mean) */
+  /* averages of the power of the sound, or of the band, in which onsets are looked for: `power` over a short time,
+   * `mean` over a long time */
   double power, mean;
   bool above;   /* true: `power` has risen far above `mean`, and has not come near it again */
   double since; /* seconds since the last onset; a second at the beginning, when there was none */

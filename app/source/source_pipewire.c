@@ -15,14 +15,15 @@ enum { FIRST_FRAME_MS = 5000, LOOK_AGAIN_MS = 20, USUAL_FPS = 30, SIDE_MOST = 81
 struct pipewire_source {
   struct source source;
   struct source_options options;
-  const char *name; /* name of the node to read, a part of spec; "": PipeWire chooses one */
+  const char *name; /* name of the node to read, a part of `spec`; "": PipeWire chooses one */
   char spec[192];
   struct pipewire_stream stream;
 
   /* The following fields are protected by the stream's lock. */
-  struct spa_video_info_raw format; /* what PipeWire has negotiated; width 0: nothing yet */
+  struct spa_video_info_raw format; /* format that PipeWire has agreed with the node; width 0: no format is agreed on
+                                     * yet */
   struct host_pictures pictures;
-  struct frame newest; /* the newest frame that was not read yet; picture NULL: there is none */
+  struct frame newest; /* the newest frame that was not read yet; `picture` NULL: there is none */
   uint64_t serial;
   int64_t first_ns; /* time (platform_now_ns) when the first frame came */
   bool ended;       /* true: the node that was read is gone */

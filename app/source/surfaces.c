@@ -10,9 +10,9 @@
 
 enum {
   PAGE = 4096,
-  /* Decoded pictures are copied in advance to memory that OpenGL can read. After this many pictures in a row whose
-   * copy the window did not ask for, that ends. One would be too few, because some pictures are dropped on their way
-   * to the window. */
+  /* Decoded pictures are copied to memory that OpenGL can read before the window asks for a copy. This copying in
+   * advance ends after the window has not asked for so many copies in a row. 1 would be too few, because some pictures
+   * are dropped on their way to the window. */
   UNSHARED = 8,
 };
 
@@ -21,7 +21,8 @@ struct surface {
   struct gpu gpu;
   AVFrame *frame;
   pthread_mutex_t lock;
-  /* The following fields are protected by lock, except in set_up, while no other thread has the picture. */
+  /* The following fields are protected by `lock`, except in set_up, which runs before another thread has the
+   * picture. */
   /* host memory for a copy of the picture, allocated in whole pages that the system provides only when they are
    * written; NULL: none yet */
   uint8_t *host;
@@ -30,8 +31,8 @@ struct surface {
   struct gpu_share *share;
   /* true: a copy of the surface to `share` (memory for OpenGL) has begun, and nobody has waited for its end yet */
   bool filling;
-  /* this struct holds one picture after another: how many more of them are copied to `share` (memory for OpenGL) in
-   * advance, before the window asks for them */
+  /* number of further pictures, of those that this struct holds one after the other, that are copied to `share` (memory
+   * for OpenGL) in advance, before the window asks for them */
   int ahead;
   unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };
@@ -84,8 +85,8 @@ static int bring_down(struct surface *surface, struct error *err) {
   return gpu->impl->download(gpu, &surface->base.template, err);
 }
 
-/* Returns the number of bytes from the first plane's beginning to the last one's end; 0: the planes are not in order or
- * not close together. */
+/* Returns the number of bytes from the first plane's beginning to the last plane's end; 0: the planes are not in order,
+ * or there are large gaps between them. */
 static size_t find_span(const struct frame *frame) {
   uint8_t *const *plane = (uint8_t *const *)frame->picture->device_plane;
   size_t span = 0;

@@ -20,8 +20,9 @@ struct surfaces {
 bool surfaces_is_one(const AVFrame *in);
 bool surfaces_readable(const AVFrame *in, enum pixel_format *format);
 
-/* Gives frame a picture that takes over the reference of `in`; frame's format, size, matrix and range must be set.
- * Returns 1; 0: the decoder needs the surface back, because too many are held; or -1 with err. */
+/* Makes a picture from the surface of `in`, whose reference the picture takes over, and stores the picture in `frame`.
+ * The format, size, matrix and range of `frame` must be set. Returns 1; 0: the decoder needs the surface back, because
+ * too many are held; or -1 with err. */
 int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
                   struct error *err);
 /* Replaces the surface in the frame `in` by a copy in host memory, page-locked memory if there is any left. Returns 0,

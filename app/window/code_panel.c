@@ -4,7 +4,8 @@
 
 #include "app/window/qr.h"
 
-enum { MARGIN = 4 /* light modules around a code, without which cameras do not find it */ };
+/* width, in modules (squares of the code), of the light margin, without which cameras do not find the code */
+enum { MARGIN = 4 };
 
 static void draw_code(struct sheet *sheet, const struct qr *qr, int left, int top, int module) {
   const struct color light = {255, 255, 255, 255}, dark = {0, 0, 0, 255};

@@ -10,11 +10,13 @@
  * give, in the order in which the buttons are placed. */
 extern const char *const face_commands[FACE_STATES];
 
-/* A press that has not ended yet: of the mouse's left button or of a finger. Several fingers have a grip each. */
+/* A press of the mouse's left button or of a finger, which has not ended yet. If several fingers press, each has a
+ * struct face_grip of its own. */
 struct face_grip {
   struct face_hit hit; /* what the press began on; FACE_NOTHING: nothing that can be pressed */
   float x, y;          /* where the press began, in pixels of the drawable */
-  /* where the pointer is now, in pixels of the drawable; while it scrolls the list, at_y is where it last did so */
+  /* where the pointer is now, in pixels of the drawable; but while the pointer scrolls the list, at_y is the height up
+   * to which the list has followed the pointer */
   float at_x, at_y;
   bool moved; /* true: the pointer has moved so far that the press counts as a drag */
 };

@@ -111,8 +111,8 @@ static void place_facts(struct face_places *places, struct hud_area strip, bool 
     places->graph.width = 0;
 }
 
-/* Places the alerts, the picture and what belongs to it. What there is no room for is left out: first meter, graph and
- * figures, then a row of bars, and so on. */
+/* Places the alerts, the picture, and below the picture its strips of widgets. If there is not enough room for all of
+ * them, the meter, graph and figures are left out first, then a row of bars, and so on. */
 static void place_show(struct face_places *places, struct hud_area area, const struct face_wish *wish) {
   int gap = gap_of(places), rows = (wish->bars + ACROSS - 1) / ACROSS;
   struct hud_area below = area;
@@ -131,7 +131,8 @@ static void place_show(struct face_places *places, struct hud_area area, const s
   places->picture = (struct hud_area){area.left, area.top, area.width, most(at - gap - area.top, 0)};
   if (places->picture.height <= 0 || area.width <= 0)
     places->picture = (struct hud_area){area.left, area.top, 0, 0};
-  /* from top to bottom: clip, states, bars, facts */
+  /* the strips from top to bottom: the clip's bar, the buttons of states, the bars of values, and meter, graph and
+   * figures */
   struct hud_area *order[] = {&clip, &states, &bars, &facts};
   for (int i = 0; i < 4; i++) {
     order[i]->top = at;

@@ -154,8 +154,9 @@ static int get_notice_height(const struct hud *hud) {
   return type.line + 2 * type.size;
 }
 
-/* Stores how much text a panel has room for: characters in a line, and lines. Room for alerts and a notice is left
- * free. In the operator's window, notices are over the picture. */
+/* Stores how much text a panel has room for: in *columns the characters in a line, in *lines the number of lines. Room
+ * for alerts and a notice is left free. In the operator's window a notice is as wide as the picture, over which it is
+ * drawn. */
 static void get_room(struct hud *hud, enum panel_kind kind, int width, int height, int *columns, int *lines) {
   const struct hud_type type = get_type(hud);
   struct hud_places places;

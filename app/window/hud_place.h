@@ -8,7 +8,7 @@
 enum hud_layout { HUD_OVERLAY, HUD_OPERATOR };
 
 struct hud_area {
-  int left, top, width, height; /* a rectangle in pixels; width 0: there is no room for the panel */
+  int left, top, width, height; /* a rectangle in pixels; `width` 0: there is no room for the panel */
 };
 
 /* Sizes of the font in pixels. size: font size; advance: width of a character column; line: distance from line to

@@ -25,15 +25,15 @@ struct import {
   const struct log *log;
   struct gpu_id asked; /* the GPU that import_suits was last asked about */
   bool has_asked;
-  bool suited; /* true: by impl->suits, OpenGL can import pictures from the memory of the GPU `asked` */
+  bool suited; /* true: OpenGL can import pictures from the memory of the GPU in `asked`, as impl->suits has said */
   /* true: importing a picture's memory into OpenGL has failed once, so no more imports are tried */
   bool refused;
   /* the pool (device memory for pictures that is used again and again) to which all pictures in `entries` belong */
   const struct picture_pool *pool;
   struct import_entry entries[IMPORT_CACHE];
   long takes;
-  /* After a picture's memory could not be shared with OpenGL, no attempt is made for some time: number of further calls
-   * of import_take that return 0 at once. */
+  /* number of further calls of import_take that return 0 at once: after a picture's memory could not be shared with
+   * OpenGL, sharing is not tried again for some time */
   int rest;
   int idle; /* number of calls of import_follow since the last call of import_take */
   /* pictures that OpenGL still reads; the n-th hold (reference to a picture) is at index n modulo IMPORT_HOLDS */

@@ -42,8 +42,8 @@ struct import_impl {
 struct import;
 
 /* Allocates *import; the caller frees it with import_close. what: word for the pictures in log lines, such as "frames".
- * holds: number of pictures that may be held at a time, up to IMPORT_HOLDS. impl, what and log (may be NULL) must
- * outlive *import; opaque is passed to impl's functions. Returns 0, or -1 with err. */
+ * holds: number of pictures that may be held at a time, up to IMPORT_HOLDS. `impl`, `what` and `log` (may be NULL) must
+ * outlive *import; `opaque` is passed to `impl`'s functions. Returns 0, or -1 with err. */
 int import_open(struct import **import, const char *what, int holds, const struct import_impl *impl, void *opaque,
                 const struct log *log, struct error *err);
 void import_close(struct import **import); /* closes all imports; *import becomes NULL; does nothing if it is NULL */

@@ -26,7 +26,7 @@ struct button_state {
 };
 
 struct bar_state {
-  /* The bar is filled from position `zero` to position `share`; 0 is its left end, 1 its right end. share negative:
+  /* The bar is filled from position `zero` to position `share`; 0 is its left end, 1 its right end. `share` negative:
    * the value is not known, and nothing is filled. */
   float share, zero;
   /* how far the bar is filled with the value that sound or LFOs have changed; negative: they do not change it */
@@ -39,7 +39,7 @@ struct bar_state {
 enum row_look { ROW_PLAIN, ROW_HEADING, ROW_CHOSEN, ROW_TYPED, ROW_GREY };
 struct row_state {
   enum row_look look;
-  /* the bar of the row is filled from `zero` to `share`, both from 0 (left end) to 1; share negative: the row has no
+  /* the bar of the row is filled from `zero` to `share`, both from 0 (left end) to 1; `share` negative: the row has no
    * bar */
   float share, zero;
   char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
@@ -48,14 +48,15 @@ struct list_state {
   int label_wide, bar_wide; /* widths in pixels of the columns of labels and bars */
   int line;                 /* height of a row in pixels */
   bool small;               /* true: rows are written in small letters */
-  float from, to;           /* which part of all rows is visible, from 0 to 1; from 0 to 1: all of them */
+  float from, to;           /* the visible part of the list's rows, from 0 (first row) to 1 (end of the last row);
+                             * `from` 0 and `to` 1: all rows are visible */
   int count;
   char head[WIDGET_VALUE_MAX]; /* the heading; "": there is none */
   struct row_state row[WIDGET_ROWS_MAX];
 };
 
 struct meter_state {
-  float level[METER_LEVELS]; /* from 0 to 1 */
+  float level[METER_LEVELS]; /* levels that the meter shows, each from 0 to 1 */
   bool onset;
   char label[METER_LEVELS][12];
 };
@@ -70,7 +71,7 @@ struct graph_state {
   bool missed[WIDGET_COLUMNS_MAX];
 };
 
-/* A widget. Zero-initialise to start. */
+/* A widget of the operator's window. Zero-initialise to start. */
 struct widget {
   enum widget_kind kind;
   struct hud_area area;

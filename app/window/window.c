@@ -14,7 +14,8 @@ static int fail(struct error *err, const char *what) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
-  SDL_SetHint(SDL_HINT_TOUCH_MOUSE_EVENTS, "0"); /* touch gives no mouse events: several fingers may press */
+  SDL_SetHint(SDL_HINT_TOUCH_MOUSE_EVENTS, "0"); /* SDL makes no mouse events from touches, because several fingers may
+                                                  * press at a time */
 #ifdef SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME
   /* without this name the desktop would show "playing a game" as the reason why the screen is kept on */
   SDL_SetHint(SDL_HINT_SCREENSAVER_INHIBIT_ACTIVITY_NAME, "Showing live video");
@@ -159,7 +160,7 @@ int window_open(struct window *window, const struct window_params *params, struc
   window->border_waits = params->place && params->place->fullscreen && !params->borderless;
   if (params->place && params->fullscreen)
     window_resize(window, params->width, params->height);
-  window->takes_text = true; /* SDL's text input is switched on when SDL starts */
+  window->takes_text = true; /* SDL has switched text input on when it started; the next call switches text input off */
   window_take_text(window, false);
   return 0;
 }
@@ -173,7 +174,8 @@ void window_close(struct window **pointer) {
   struct window *window = *pointer;
   if (!window)
     return;
-  /* After the connection to the X server was lost, any SDL call about a window would end the program. */
+  /* If the connection to the X server was lost, the windows are not closed, because any SDL call about a window would
+   * then end the program. */
   if (!window->lost) {
     if (window->sdl[WINDOW_OPERATOR])
       SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);

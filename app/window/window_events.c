@@ -177,8 +177,8 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     x11_get_typed(sdl, &window->typed);
     window->layout_told |= x11_get_layout(sdl, &window->layout);
     return false;
-  /* ask_for_text (window.c) has switched text input on and put this event into the queue as a mark: keys before it have
-   * no text events, and keys after it have them */
+  /* ask_for_text (window.c) has switched text input on and put this event into the queue as a mark: keys that come
+   * before the mark have no text events, keys that come after it have them */
   case SDL_USEREVENT:
     window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;
     return false;
