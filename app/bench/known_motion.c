@@ -19,7 +19,8 @@ int motion_margin(int width, int height) {
 }
 
 /* Maps a pixel of a frame to a position in the still picture (without the margin): centre + linear * (pixel - centre) +
- * offset. Shifts are whole pixels, so that panned frames need no interpolation. */
+ * offset. The matrix `linear` scales and rotates about the centre, the vector `offset` shifts. Shifts are whole pixels,
+ * so that panned frames need no interpolation. */
 struct view {
   double linear[2][2], offset[2];
 };

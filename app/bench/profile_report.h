@@ -28,7 +28,8 @@ enum profile_grouping {
 };
 
 struct profile_totals {
-  struct profile_total *list; /* for each group the sums over its ops; groups in the order in which they first occur */
+  struct profile_total *list; /* sums over the ops of each group; the groups are in the order in which they first occur
+                               * in the profile */
   int count;
 };
 

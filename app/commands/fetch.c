@@ -308,7 +308,8 @@ static int fetch(struct fetch *f, const struct options *options, const struct lo
   tell_choice(f, log);
   if (look(f, err) || (f->missing && get_all(f, options, err)))
     return -1;
-  /* all files are complete, but an earlier run of fetch ended before it removed the mark that says otherwise */
+  /* all files are complete, but an earlier run of fetch ended before it removed the file that marks the folder as
+   * incomplete */
   if (!f->missing && !options->file_count)
     unmark(f);
   if (!options->file_count)

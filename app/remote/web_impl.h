@@ -55,7 +55,7 @@ struct web {
   struct message_view view;
   struct preview *preview;
   struct cover_pixels cover_pixels;
-  const uint8_t *jpeg; /* the last JPEG, in the memory of `preview`; NULL: none */
+  const uint8_t *jpeg; /* the JPEG that was encoded last, in memory that `preview` owns; NULL: there is none */
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;
 

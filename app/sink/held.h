@@ -8,8 +8,8 @@
 #include "unet/base/frame.h"
 #include "unet/engine.h"
 
-/* Room for frames whose pictures have not come to the sink yet. The engine and the queues after it never have that
- * many frames at a time. */
+/* Largest number of frames that are kept until their pictures come to the sink. The engine and the queues after it
+ * never have that many frames at a time. */
 enum { HELD_MAX = 256 };
 
 /* Input frames whose pictures have not come to the sink yet. Zero-initialise to start, then call held_open. */

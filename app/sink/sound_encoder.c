@@ -124,8 +124,8 @@ static enum AVSampleFormat choose_format(const AVCodec *codec) {
   return codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_S16;
 }
 
-/* Chooses the bit rate or, for Vorbis, the quality: Vorbis takes few bit rates at most sample rates, but any quality at
- * all of them. MP2 and MP3 have lower bit rates below 32 kHz. */
+/* Chooses the bit rate or, for Vorbis, the quality. (At many sample rates Vorbis takes few bit rates, but it takes any
+ * quality at all sample rates.) MP2 and MP3 have lower bit rates below 32 kHz. */
 static void choose_bit_rate(AVCodecContext *encoder) {
   bool layer = encoder->codec_id == AV_CODEC_ID_MP2 || encoder->codec_id == AV_CODEC_ID_MP3;
   if (encoder->codec_id != AV_CODEC_ID_VORBIS) {

@@ -34,8 +34,8 @@ int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input);
 void list_cuts_free(struct list_cuts *cuts);
 /* Marks a packet as discarded (decoded, but not seen or heard) if it is outside the part of its file that the list
  * uses. If the list states the length of a file that is a single picture, the packet gets that duration; otherwise the
- * list's last picture would be seen only for a moment, as with FFmpeg. All packets must come here, in the demuxer's
- * order. */
+ * list's last picture would be seen only for a moment, as with FFmpeg. The caller passes all packets to this function,
+ * in the demuxer's order. */
 void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet);
 
 #endif

@@ -51,16 +51,16 @@ void openings_begin(struct openings *openings, AVFormatContext *input);
  * and the input is freed; does nothing. */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 
-/* Returns FFmpeg's format_whitelist for an input that lists files, because FFmpeg opens these without
- * protocols_open_below: it contains the list's own format, and all others except playlists and devices. NULL: out of
+/* Returns FFmpeg's format_whitelist for an input that lists files: the list's own format, and all other formats except
+ * playlists and devices. It is needed because FFmpeg opens the listed files without protocols_open_below. NULL: out of
  * memory. The caller frees the string with av_free. */
 char *protocols_formats_within(const AVInputFormat *format);
 
-/* True if inputs of this format name other files or servers. format may be NULL. */
+/* True if inputs of this format name other files or servers. `format` may be NULL. */
 bool protocols_is_playlist(const AVInputFormat *format);
 
-/* Returns the end of an error message about an input of this format: why a file to which the input refers may not have
- * been opened; "" if inputs of this format refer to no files. format may be NULL. */
+/* Returns the end of an error message about an input of this format: the reason why a file to which the input refers
+ * may not have been opened; "" if inputs of this format refer to no files. `format` may be NULL. */
 const char *protocols_hint(const AVInputFormat *format);
 
 #endif

@@ -42,7 +42,7 @@ static int gap_of(const struct face_places *places) {
   return most(places->size / 3, 4);
 }
 
-/* Returns true if a window has room for one column only. */
+/* Returns true if the window has room for one column of widgets only. */
 static bool is_stacked(int width, int height) {
   return width < height || width < 48 * TYPE_MIN;
 }

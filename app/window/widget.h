@@ -34,8 +34,9 @@ struct bar_state {
   char label[WIDGET_LABEL_MAX], value[WIDGET_VALUE_MAX];
 };
 
-/* A list has a heading and rows. ROW_HEADING: the name of a group; ROW_TYPED: chosen, and its value is being typed;
- * ROW_GREY: refused, and its value is the reason. */
+/* A list has a heading and rows. ROW_HEADING: the name of a group of rows; ROW_TYPED: the chosen row while the user
+ * types its value; ROW_GREY: the model refuses the row's parameter, and the text in place of the value is the
+ * reason. */
 enum row_look { ROW_PLAIN, ROW_HEADING, ROW_CHOSEN, ROW_TYPED, ROW_GREY };
 struct row_state {
   enum row_look look;
