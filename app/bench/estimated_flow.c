@@ -91,8 +91,8 @@ static int send(struct estimator *estimator, const struct raster *picture, int a
 }
 
 /* Stores the motions of the pictures that mestimate has finished. *taken: the number of pictures whose motions are
- * stored; the function raises it. The newest picture is never finished, because mestimate needs the next one for it.
- * Returns 0, or a negative error code of FFmpeg. */
+ * stored; the function raises it. The newest picture is never finished, because mestimate compares each picture with
+ * the next one. Returns 0, or a negative error code of FFmpeg. */
 static int receive(struct estimator *estimator, struct estimated_flow *flow, int *taken) {
   AVFrame *frame = av_frame_alloc();
   int code = frame ? 0 : AVERROR(ENOMEM);

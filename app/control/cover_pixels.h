@@ -26,8 +26,8 @@ void covered_release(struct covered *covered);
 
 struct SwsContext;
 
-/* Buffers in which what covers a picture (black, the source, or a frozen picture) is drawn over it. Initialise with
- * zeros. */
+/* Buffers in which the cover (black, the source, or a frozen picture) is drawn over the engine's picture. Initialise
+ * with zeros. */
 struct cover_pixels {
   struct host_pictures mixed, scaled;
   struct SwsContext *scaler;

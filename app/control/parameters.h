@@ -141,8 +141,8 @@ void parameters_mark(struct parameters *values, enum parameter id, int index);
 void parameters_unmark(struct parameters *values, enum parameter id, int index);
 void parameters_clear_marks(struct parameters *values);
 
-/* Copies the values that are marked (as set by the user) in `from` to `to`, and marks them there. Other values of `to`
- * are not changed. */
+/* Copies the values that are marked (as set by the user) in `from` to `to`, and marks these values in `to`. Other
+ * values of `to` are not changed. */
 void parameters_apply(struct parameters *to, const struct parameters *from);
 /* Copies the value of one parameter without marking it as set by the user. */
 void parameters_take(struct parameters *to, const struct parameters *from, enum parameter id, int index);
@@ -157,8 +157,8 @@ void parameters_leave_to_model(struct parameters *values);
 void parameters_follow_model(struct parameters *to, const struct parameters *from);
 /* returns true if both structs have the same value of this parameter */
 bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index);
-/* Returns true if a and b have the same values of all parameters whose need (what must happen before a change is seen)
- * is in the set `needs`, a bit 1 << enum parameter_need for each. */
+/* Returns true if `a` and `b` have the same values of certain parameters: those whose need (what must happen before a
+ * change is seen) is in the set `needs`, a bit 1 << enum parameter_need for each. */
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs);
 
 #endif

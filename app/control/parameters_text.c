@@ -33,7 +33,7 @@ static int parse_size(struct parameters *values, enum parameter id, int index, c
   return parameters_set_size(values, id, index, width, height, err);
 }
 
-/* Reads a parameter's number; returns NaN if the text is not one. Whole numbers are parsed as integers: parsed as
+/* Reads a parameter's number; returns NaN if the text is not a number. Whole numbers are parsed as integers: parsed as
  * doubles, some numbers that are too large would be rounded to the end of the range and be accepted. */
 static double read_number(const struct parameter_row *row, const char *text) {
   char *end;

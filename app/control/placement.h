@@ -54,9 +54,9 @@ double placement_canvas(const struct placement *placement, double shape, double 
  * Corners that make no good shape are moved first (placement_bound_corners). */
 void placement_pin(const struct placement *placement, double matrix[9]);
 
-/* Finds the point of the picture that the maps `canvas` (placement_canvas) and then `pin` (placement_pin) bring to x,
- * y in the window, where x is in widths and y in heights of the window, from its top left corner. Stores it in *u and
- * *v, in parts of the picture. Returns false if there is none. */
+/* Finds the point of the picture that is shown at the point x, y of the window; x is in widths and y in heights of the
+ * window, from its top left corner. The picture is mapped to the window by `canvas` (placement_canvas) and then `pin`
+ * (placement_pin). Stores the point in *u and *v, in parts of the picture. Returns false if there is no such point. */
 bool placement_locate(const double canvas[9], const double pin[9], double x, double y, double *u, double *v);
 
 #endif

@@ -153,7 +153,7 @@ static int take_line(struct reading *from, const cJSON *line, struct error *err)
 }
 
 /* Reads the next line of the manifest and adds its contents to the record. head: true: it is the first line. Returns 1;
- * 0 if there is no further complete line, or it is not as manifest.c writes it; or -1 with err. */
+ * 0 if there is no further complete line, or if the line is not as manifest.c writes lines; or -1 with err. */
 static int next_line(struct reading *from, bool head, struct error *err) {
   cJSON *line = NULL;
   int taken = read_line(from, err);

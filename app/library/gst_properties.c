@@ -190,7 +190,7 @@ static void read_text(const struct restyle_row *row, const char *text, GValue *v
   }
 }
 
-/* Stores the value that an application sets. If the engine is open, the value also takes effect there, with two
+/* Stores the value that an application sets. If the engine is open, the value also takes effect in the engine, with two
  * exceptions: the engine reads some parameters only when it is opened, and a new size is negotiated as caps. */
 static void set_row(ReverieRestyle *restyle, int number, const GValue *value) {
   struct restyle_row *row = &RESTYLE_CLASS(restyle)->rows[number];
@@ -239,8 +239,8 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     gst_element_post_message(GST_ELEMENT(object), gst_message_new_latency(GST_OBJECT(object)));
 }
 
-/* Reads the value of a property. An open engine is asked first, because it also knows values that follow from the
- * model; without one, the value is what the application has set, or else the default. */
+/* Reads the value of a property. If an engine is open, it is asked first, because it also knows values that follow from
+ * the model. If no engine is open, the value is what the application has set, or else the default. */
 static void get_row(ReverieRestyle *restyle, int number, GValue *value) {
   struct restyle_row *row = &RESTYLE_CLASS(restyle)->rows[number];
   const GValue *given = &restyle->given[number];

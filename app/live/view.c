@@ -27,8 +27,8 @@ enum {
   /* Number of the picture after which the use of resources is counted, because the first pictures use more than later
    * ones. */
   SETTLED = 30,
-  /* A change of the overlay is drawn together with the next picture; if none comes for so many ns, it is drawn without
-   * one. */
+  /* A change of the overlay is drawn together with the next picture; if no picture comes for so many ns, the overlay is
+   * drawn without a new picture. */
   OVERLAY_NS = 200000000,
   /* Interval in ns at which the overlay's contents are updated. While the list of parameters is open or the user types,
    * they are updated in every pass of the loop. */

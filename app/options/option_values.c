@@ -91,8 +91,8 @@ static int parse_size(const struct option *option, const char *text, int size[2]
                      text, option->min, option->max);
 }
 
-/* Reads the number of a picture or frame. *end: the first character after it. Returns false if `text` does not begin
- * with a digit, or the number is greater than NUMBER_MAX. */
+/* Reads the number of a picture or frame. *end: the first character after the number. Returns false if `text` does not
+ * begin with a digit, or the number is greater than NUMBER_MAX. */
 static bool read_number(const char *text, long *number, char **end) {
   errno = 0;
   *number = isdigit((unsigned char)*text) ? strtol(text, end, 10) : -1;

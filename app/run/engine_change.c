@@ -1,5 +1,6 @@
-/* Changes to another handle (an engine made ready for one size, sampler and step count) or to another engine: it is
- * prepared or opened on another thread while frames continue, and then replaces the present one. */
+/* Changes to another handle (an engine made ready for one size, sampler and step count) or to another engine: the new
+ * handle is prepared, or the new engine opened, on another thread while frames continue, and then replaces the present
+ * one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +22,8 @@ static void begin_pace(struct loop *loop) {
   loop->handles_used++;
 }
 
-/* Writes into the status what the user waits for. preparing: true: another size or step count, named in `name`, is
- * being prepared; false: it was prepared, and its first picture is awaited. */
+/* Writes into the status what the user waits for. preparing: true: another size or step count, which `name` states, is
+ * being prepared; false: the preparation has ended, and the first picture is awaited. */
 static void publish_wait(struct loop *loop, bool preparing, const char *name) {
   pthread_mutex_lock(&loop->lock);
   loop->status.preparing = preparing;

@@ -1,9 +1,9 @@
 /* Keeps frames within a time budget by choosing among up to four settings of the engine, called rungs: rung 0 is the
  * size and number of steps that the user asked for (the wish), and each further rung has fewer pixels or steps. The
  * governor uses the first rung whose predicted frame time fits the budget. It moves to a cheaper rung after a few late
- * frames, and to a better one if that is predicted to need at most 85 % of the budget, after a pause that doubles with
- * each move that had to be undone. The governor reads no clock and calls no engine: struct governor is a plain value,
- * which one thread uses. */
+ * frames. It moves to a better rung after a pause, if that rung is predicted to need at most 85 % of the budget; the
+ * pause doubles with each move that had to be undone. The governor reads no clock and calls no engine: struct governor
+ * is a plain value, which one thread uses. */
 #ifndef APP_RUN_GOVERNOR_H
 #define APP_RUN_GOVERNOR_H
 
@@ -79,7 +79,7 @@ void governor_refuse(struct governor *governor, int rung, int64_t now_ns);
 /* Returns the median frame time in ms with the rung (setting of size and steps) in use; 0: fewer than eight frames were
  * measured. */
 double governor_frame_ms(const struct governor *governor);
-/* Returns true if at least eight frames were measured with the rung (setting of size and steps) in use. Before that,
+/* Returns true if at least eight frames were measured with the rung (setting of size and steps) in use. Until then,
  * handles of other rungs should not be prepared, because the preparation would make the measured frames slower. */
 bool governor_is_settled(const struct governor *governor);
 

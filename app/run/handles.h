@@ -76,11 +76,12 @@ void handles_forget_refusals(struct handles *handles);
  * or -1 with err if the preparation failed: *shape is then the shape concerned, which handles_follow does not try
  * again. */
 int handles_take(struct handles *handles, struct engine_shape *shape, struct error *err);
-/* Starts at most one background task, and none while the last one runs. If there is a handle that is neither in use nor
- * wanted, the task releases it, as soon as none of its frames is in flight. Otherwise it prepares the first wanted
- * shape that has no handle and was not refused. wanted: `count` shapes, the most urgent first; if the handle in use is
- * not among them, only the first is prepared. collected: number of runs collected from the engine so far. Returns 0; or
- * -1 with err, and the shape concerned in *shape, if no thread for the preparation can be started. */
+/* Starts at most one background task, and none while an earlier task runs. If there is a handle that is neither in use
+ * nor wanted, the task releases that handle, as soon as none of its frames is in flight. Otherwise it prepares the
+ * first wanted shape that has no handle and was not refused. wanted: `count` shapes, the most urgent first; if the
+ * handle in use is not among them, only the first is prepared. collected: number of runs collected from the engine so
+ * far. Returns 0; or -1 with err, and the shape concerned in *shape, if no thread for the preparation can be
+ * started. */
 int handles_follow(struct handles *handles, const struct engine_shape *wanted, int count, long collected,
                    struct engine_shape *shape, struct error *err);
 

@@ -34,8 +34,8 @@ bool muxer_counts_pictures(const AVOutputFormat *container);
  * the packets itself, and leaves out pictures after the end of the sound. */
 bool muxer_needs_sound(const AVOutputFormat *container);
 
-/* True if a file of this container can be cut at a key frame and continued there, because reading it gives the same
- * packets that were written, one for each picture. */
+/* True if a file of this container can be cut at a key frame and continued from that key frame on, because reading the
+ * file gives the same packets that were written, one for each picture. */
 bool muxer_keeps_segments(const AVOutputFormat *container);
 
 /* True if the container rounds times of sound to milliseconds and the time of each packet must be greater than that of

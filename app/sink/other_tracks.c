@@ -51,7 +51,8 @@ static bool refused_by_avi(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC;
 }
 
-/* True if the output's container can hold a copy of the stream, and readers of the container find it there. */
+/* True if the output's container can hold a copy of the stream, and programs that read the file find the stream in
+ * it. */
 static bool fits(const AVFormatContext *output, const AVStream *from) {
   const AVOutputFormat *container = output->oformat;
   if (muxer_counts_pictures(container) || av_match_name(container->name, "rtp_mpegts"))

@@ -108,7 +108,7 @@ int side_reader_seek(AVFormatContext *input, double start);
 /* Gives the next packet of a track of sound that side_reader_want has named. Where the input's times jump (joins.h),
  * the packet's times are shifted so that they rise in each stream. The caller unrefs the packet. Returns false at the
  * end of the input, or if the packets come through a side_feed (from the source, which reads the input) and none waits
- * there. */
+ * in the feed. */
 bool side_reader_next(struct side_reader *reader, AVPacket *packet);
 /* Reads on until the video has reached this time, in microseconds, the input ends, or the feed has no packet at
  * present. Does nothing if no track other than sound is wanted. */

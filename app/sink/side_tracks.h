@@ -20,8 +20,9 @@ struct target;
 /* Adds the tracks of the input options->sound that the output's container can hold, and the input's metadata and
  * chapters. Sound in a codec that the container cannot hold is encoded again, text subtitles are converted to the
  * container's codec, and other tracks are left out; a log line names each. target: the file or stream to which output
- * is written. It is no error, but *side is NULL, if no input is named, the container takes no sound, or the input
- * cannot be read a second time. Returns 0, or -1 with err: memory is short, or options->sound_track does not exist. */
+ * is written. *side becomes NULL, which is no error, if no input is named, if the container takes no sound, or if the
+ * input cannot be read a second time. Returns 0, or -1 with err: memory is short, or options->sound_track does not
+ * exist. */
 int side_tracks_open(struct side_tracks **side, AVFormatContext *output, const struct target *target,
                      const struct sink_options *options, struct error *err);
 

@@ -26,8 +26,8 @@ static int64_t bytes_heard(const struct ffmpeg_source *from) {
   return from->input && from->input->pb ? from->input->pb->bytes_read : -1;
 }
 
-/* True if nothing came for too long. While the input is being opened, the connection and each byte are signs of life;
- * after that, each packet of video is. */
+/* True if the input gave no sign of life for too long. While the input is being opened, the connection and each byte
+ * are signs of life; after that, each packet of video is such a sign. */
 bool input_is_silent(struct ffmpeg_source *from) {
   int64_t now_ns = platform_now_ns();
   if (!from->watched)

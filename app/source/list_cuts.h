@@ -1,5 +1,5 @@
 /* Handles the inpoint and outpoint directives of FFmpeg's lists of files. FFmpeg's demuxer begins each file at the key
- * frame before the inpoint and ends it by decoding times, so that pictures before and after the part come with it. */
+ * frame before the inpoint and ends it by decoding times, so that it also gives pictures before and after the part. */
 #ifndef APP_SOURCE_LIST_CUTS_H
 #define APP_SOURCE_LIST_CUTS_H
 

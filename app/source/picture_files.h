@@ -1,6 +1,7 @@
 /* Reads the pictures of a sequence: files whose names follow a pattern with a number (frames/%04d.png) or that a glob
- * finds. They are listed when the input is opened and read one by one, each with the number in its own name. FFmpeg's
- * own demuxer would end at the first missing number, and count the pictures from there. */
+ * finds. The pictures are listed when the input is opened and read one by one, each with the number in its own name.
+ * FFmpeg's own demuxer would end at the first missing number, and would count the pictures instead of reading the
+ * numbers in their names. */
 #ifndef APP_SOURCE_PICTURE_FILES_H
 #define APP_SOURCE_PICTURE_FILES_H
 

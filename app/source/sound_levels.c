@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* The limits of bands lie below this part of the sample rate, because no filter can be above half of it. */
+/* The limits of bands lie below this part of the sample rate, because the limit of a filter cannot be above half of the
+ * sample rate. */
 static const double frequency_most = 0.45;
 /* time constants in seconds: of the levels, of the short and the long average by which onsets are found, and of the
  * beat's fall */
@@ -14,7 +15,7 @@ static const double hops_a_second = 200;
  * sound. */
 static const double faint = 1e-5;
 /* The level of a frequency band is measured relative to the band's own loudest power, but at least to this fraction of
- * the whole sound's loudest power, because other bands leak into a quiet one. */
+ * the whole sound's loudest power, because sound of other bands leaks into a quiet band. */
 static const double band_least = 0.01;
 /* An onset (beginning of a sound) is found where the power exceeds onset_begins times its mean. The next one can be
  * found only after the power was below onset_ends times its mean. (If there were one limit only, a steady tone would

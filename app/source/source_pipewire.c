@@ -143,8 +143,8 @@ static void pipewire_close(struct source *source) {
   free(from);
 }
 
-/* Waits with the lock held until a frame is there. Returns 1, 0 if the source was interrupted or has ended, or -1 with
- * err. patience_ms 0: no limit. */
+/* Waits, with the lock held, until a new frame has come. Returns 1, 0 if the source was interrupted or has ended, or -1
+ * with err. patience_ms 0: no limit. */
 static int wait_for_frame(struct pipewire_source *from, int64_t patience_ms, struct error *err) {
   int64_t until = platform_now_ns() + patience_ms * 1000000;
   while (!from->newest.picture) {
