@@ -10,7 +10,7 @@ struct fallback {
   struct source_options options;
   struct source_info info;
   struct mixer *mixer;
-  struct extra_reader extra; /* reads the file that is shown in place of a lost source */
+  struct extra_reader extra; /* reader of the file that is shown in place of a lost source */
   int64_t lost_ns;           /* when the source was first seen to be lost; 0: it is not lost */
   bool failed;               /* true: no reader could be started since the source was lost, and a log line said so */
 };
@@ -58,7 +58,8 @@ void fallback_turn(struct fallback *fallback, const struct reader_status *status
   bool wanted = status->lost && (double)(now_ns - fallback->lost_ns) >= after_s * 1e9;
   if (wanted && !fallback->failed && extra_reader_is_free(&fallback->extra))
     begin(fallback);
-  if (wanted && fallback->extra.reader) /* called every time, since it lasts only until a frame of the source comes */
+  /* mixer_stand_in must be called in every turn, because its effect ends when a frame of the source comes */
+  if (wanted && fallback->extra.reader)
     mixer_stand_in(fallback->mixer);
   else if (!status->lost)
     extra_reader_end(&fallback->extra);
