@@ -25,8 +25,8 @@ struct join {
   const struct options *options;
   struct log log;
   struct shards shards;
-  /* copy of the command's options; only those about reading the input and its sound have the values that the render of
-   * the shards had */
+  /* copy of the command's options, in which the options about reading the input and its sound have the values of the
+   * shards' render */
   struct options of_job;
   struct source_options source;
   const char *input; /* the input whose sound is copied; NULL: none */
@@ -69,8 +69,8 @@ static bool names_format(const struct job *job) {
   return false;
 }
 
-/* Chooses the shards' own container for the output, because the codec's header that they contain fits no other. Returns
- * 0, or -1 with err if OUT's name asks for another container. */
+/* Chooses the shards' own container for the output, because the codec's header in the shards fits no other container.
+ * Returns 0, or -1 with err if OUT's name asks for another container. */
 static int choose_container(struct join *join, const struct job *job, struct error *err) {
   struct target target, made;
   const char *output = join->options->output;
@@ -100,8 +100,8 @@ static int check_shared(const struct join *join, struct error *err) {
   return status;
 }
 
-/* Returns true if an unfinished file, left by a process that was killed, is from the same render as the shards. They
- * contain all its pictures, so it may be deleted. */
+/* Returns true if an unfinished file, left by a process that was killed, is from the same render as the shards. Such a
+ * file may be deleted, because the shards contain all its pictures. */
 static bool is_left_of_job(const struct join *join, const struct part_left *left) {
   struct job_record record;
   bool same = job_record_read(&record, left->manifest, NULL) > 0;
@@ -191,7 +191,7 @@ static void show_progress(void *opaque, long pictures) {
 }
 
 /* Returns true if the shards' render went on to the end of the input or of the selected time, and not only to a number
- * of frames: all remaining sound up to there belongs to the output then. */
+ * of frames. If so, all remaining sound up to that end belongs to the output. */
 static bool is_whole(const struct join *join, long pictures) {
   const struct shard *last = &join->shards.of[join->shards.count - 1];
   return last->record.end.whole && (!join->of_job.frames || pictures < join->of_job.frames);
@@ -227,7 +227,8 @@ static int join_all(struct join *join, struct error *err) {
   progress_init(&join->progress, kind, progress_stream(kind, join->options->output), pictures);
   join->begun_ns = platform_now_ns();
   int status = joining_run(&joining, &pictures, err);
-  const bool ended = !status || (pictures && err->status == STATUS_INPUT); /* OUT is there, maybe without its sound */
+  const bool ended = !status || (pictures && err->status == STATUS_INPUT); /* the output was written, maybe without its
+                                                                            * sound */
   progress_end(&join->progress, ended, pictures, (double)(platform_now_ns() - join->begun_ns) * 1e-9);
   free(kept);
   if (pictures && ended && join->options->verbose >= 0)

@@ -68,7 +68,8 @@ static int before(void *opaque, struct engine *engine, struct engine_request *re
   struct render *render = opaque;
   alpha_put(render->alpha, request->frame);
   beside_put(render->beside, request->frame);
-  /* The first frame of this input begins anew, because frames that the engine has made before are of another input. */
+  /* The engine makes the first frame of this input without data of earlier frames, because those belong to another
+   * input. */
   request->restart |= !render->begun;
   render->begun = true;
   request->control_frame = control_source_at(render->control, request->frame);
@@ -219,11 +220,11 @@ static bool is_blended(const struct parameters *values) {
   return blended;
 }
 
-/* Returns the largest number of frames that the engine may take in one run. It does not depend on how many frames are
- * rendered: with other runs, pictures differ by rounding, and separately rendered parts must fit together. It is 1 for
- * a source in real time, because the first frames of a run would wait for the last one; if mask or values can differ
- * from frame to frame, because all frames of a run share them; and with a stream batch or a bank, where a run continues
- * the one before. */
+/* Returns the largest number of frames that the engine may take in one run. The number does not depend on how many
+ * frames are rendered: with other runs, pictures differ by rounding, and separately rendered parts must fit together.
+ * It is 1 in three cases: with a source in real time, because the first frames of a run would wait for the last one; if
+ * mask or values can differ from frame to frame, because all frames of a run share them; and with a stream batch or a
+ * bank (data of earlier frames), because each run continues the run before. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   bool alone = info->realtime || options->values.stream_batch || values_bank_room(&options->values, 0) ||

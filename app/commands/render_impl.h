@@ -28,8 +28,8 @@ struct render {
   const struct log *log;
   struct source_options source_options;
   struct cut cut; /* which frames of the input are rendered */
-  /* lists the times of frames of the whole render before those that this process renders, for a script; NULL: not
-   * needed */
+  /* list of the times of those frames of the whole render that come before the ones that this process renders; used by
+   * a script; NULL: not needed */
   struct cut_walk *walk;
   double tick; /* unit of frame.pts in seconds */
   /* time of the last frame for which the script was played, in seconds since the first frame of the whole render; -1:
@@ -39,7 +39,8 @@ struct render {
   const char *container;
   struct resuming resuming;
   struct source *source;
-  /* passes on sound and other tracks of an input that can be read only once; NULL: the input can be read again */
+  /* feed that passes on sound and other tracks of an input that can be read only once; NULL: the input can be read
+   * again */
   struct side_feed *feed;
   struct masking *masking;
   struct playing *playing; /* the script (--script) that changes values over time; NULL: there is none */
@@ -51,18 +52,21 @@ struct render {
   struct progress progress;
   struct progress_place *place;
   long total;               /* number of frames that are rendered or skipped; 0: unknown */
-  double frames_in_out;     /* number of OUT's frames for each of IN's; 1 if they correspond to each other */
-  struct existing existing; /* finds pictures of the output's sequence that exist already, for --skip-existing */
+  double frames_in_out;     /* number of the output's frames for each frame of the input; 1: each frame of the input
+                             * gives one */
+  struct existing existing; /* search for pictures of the output's sequence that exist already, for --skip-existing */
   bool is_there;            /* true: the output is a file that exists already, and is left as it is (--skip-existing) */
   /* text that each picture of a sequence carries, which tells with which settings it was made (job/mark.h) */
   char *mark;
   enum pixel_format pixels; /* pixel format of the pictures that the sink gets from the engine */
   bool replace;             /* true: an existing output may be replaced, because of -y or because the user agreed */
   struct output_size size;
-  struct beside *beside; /* puts the input's frame beside each picture (--beside); NULL: not requested */
-  /* repeats or leaves out pictures so that OUT has a constant frame rate (--fps), if that was requested */
+  /* store of input frames for --beside, which puts the input's frame beside each picture; NULL: not requested */
+  struct beside *beside;
+  /* state of --fps, with which pictures are repeated or left out so that the output has a constant frame rate */
   struct cadence cadence;
-  struct alpha *alpha; /* keeps the input's alpha until the pictures are encoded; NULL: the output gets no alpha */
+  struct alpha *alpha; /* store of the input's alpha, which is kept until the pictures are encoded; NULL: the output
+                        * gets no alpha */
 };
 
 /* --- render_output.c: checks, opens and describes the output --- */

@@ -39,13 +39,14 @@ static int check_file(const char *path, const struct job_record *record, struct 
   return same ? 0 : -1;
 }
 
-/* True if the file has the name of an unfinished shard, which ends in .part with or without a number. */
+/* True if the file has the name of an unfinished shard: X.part, or X.part with a number after it. */
 static bool is_part(const char *path) {
   const char *dot = strrchr(path, '.');
   return dot && !strncmp(dot, ".part", 5);
 }
 
-/* True if the file has the name of an unfinished shard, X.part with or without a number, and the shard X is there. */
+/* True if the file has the name of an unfinished shard (X.part, or X.part with a number after it), and the complete
+ * shard X exists. */
 static bool is_needless(const char *path) {
   char whole[PATH_MAX];
   const char *dot = strrchr(path, '.');
@@ -54,7 +55,7 @@ static bool is_needless(const char *path) {
   return platform_is_file(whole);
 }
 
-/* Reads the manifest of the shard at path. Returns 1; 0 if the shard is not complete yet; or -1 with err. */
+/* Reads the manifest of the shard at `path`. Returns 1; 0 if the shard is not complete yet; or -1 with err. */
 static int read_shard(struct job_record *record, const char *path, struct error *err) {
   char manifest[PATH_MAX];
   if (snprintf(manifest, sizeof manifest, "%s%s", path, manifest_end) >= (int)sizeof manifest)
@@ -75,7 +76,7 @@ static int read_shard(struct job_record *record, const char *path, struct error 
   return check_file(path, record, err) ? -1 : 1;
 }
 
-/* Adds a shard to the list. Takes over path, which is allocated, and the contents of record. Returns 0, or -1 with
+/* Adds a shard to the list. Takes over `path`, which is allocated, and the contents of `record`. Returns 0, or -1 with
  * err. */
 static int append(struct shards *shards, char *path, const struct job_record *record, struct error *err) {
   struct shard *grown = realloc(shards->of, (size_t)(shards->count + 1) * sizeof *grown);
@@ -159,8 +160,8 @@ static double seconds_of(struct job_time time) {
   return (double)time.num / (double)time.den;
 }
 
-/* Adds to the message the part of the render that is missing between two shards. before NULL: the render's beginning
- * is missing; after NULL: its end. */
+/* Adds to the message the part of the render that is missing between two shards. `before` NULL: the render's beginning
+ * is missing; `after` NULL: its end. */
 static void add_missing(struct missing *missing, const struct job_part *before, const struct job_part *after) {
   char what[160], when[80] = "";
   int count = before ? before->count : after->count;

@@ -19,11 +19,11 @@ struct shards {
   char *unfinished; /* path of a shard that is not in `of`, because its file is incomplete; NULL: none */
 };
 
-/* Adds the shard at this path, whose manifest is PATH.json. path may also be the manifest's path. A shard that was
- * added before is not added again; the first shard that is not complete yet is stored in `unfinished`, others are
- * ignored. A file X.part or X.part2, which a process left that made the shard X at the same time as another one, is
- * ignored if there is a file X. Fails if file or manifest is missing, or if the manifest states another size or hash of
- * the file. */
+/* Adds the shard at this path, whose manifest is PATH.json; `path` may also be the manifest's path. A shard that was
+ * added before is not added again. The first shard that is not complete yet is stored in `unfinished`; further ones are
+ * ignored. If two processes have made the shard X at the same time, one of them may have left a file X.part or X.part2;
+ * that file is ignored if there is a file X. Fails if file or manifest is missing, or if the manifest states another
+ * size or hash of the file. */
 int shards_add(struct shards *shards, const char *path, struct error *err);
 /* Adds all shards in the folder of the output that have the names which --shard gives them (OUT.shard-...). */
 int shards_find(struct shards *shards, const char *output, struct error *err);

@@ -39,24 +39,24 @@ bool platform_is_folder(const char *path);
 bool platform_can_read(const char *path);
 bool platform_can_write(const char *path);
 
-/* Stores in *bytes how many bytes this user may still write on the volume (file system) that contains path. Returns 0
+/* Stores in *bytes how many bytes this user may still write on the volume (file system) that contains `path`. Returns 0
  * or -1. */
 int platform_free_space(const char *path, uint64_t *bytes);
 /* Writes buffered data of the file to the disk. Returns 0 or -1. */
 int platform_save(FILE *file);
 
-/* Calls take for each path that matches a pattern of *, ? and [], in any order, until take returns other than 0.
- * Returns the last result of take, 0 if nothing matches, or -1 with ENOMEM. */
+/* Calls `take` for each path that matches a pattern of *, ? and [], in any order, until `take` returns other than 0.
+ * Returns the last result of `take`, 0 if nothing matches, or -1 with ENOMEM. */
 int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque);
-/* Calls take for each name in a folder; the names do not include the folder's own path. Does nothing if the folder
+/* Calls `take` for each name in a folder; the names do not include the folder's own path. Does nothing if the folder
  * cannot be read. */
 void platform_list(const char *folder, void (*take)(void *opaque, const char *name), void *opaque);
 /* Shortens a file to `size` bytes. Returns 0 or -1. */
 int platform_cut(const char *path, int64_t size);
 
 /* Creates a file and locks it as long as its descriptor is open. The system ends the lock when the process ends, even
- * if it is killed; so a file without a lock is one that nobody uses. Some volumes have no locks; there the file is not
- * locked. path ends with XXXXXX, which is replaced to make an unused name. usual true: the file gets the default
+ * if it is killed; so a file without a lock is one that nobody uses. On volumes that have no locks the file is not
+ * locked. `path` ends with XXXXXX, which is replaced to make an unused name. `usual` true: the file gets the default
  * permissions; false: only this user may access it. Returns a descriptor or -1. */
 int platform_make_locked(char *path, bool usual);
 /* Opens a file and locks it as platform_make_locked does; creates it if it does not exist. Returns a descriptor, or -1
@@ -68,8 +68,8 @@ int platform_make_new_locked(const char *path);
 /* Creates a file for writing, with the default permissions; fails with EEXIST if anything has that name. Returns NULL
  * on failure. */
 FILE *platform_stream_new(const char *path);
-/* Returns true if path is an ordinary file of this user that has no further names (hard links) and that no process has
- * locked. */
+/* Returns true if `path` is an ordinary file of this user that has no further names (hard links) and that no process
+ * has locked. */
 bool platform_is_abandoned(const char *path);
 /* Opens and locks such a file as platform_is_abandoned describes. Returns a descriptor, whose closing ends the lock, or
  * -1. */
@@ -79,10 +79,10 @@ int platform_move_new(const char *from, const char *to);
 /* Returns the path of the file to which a path leads through links, even if there is no such file yet; the caller frees
  * it. NULL: out of memory, or links lead in a circle. */
 char *platform_follow_links(const char *path);
-/* Gives the open file the owner and group of the file at path, if this is permitted, and that file's permissions.
+/* Gives the open file the owner and group of the file at `path`, if this is permitted, and that file's permissions.
  * Returns 0 or -1. */
 int platform_make_like(int descriptor, const char *path);
-/* Writes to `name` a name by which this process can open the open file again, even if its current name, path, is
+/* Writes to `name` a name by which this process can open the open file again, even if its current name, `path`, is
  * renamed or removed. */
 void platform_name_open_file(int descriptor, const char *path, char *name, size_t size);
 /* Removes the file `name`, which platform_make_locked may have made, in the folder if it is an ordinary file of this
@@ -90,10 +90,10 @@ void platform_name_open_file(int descriptor, const char *path, char *name, size_
 bool platform_remove_abandoned(const char *folder, const char *name);
 
 /* Opens a text file for reading. A pipe or device is first read to its end, however long that takes, and a log line
- * says that the program is waiting. log may be NULL. Returns NULL on failure; errno is EINTR if *stop was set
+ * says that the program is waiting. `log` may be NULL. Returns NULL on failure; errno is EINTR if *stop was set
  * meanwhile, and EFBIG if a pipe or device delivers more than 64 MiB. */
 FILE *platform_open_text(const char *path, const atomic_bool *stop, const struct log *log);
-/* Opens a file for writing and empties it. If path is a pipe, does not wait for a reader: returns NULL with ENXIO if
+/* Opens a file for writing and empties it. If `path` is a pipe, does not wait for a reader: returns NULL with ENXIO if
  * the pipe has none. */
 FILE *platform_open_to_write(const char *path);
 /* Returns, as text for users, why platform_open_to_write or writing failed. code: the errno of the failure. */
@@ -115,8 +115,8 @@ int platform_open_pipe_to_write(const char *path);
 /* Waits up to wait_ms for data from a pipe and reads it. Returns the number of bytes read, 0 at the end, or -1 (errno
  * EAGAIN: no data came). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
-/* Writes to a pipe or device as much as it takes without waiting, if it was opened so. Returns the number of bytes
- * written, or -1 (errno EAGAIN: it takes nothing now). */
+/* Writes to a pipe or device. If it was opened for writing without waiting, writes only as many bytes as it takes at
+ * once. Returns the number of bytes written, or -1 (errno EAGAIN: it takes nothing now). */
 int64_t platform_write_pipe(int descriptor, const void *bytes, size_t size);
 /* Reserves a named pipe for this reader as long as the descriptor is open, because two readers would each get a part of
  * the data. Returns false if another process has reserved the pipe in this way, and true if the file is no named
@@ -134,10 +134,10 @@ bool platform_is_terminal(int descriptor);
  * nice value); URGENCY_REAL_TIME, which runs before all threads of the default class. */
 enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
 
-/* Gives the calling thread the highest scheduling class that the system permits or, if wanted is false, the default one
- * again. A thread must be in the default class before it ends, computes for long, or becomes another program. Threads
- * and processes that it starts meanwhile are in the default class. A class that was set from outside, by nice or chrt,
- * is kept. Returns the class that the thread has now. */
+/* Gives the calling thread the highest scheduling class that the system permits or, if `wanted` is false, the default
+ * one again. A thread must be in the default class before it ends, computes for long, or becomes another program.
+ * Threads and processes that it starts meanwhile are in the default class. A class that was set from outside, by nice
+ * or chrt, is kept. Returns the class that the thread has now. */
 enum urgency platform_be_urgent(bool wanted);
 /* Returns the scheduling class of the calling thread. */
 enum urgency platform_urgency(void);
@@ -156,8 +156,8 @@ struct awake;
  * of this process is limited (by a control group or RLIMIT_CPU), because keeping processors awake would use that time
  * up. The caller ends it with platform_let_sleep. */
 int platform_stay_awake(struct awake **awake);
-/* Returns the number of threads that were started, one on each processor, to keep it from sleeping; they have ended
- * already if the system refused them the class SCHED_IDLE. 0 if awake is NULL. */
+/* Returns the number of threads that were started, one on each processor, to keep the processors from sleeping; they
+ * have ended already if the system refused them the class SCHED_IDLE. 0 if `awake` is NULL. */
 int platform_count_awake(const struct awake *awake);
 /* Ends the threads that keep processors from sleeping, and frees *awake, which becomes NULL. Does nothing if *awake is
  * NULL. */
@@ -181,7 +181,7 @@ struct platform_abort {
  * must already be loaded. */
 void platform_catch_abort(const struct platform_abort *how);
 
-/* Stores the path of the running program's file. Returns true if that path is known and fits into size bytes. */
+/* Stores the path of the running program's file. Returns true if that path is known and fits into `size` bytes. */
 bool platform_program_path(char *path, size_t size);
 /* Stores the path of the shared library that contains this function. Returns false if the function is part of the
  * program itself, or if the path is unknown or does not fit. */
@@ -190,7 +190,7 @@ bool platform_library_path(char *path, size_t size);
  * environment. Returns 0 or -1. */
 int platform_set_variable(const char *name, const char *value);
 void platform_unset_variable(const char *name);
-/* Replaces the program in this process by the program at path (exec). Returns only on failure. */
+/* Replaces the program in this process by the program at `path` (exec). Returns only on failure. */
 void platform_become(const char *path, char **argv);
 
 /* True if, as far as can be known, platform_begin_anew (a restart of the program) will work. */

@@ -110,7 +110,7 @@ int platform_cut(const char *path, int64_t size) {
   return truncate(path, size);
 }
 
-/* Makes a file with an unused name. usual true: it gets the permissions that new files have by default. Because
+/* Makes a file with an unused name. `usual` true: the file gets the permissions that new files have by default. Because
  * mkostemp allows access only for the user, the file that mkostemp made is then removed and made again under the same
  * name. */
 static int make_new(char *path, bool usual) {
@@ -131,7 +131,8 @@ int platform_make_locked(char *path, bool usual) {
     int descriptor = make_new(path, usual);
     if (descriptor < 0)
       return -1;
-    /* the result is not looked at: some volumes have no locks, and there platform_remove_abandoned removes no files */
+    /* the result of flock is ignored: some volumes have no locks, and there platform_remove_abandoned removes no
+     * files */
     flock(descriptor, LOCK_EX);
     if (!fstat(descriptor, &made) && made.st_nlink == 1)
       return descriptor;
@@ -143,7 +144,7 @@ int platform_make_locked(char *path, bool usual) {
 int platform_make_new_locked(const char *path) {
   int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor >= 0)
-    flock(descriptor, LOCK_EX | LOCK_NB); /* the result is not looked at, because some volumes have no locks */
+    flock(descriptor, LOCK_EX | LOCK_NB); /* the result of flock is ignored, because some volumes have no locks */
   return descriptor;
 }
 
@@ -218,7 +219,7 @@ int platform_make_like(int descriptor, const char *path) {
   if (stat(path, &like))
     return -1;
   int given = fchown(descriptor, like.st_uid, like.st_gid);
-  (void)given; /* this may fail, because only root may change the owner */
+  (void)given; /* fchown may fail, because only root may change the owner */
   return fchmod(descriptor, like.st_mode & 07777);
 }
 

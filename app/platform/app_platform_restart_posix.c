@@ -44,7 +44,8 @@ void platform_catch_signals(atomic_bool *stop) {
   /* SA_RESETHAND: the second Ctrl-C has its default effect. SA_RESTART: interrupted reads and writes continue. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaddset(&action.sa_mask, SIGURG); /* a restart sends SIGURG to each thread: not in this handler */
+  sigaddset(&action.sa_mask, SIGURG); /* a restart sends SIGURG to each thread; that signal must not interrupt this
+                                       * handler */
   caught.stop = stop;
   /* the signals that end the program. platform_begin_anew blocks them before it starts the program again; here, after
    * the handlers were installed, they are unblocked */
@@ -138,7 +139,7 @@ static void on_hold(int number, siginfo_t *info, void *context) {
 /* True if the thread does not block all signals that end the program. While a thread handles one of these signals, it
  * does not block the others. thread: its number, as a folder in /proc is named. */
 static bool lets_through(const char *thread) {
-  /* lines of the file may be longer, for example the list of groups, and are then read in parts */
+  /* lines of the file that are longer than this buffer, for example the list of groups, are read in parts */
   char path[64], line[256];
   unsigned long long blocked = 0, all = 0;
   bool found = false;

@@ -105,7 +105,7 @@ static int none_there(const struct cutting *c, const char *option, const struct 
 }
 
 /* Logs a warning if the range names frames before the input's first one or beyond its last one. ends_later: true: the
- * input ends before the range does, so that frame_places_ends is known also for a file. */
+ * range ends later than the input; then frame_places_ends knows the input's last frame even if the input is a file. */
 static void tell_partly_there(const struct cutting *c, const char *option, const struct option_range *range,
                               bool ends_later) {
   long first = 0, last = range->last, there = -1;
@@ -184,9 +184,9 @@ static void cut_short(struct interval *interval, int64_t end) {
   interval->open = false;
 }
 
-/* Finds which part of the input the whole render covers, also the shards of other processes: stores that interval in
- * *job, and the time of the render's first frame in *first. Returns 1; 0 if the render has no frame, which is no error
- * here, because opening the source reports it; or -1 with err. */
+/* Finds which part of the input the whole render covers, including the shards that other processes render. Stores that
+ * interval in *job, and the time of the render's first frame in *first. Returns 1; 0 if the render has no frame, which
+ * is no error here, because opening the source reports it; or -1 with err. */
 static int find_job(const struct cutting *c, struct interval *job, int64_t *first, struct error *err) {
   const struct options *options = c->options;
   int64_t end;
@@ -429,9 +429,9 @@ struct cut_walk {
   double tick;
 };
 
-/* Sets walk->next to the time of the first frame at or after `from` that the whole render, with all its shards, makes
- * a picture of; both times are in the stream's time base. walk->any becomes false if there is none. Returns 0, or -1
- * with err. */
+/* Finds the first frame, at `from` or later, of which the whole render (with all its shards) makes a picture, and
+ * stores the frame's time in walk->next. Both times are in the stream's time base. walk->any becomes false if there is
+ * no such frame. Returns 0, or -1 with err. */
 static int walk_on(struct cut_walk *walk, int64_t from, struct error *err) {
   int got = frame_places_at(walk->places, from, &walk->next, err);
   while (got > 0 && !frame_places_are_wanted(walk->places, &walk->source, walk->next))

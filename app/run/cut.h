@@ -13,9 +13,10 @@
 
 struct cut {
   /* first: time in the input of the first frame of the job (the whole render, of which shards make parts). shift:
-   * number that is added to frame.pts, as a source that begins at job_start gives it, to get the time since that frame.
-   * Both are in units of frame.pts. known: true if first and shift have values. It is false if the job is the whole
-   * input, or if the input can be read only once; the job's first frame is then the first frame that is read. */
+   * number that is added to the frame.pts of a source that begins at job_start, to get the time since the job's first
+   * frame. Both are in units of frame.pts. known: true if `first` and `shift` have values. It is false if the job is
+   * the whole input, or if the input can be read only once; the job's first frame is then the first frame that is
+   * read. */
   bool known;
   int64_t first, shift;
   /* true: no frame of the render is in the part that this process is asked for (--shard), so there is nothing to do;
@@ -39,8 +40,8 @@ struct cut {
   bool job_ends;
   int64_t job_end;
   int64_t tick_num, tick_den; /* unit of frame.pts, in seconds, as a fraction; valid if `known` */
-  /* number that is added to frame.pts, as the source that this process has opened gives it, to get the frame's time
-   * stamp in the output of the whole render */
+  /* number that is added to the frame.pts of the source that this process has opened, to get the frame's time stamp in
+   * the output of the whole render */
   int64_t output_shift;
   int64_t output_first; /* time stamp of the whole render's first frame in its output, in units of frame.pts */
 };

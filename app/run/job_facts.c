@@ -45,8 +45,8 @@ static bool decides(enum parameter id) {
   return parameter_row(id)->need != NEED_NOTHING || id == PARAMETER_SEED_WALK;
 }
 
-/* Returns true if the user has set a parameter that the model decides otherwise. Its value may equal the one in the
- * table of parameters, and yet differ from the model's. */
+/* Returns true if the user has set a parameter for which the model has a default of its own. Such a value counts as set
+ * even if it equals the default in the table of parameters, because the model's default may be another one. */
 static bool is_set_against_model(const struct parameters *values, enum parameter id, int index) {
   return parameter_row(id)->by_model && parameters_marked(values, id, index);
 }
@@ -71,7 +71,7 @@ static int add_parameters(struct job *job, const struct parameters *values, stru
   return 0;
 }
 
-/* Writes the word at `index` (from 0) in choices, a list such as "a|b|c". */
+/* Writes the word at `index` (from 0) in `choices`, a list such as "a|b|c". */
 static void print_choice(const char *choices, int index, char *text, size_t size) {
   for (; index > 0 && strchr(choices, '|'); index--)
     choices = strchr(choices, '|') + 1;
@@ -83,7 +83,7 @@ static bool is_real(enum option_kind kind) {
   return kind == OPTION_REAL || kind == OPTION_RATE || kind == OPTION_SECONDS;
 }
 
-/* Writes the value of an option into text, in the form that option_apply reads. Returns false if the value is 0 (off,
+/* Writes the value of an option into `text`, in the form that option_apply reads. Returns false if the value is 0 (off,
  * or the first choice), and for kinds of options that are not written here: add_parameters writes those that set
  * parameters, add_others writes --range. */
 static bool print_value(const struct option *option, const struct options *options, char *text, size_t size) {
@@ -106,8 +106,8 @@ static bool print_value(const struct option *option, const struct options *optio
   return *text;
 }
 
-/* Writes the value of an option into text if it differs from `usual`, the options' defaults. Returns false if it does
- * not, or if print_value does not write this kind of option. */
+/* Writes the value of an option into `text` if it differs from `usual`, the options' defaults. Returns false if the
+ * value does not differ, or if print_value does not write this kind of option. */
 static bool print_given(const struct option *option, const struct options *options, const struct options *usual,
                         char *text, size_t size) {
   char standard[VALUE_MAX];

@@ -5,9 +5,9 @@
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
-/* QUIET_MS: if no new frame has come for so long, a changed value is applied to the last frame again. While the thread
- * waits for a frame, it looks for other changes after IDLE_MS if background work may finish soon, otherwise after
- * REST_MS. */
+/* QUIET_MS: if a value has changed and no new frame has come for so long, a picture of the last frame is made again,
+ * with the changed value. While the thread waits for a frame, it looks for other changes after IDLE_MS if background
+ * work may finish soon, otherwise after REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
 /* longest time in ns for which the loop's thread uses its copy of the current values without reading them again */
 enum { LOOK_NS = 100000000 };
@@ -94,8 +94,8 @@ static bool is_encoded(const struct loop *loop, const struct parameters *values,
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
 
-/* Encodes the text that the values give to a slot (place of an encoded prompt), unless the engine has it there already.
- * If encoding fails, one warning is logged, and frames continue. */
+/* Encodes the text that the values give to a slot (place of an encoded prompt), unless the engine has encoded this text
+ * for the slot already. If encoding fails, one warning is logged, and frames continue. */
 static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
   const char *text = values_slot_text(values, slot);
@@ -106,8 +106,8 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
-/* Encodes the negative prompt. Logs one warning if the prompt has no effect with the handle in use, unless another
- * handle is being prepared, which may change that. */
+/* Encodes the negative prompt. Logs one warning if the prompt has no effect with the handle in use. The warning is left
+ * out while another handle is being prepared, with which the prompt may have an effect. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (is_encoded(loop, values, SLOT_NEGATIVE))
@@ -445,8 +445,8 @@ static int act(struct loop *loop, const struct moment *now, enum loop_action act
   }
 }
 
-/* True if a frame that waits is to be taken: during a pause only one of another source or another place in it, so that
- * its picture is seen although the video stands. */
+/* True if a waiting frame is to be taken. During a pause that is true only for a frame of another source or of another
+ * place in the source, so that the user sees its picture although the video stands. */
 static bool takes_frames(const struct loop *loop, const struct parameters *values) {
   struct frame next;
   if (!values->pause)

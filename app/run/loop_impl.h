@@ -39,8 +39,8 @@ struct loop {
   /* empty mailbox at which the loop's thread waits for changes if `in` is NULL (text to image) */
   struct mailbox nothing;
 
-  /* The following fields are used by the loop's thread alone while it runs. When it has ended, loop_stop reads failed
-   * and err. */
+  /* The following fields are used by the loop's thread alone while it runs. When it has ended, loop_stop reads `failed`
+   * and `err`. */
   struct engine *engine;
   bool failed;
   struct error err; /* why the engine failed; valid if `failed` */
@@ -54,7 +54,8 @@ struct loop {
   /* The next fields, up to `ended`, are used by the loop's thread alone: the newest frame of the source. */
   const struct mail *newest; /* the last frame that was taken from `in`; NULL: none yet */
   bool fresh;                /* true: `newest` was not submitted yet */
-  bool jumped;               /* true: `newest` was taken during a pause, as the first frame of another place */
+  bool jumped;               /* true: `newest` was taken during a pause, as the first frame of another source or of
+                              * another place in the source */
   bool passed;               /* true: `newest` was dropped because it would have missed the time budget */
   int64_t taken_ns;
   bool ended;
@@ -94,8 +95,8 @@ struct loop {
   long changes, last_changes;
   struct handles handles;
   struct frame_pace pace; /* frame times with the handle (prepared size and step count) in use */
-  /* for users: the property in which the prepared size and step count in use differ from those before: "640x360", "4
-   * steps" */
+  /* for users: the property in which the prepared size and step count in use differ from the ones used before, such as
+   * "640x360" or "4 steps" */
   char name[80];
   long handles_used; /* number of times that another handle (prepared size and step count) has become the one in use */
   /* shape (size, step count and so on) of the handle with which the engine in use was opened */
@@ -114,14 +115,16 @@ struct loop {
   /* The next fields, up to pause_ns, are used by the loop's thread alone: engines that are being opened or closed. The
    * opener does that on a thread of its own. */
   struct opener opener;
-  /* a new engine that waits until the frames of the one in use are finished, and then replaces it; engine NULL: none */
+  /* a new engine that waits until the frames of the engine in use are finished, and then replaces that engine; `engine`
+   * NULL: there is none */
   struct opened next;
   /* the replaced engine, which has no frames in flight and waits to be closed; NULL: none */
   struct engine *former_engine;
   /* values with which the engine in use was opened; the names of files that it was given since are updated */
   struct parameters opened_with;
   bool guidance_embedded;
-  /* true: the engine's device is a GPU, so that a real-time priority is useful; copied to loop_status, as urgency is */
+  /* true: the engine's device is a GPU, so that a real-time priority is useful. This field and `urgency` are copied to
+   * loop_status. */
   bool wants_urgency;
   enum urgency urgency;
   /* time when a failed engine was last opened again, and pause in ns before the next attempt */
@@ -139,7 +142,7 @@ struct loop {
   /* the current values; a mark shows that someone has set the value. Before the engine is open: only the changes so
    * far */
   struct settings settings;
-  /* parameter values that change gradually towards their targets (loop_glide); protected by `lock`, too */
+  /* parameter values that change gradually towards their targets (loop_glide); also protected by `lock` */
   struct glide glide;
   struct loop_status status;
   atomic_long sent; /* number of calls of loop_send */
@@ -165,12 +168,12 @@ void loop_count_dropped(struct loop *loop, int count);
 /* --- engine_change.c: changes of handle and engine --- */
 
 /* Records that this text was given to a slot of the engine (place of an encoded prompt), so that it is not encoded
- * again, even if encoding has failed. text NULL: the slot has no text. */
+ * again, even if encoding has failed. `text` NULL: the slot has no text. */
 void loop_note_encoded(struct loop *loop, int slot, const char *text);
-/* Makes this engine the one in use, and sets all fields of the loop that depend on it. */
+/* Uses this engine from now on, and sets all fields of the loop that depend on the engine. */
 void loop_use_engine(struct loop *loop, const struct opened *opened);
-/* Makes this engine the one in use in place of an earlier one: does what loop_use_engine does, counts the engine, and
- * publishes it in the loop's status. */
+/* Replaces the engine in use by this one: does what loop_use_engine does, counts the engine, and publishes it in the
+ * loop's status. */
 void loop_replace_engine(struct loop *loop, const struct opened *opened);
 /* Copies the descriptions of the engine and its handle (prepared size and step count) to the status that other threads
  * read. */
@@ -184,8 +187,9 @@ void loop_change_handle(struct loop *loop, const struct moment *now);
 int loop_rung(const struct loop *loop);
 /* Returns true if the handle in use has the shape (size, step count and so on) that these values ask for. */
 bool loop_is_suited(const struct loop *loop, const struct moment *now);
-/* Opens an engine in the background if the one in use does not suit the values, uses it when it is open, and closes the
- * old one. Waits only for frames in flight. Returns 0, 1 if values or engine have changed, or -1 with loop->err. */
+/* If the engine in use does not suit the values, opens another engine in the background, uses the new engine when it is
+ * open, and closes the old one. Waits only for frames in flight. Returns 0, 1 if values or engine have changed, or -1
+ * with loop->err. */
 int loop_change_engine(struct loop *loop, const struct parameters *values);
 /* Closes the engine in use, the one that it has replaced, and any that is still being opened. */
 void loop_close_engines(struct loop *loop);

@@ -55,8 +55,8 @@ struct run {
   int64_t started_ns;
   double time_base; /* seconds per unit of pts */
 
-  /* Held while a worker takes the frames of its next run and calls functions of struct pipeline for them; protects the
-   * following fields. */
+  /* Lock that is held while a worker takes the frames of its next run and calls functions of struct pipeline for them;
+   * protects the following fields. */
   pthread_mutex_t dealing;
   /* frame.stretch of the frame that a worker took last; the next frame has another value if it does not continue that
    * one, for example after a loop of the file */
@@ -65,7 +65,7 @@ struct run {
   struct frame first; /* the first frame, which was read before the workers began, until a worker takes it */
   bool has_first;
 
-  /* Held while results are counted; protects the following fields. */
+  /* Lock that is held while results are counted; protects the following fields. */
   pthread_mutex_t counting;
   long collected;
   int64_t ended_ns; /* time when the last picture was finished */
@@ -565,8 +565,8 @@ static void say_kept(const struct sink *sink, struct error *err) {
               part ? part : "it");
 }
 
-/* Returns how many frames the output has. ended: the sink has ended without an error of its own; false: the output is
- * not read again to count them, and all written pictures count. */
+/* Returns how many frames the output has. ended: true: the sink has ended without an error of its own; false: the
+ * output is not read again to count its frames, and all written pictures count. */
 static long count_in_output(const struct run *run, bool ended) {
   long frames = run->sink && ended ? sink_pictures(run->sink) : -1;
   return frames >= 0 ? frames : run->written;

@@ -31,7 +31,7 @@ static inline int pipeline_holds(int engines) {
 }
 
 struct pipeline_progress {
-  long frames;  /* frames that the engines have finished */
+  long frames;  /* number of frames that the engines have finished */
   long skipped; /* number of frames for which no picture is made, because it exists already */
   double seconds;
 };
@@ -51,7 +51,7 @@ struct pipeline {
    * there are several engines, the calls come from several threads. Returns 0, or -1 with err. */
   int (*controls_at)(void *opaque, struct engine *engine, double seconds, struct controls *controls, struct error *err);
   /* Called before each frame is submitted, to give the engine or the request other data of the frame, such as its mask;
-   * NULL: there is none. If several frames are submitted in one run, controls_at and `before` are called for all of
+   * NULL: nothing is called. If several frames are submitted in one run, controls_at and `before` are called for all of
    * them first. The frame at request->control_frame must stay valid until the next call; by then the pipeline has a
    * reference of its own to its pixels. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, double seconds, struct error *err);
@@ -63,7 +63,8 @@ struct pipeline {
   /* Called after every picture, never twice at the same time; NULL: not called. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;
-  struct trace *trace; /* records when each stage worked on each frame (trace.h); NULL: nothing is recorded */
+  struct trace *trace; /* trace that records when each stage worked on each frame (trace.h); NULL: nothing is
+                        * recorded */
 };
 
 /* The stages that work at the same time; the slowest one limits the speed of the render. */

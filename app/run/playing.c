@@ -68,10 +68,10 @@ static bool begins(enum parameter id) {
   return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
 }
 
-/* Keeps the script from setting parameters that it may not set: clears in *wished their marks, which say that a
- * parameter is to be changed. beginning: true: before the first frame, when the
- * script may also set values for which a handle is prepared, such as the size; false: later, when it may set only
- * values that can change from frame to frame. */
+/* Keeps the script from setting parameters that it may not set: removes from *wished the marks of these parameters (a
+ * mark says that a parameter is to be changed). beginning: true: before the first frame, when the script may also set
+ * values for which a handle is prepared, such as the size; false: later, when it may set only values that can change
+ * from frame to frame. */
 static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (beginning ? !begins(id) : !changes(playing, id))

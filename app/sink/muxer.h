@@ -68,10 +68,10 @@ int muxer_open(struct muxer *muxer, AVFormatContext *output);
  * containers players would play it; therefore the result is 0, except for MP3, if the container can store sound before
  * time 0. */
 double muxer_preroll(const AVFormatContext *output, const AVStream *stream);
-/* True if a packet of this stream, which begins and ends at these times (seconds), is to be left out because it begins
- * before the first time that the container can store. Most muxers would then shift all pictures and sound. In MPEG's
- * streams, whose times begin anywhere, a packet is kept if it ends after time 0, or if the decoder needs it; in
- * containers without times of sound (muxer_counts_sound), if most of it is after time 0. */
+/* True if a packet of this stream must be left out because it begins before the first time that the container can
+ * store; with such a packet most muxers would shift all pictures and sound. begin, end: the packet's times in seconds.
+ * In MPEG's streams, whose times begin anywhere, a packet is kept if it ends after time 0, or if the decoder needs it.
+ * In containers without times of sound (muxer_counts_sound) a packet is kept if most of it is after time 0. */
 bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin, double end);
 /* Adds the length of the sound before time 0 to the packet's times, in units of time_base, if FFmpeg's muxer does not
  * do so itself: for Opus in Matroska before FFmpeg 6. In containers without times of sound (muxer_counts_sound), a
