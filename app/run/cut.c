@@ -16,8 +16,9 @@
  * are; with any start greater than 0, the first frame that is read gets time 0 in the output. */
 static const double least_start = 1e-9;
 
-/* An interval of the input's time, in units of frame.pts, whose ends lie between two frames. begins: false: it begins
- * where the input does, and `begin` is unused; open: true: it ends where the input does, and `end` is unused. */
+/* An interval of the input's time, in units of frame.pts, whose ends lie between two frames. begins: false: the
+ * interval begins where the input does, and `begin` is unused; open: true: the interval ends where the input does, and
+ * `end` is unused. */
 struct interval {
   bool begins, open;
   int64_t begin, end;

@@ -31,8 +31,8 @@ struct cut {
   double job_first, later;
   /* time of the first frame of the part that this process is asked for; `begin` is later if a render is resumed */
   int64_t part_begin;
-  /* This process renders the frames with begin <= time < end, all three in units of frame.pts. open: true: `end` is
-   * unused, and it renders all frames from begin to the end of the input. */
+  /* This process renders the frames with `begin` <= time < `end`, all three in units of frame.pts. open: true: `end` is
+   * unused, and this process renders all frames from `begin` to the end of the input. */
   int64_t begin, end;
   bool open;
   /* true: the whole render (the job) ends at job_end, before the input ends; false: it ends with the input, and

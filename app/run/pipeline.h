@@ -94,8 +94,8 @@ struct pipeline_result {
 enum pipeline_stage pipeline_limit(const struct pipeline_result *result);
 
 /* Runs until the source ends or is interrupted, or an error occurs. Returns 0, or -1 with err. Also after an error the
- * sink is finished, so that its file can be played, and result is filled. If one of several engines fails, the pictures
- * of all frames before its first unfinished one are still written. */
+ * sink is finished, so that its file can be played, and *result is filled. If one of several engines fails, the
+ * pictures of all frames before its first unfinished one are still written. */
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err);
 
 #endif

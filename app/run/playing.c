@@ -115,8 +115,8 @@ void playing_start(struct playing *playing, const struct parameters *values, con
   tell_left_out(playing, log);
 }
 
-/* Returns the record of the texts that this engine has in its slots (places of encoded prompts). For an engine without
- * a record, one without texts is added. NULL: out of memory. */
+/* Returns the record of the texts that this engine has in its slots (places of encoded prompts). If the engine has no
+ * record yet, a record without texts is added. NULL: out of memory. */
 static struct encoded *find_encoded(struct playing *playing, const struct engine *engine) {
   struct encoded *encoded = playing->engines;
   while (encoded && encoded->engine != engine)

@@ -28,14 +28,14 @@ struct resuming {
 };
 
 /* If options->resume is set, looks for the unfinished file of an earlier render that no process writes or continues,
- * and locks it until resuming_free. Changes cut and source, which cut_choose has set, so that the frames in the file's
- * complete segments (pictures that can be decoded without the others) are left out. An unfinished file without a
+ * and locks it until resuming_free. Changes `cut` and `source`, which cut_choose has set, so that the frames in the
+ * file's complete segments (pictures that can be decoded without the others) are left out. An unfinished file without a
  * complete segment is deleted. Returns 0; or -1 with err, also if the file comes from a render with other options,
  * input or program; then no file was changed. */
 int resuming_find(struct resuming *resuming, struct cut *cut, const struct options *options,
                   struct source_options *source, struct error *err);
 /* Logs that the render continues the unfinished file. Called when nothing can prevent that any more: after the sink has
- * found that its encoder and device are those of the earlier render. Does nothing if goes_on is false. */
+ * found that its encoder and device are those of the earlier render. Does nothing if the field goes_on is false. */
 void resuming_tell(const struct resuming *resuming, const struct log *log);
 /* Sets the sink's options by which the sink takes over the pictures of the unfinished file. source: the options with
  * which the frames' source is opened. Does nothing if goes_on is false. */
