@@ -34,7 +34,7 @@ void command_devices(const struct options *options) {
     printf("  none: no display can be reached\n");
   printf("sound (--sound takes these names):\n");
   midi_alsa_hush(); /* keeps libasound from printing a message for each sound card that does not exist */
-  fflush(stdout);   /* flushed here, because the next call may wait for a sound server */
+  fflush(stdout);   /* the lines are written out now, because the next call may wait for a sound server */
   if (ffmpeg_open_devices(&devices, STATUS_INPUT, &err))
     printf("  none: %s\n", err.message);
   else

@@ -104,7 +104,7 @@ bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns) {
     return false;
   double tempo = 60 / beats_fit(taps->at_ns, taps->count, &last);
   int64_t at_ns = now_ns + (int64_t)(last * 1e9);
-  /* if the clock had no tempo before, the first tap of the series counts as beat 0, the first of a bar */
+  /* if the clock had no tempo before, the first tap of this series of taps counts as beat 0, the first beat of a bar */
   set_beginning(beats, tempo, at_ns, beats_run(beats) ? beats_at(beats, at_ns) : taps->count - 1);
   return true;
 }
@@ -114,8 +114,8 @@ bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns) {
 /* age in seconds beyond which an onset (the beginning of a sound) is forgotten; shortest and longest time in seconds
  * between two beats that is looked for */
 static const double onset_age_s = 8, period_least_s = 60 / 160.0, period_most_s = 60 / 80.0;
-/* The search for the tempo tries several times between two beats, from short to long; each is the one before times
- * this number. */
+/* The search for the tempo tries one period (time between two beats) after another, from the shortest to the longest.
+ * Each period is the one before it multiplied by this number. */
 static const double period_step = 1.004;
 /* on_beat_s: largest time in seconds between an onset and a beat with which the onset counts as on the beat.
  * compared_most: largest number of beats between two onsets that are compared; over more beats, a small error of the
@@ -199,7 +199,7 @@ static struct found find_beat(const double *seconds, int count) {
 bool onsets_take(struct onsets *onsets, struct beats *beats, int64_t now_ns) {
   double seconds[ONSETS_MAX];
   if (onsets->count && now_ns <= onsets->at_ns[onsets->count - 1])
-    /* time went back, because the sound was begun again at another position, so the onsets before no longer count */
+    /* time went back, because the sound was begun again at another position; the onsets found so far no longer count */
     onsets->count = 0;
   append(onsets->at_ns, &onsets->count, ONSETS_MAX, now_ns);
   while ((double)(now_ns - onsets->at_ns[0]) * 1e-9 > onset_age_s)

@@ -8,8 +8,9 @@
 
 #include "app/control/modulation.h"
 
-/* Added to the number of cycles, so that a wave that changes on the beat has changed at the time that beats_next_ns
- * gives, although the beat computed for it may be a little below. */
+/* Number that is added to the number of cycles before a wave's value is computed. beats_next_ns gives the time of the
+ * next beat, but the beat computed for that time may be a little less than a whole number. With this addition a wave
+ * that changes on the beat has changed at that time. */
 static const double cycle_rounding = 1e-9;
 
 static double random_value(int64_t cycle, int number) {

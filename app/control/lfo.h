@@ -39,7 +39,7 @@ struct lfos {
 /* Computes the LFOs' offsets at time now_ns. Those of LFOs by the beat are 0 as long as there is no tempo. Returns true
  * if any LFO changes a parameter. */
 bool lfos_follow(struct lfos *lfos, const struct parameters *values, const struct beats *beats, int64_t now_ns);
-/* Adds the offsets to the parameters' values in settings, which is a copy for one frame. */
+/* Adds the present offsets of the LFOs to the parameters' values in *settings, which is a copy for one frame. */
 void lfos_apply(const struct lfos *lfos, struct settings *settings);
 
 #endif

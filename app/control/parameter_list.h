@@ -54,8 +54,8 @@ double parameter_list_place(struct list_row row, double number);
  * parameter_span or, for a size, of 64 to 4096 pixels. Its scale is logarithmic if the high end is at least 32 times
  * the low end, and linear otherwise. The value is rounded to the parameter's decimals, a size to a multiple of 64. */
 double parameter_list_number(struct list_row row, double share);
-/* Writes the row's value as it is shown to the right of the bar, and returns out. If the value belongs to a control
- * (map that steers the frame) and is not set, the text shows the value that is used instead. */
+/* Writes to `out` the row's value as it is shown to the right of the bar, and returns `out`. If the value belongs to a
+ * control (map that steers the frame) and is not set, the text shows the value that is used instead. */
 const char *parameter_list_value(const struct parameters *values, struct list_row row, char *out, size_t size);
 
 /* Changes the row's value by `by` steps, as the left and right keys do. */

@@ -34,7 +34,8 @@ void presets_file_name(struct presets_file *file, int number, char name[81]);
 bool presets_file_source(struct presets_file *file, int number, char source[PRESET_SOURCE_MAX]);
 /* Returns the seconds within which the values change to those of a preset (presets_fade). */
 double presets_file_fade(struct presets_file *file, int number);
-/* Return presets_list and presets_pictures of the presets; the caller frees the text. */
+/* presets_file_list returns the JSON list of the presets (presets_list), presets_file_pictures the JSON list of the
+ * paths of their small pictures (presets_pictures). The caller frees the text. */
 char *presets_file_list(struct presets_file *file);
 char *presets_file_pictures(struct presets_file *file);
 /* Asks the thread that saves presets to append a preset with these values, whose name is the present time. A preset
@@ -43,8 +44,9 @@ char *presets_file_pictures(struct presets_file *file);
  * held until they are written. presets_file_refresh later reports whether the preset was saved. */
 enum { PRESETS_HOLDS = 2 };
 void presets_file_save(struct presets_file *file, const struct parameters *values, const struct frame *picture);
-/* Asks the thread that saves presets to set other members of the file: those of this JSON object (presets_set_members).
- * The file owns the text from then on. presets_file_refresh later reports whether it was saved. */
+/* Asks the thread that saves presets to set other members of the file: those of the JSON object `members`
+ * (presets_set_members). *file owns this text from then on. presets_file_refresh later reports whether the members were
+ * saved. */
 void presets_file_keep(struct presets_file *file, char *members);
 /* Returns true if the thread that reads and saves presets has something to report since the last call: a preset was
  * saved, the file was read again, or one of these failed. line and level get the report's text and log level; it has

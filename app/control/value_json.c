@@ -29,8 +29,8 @@ cJSON *value_to_json(const struct parameters *values, enum parameter id, int ind
   char text[VALUE_BYTES];
   switch (parameter_row(id)->type) {
   case TYPE_REAL:
-  /* the digits are printed here, because cJSON writes too few digits of a double to read a large whole number back
-   * exactly */
+  /* the program prints the digits itself: cJSON writes so few digits of a double that a large whole number changes when
+   * it is read again */
   case TYPE_WHOLE:
     return cJSON_CreateRaw(parameters_print(values, id, index, text, sizeof text));
   case TYPE_SWITCH:

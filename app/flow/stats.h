@@ -27,7 +27,7 @@ long stats_above(const struct stats *stats, double ms);
 struct stats_summary {
   long count;
   double mean_ms, median_ms, p95_ms, p99_ms, max_ms, min_ms;
-  double jitter_ms; /* p99_ms - median_ms */
+  double jitter_ms; /* how unsteady the times are: p99_ms minus median_ms */
   double spread_ms; /* about the standard error of the median, in ms; at least the histogram's own error */
 };
 

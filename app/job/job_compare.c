@@ -101,9 +101,10 @@ static int compare(const struct comparison *c) {
   return compare_header(c);
 }
 
-/* True if two jobs (descriptions of a render) have `choices`, the text with the kernels that the engine chose, whose
- * first lines differ. That line names the device and the libraries. The other lines may differ, because an engine that
- * continues an interrupted render adopts the kernels that this render has stored. */
+/* True if two jobs (descriptions of a render) were made on different devices or with different libraries. `choices`,
+ * the text with the kernels that an engine chose, names device and libraries in its first line, so the first lines are
+ * compared. The other lines may differ, because an engine that continues an interrupted render adopts the kernels that
+ * this render has stored. */
 static bool devices_differ(const struct job *one, const struct job *other) {
   size_t length = one->choices ? strcspn(one->choices, "\n") : 0;
   return one->choices && other->choices &&

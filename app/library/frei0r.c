@@ -136,8 +136,8 @@ static struct shared *share(const char *model, const char *device) {
   return shared;
 }
 
-/* Called when an instance no longer uses the engine. If no other instance uses it, removes the engine from the list
- * and returns true. */
+/* Called when an instance no longer uses the engine. If no other instance uses this engine, removes it from the list of
+ * engines and returns true. */
 static bool leave(struct shared *shared) {
   struct shared **at = &engines;
   pthread_mutex_lock(&sharing);
@@ -234,7 +234,7 @@ void f0r_get_param_value(f0r_instance_t instance, f0r_param_t value, int index) 
     *(double *)value = own->number[index];
 }
 
-/* --- opening the engine, and passing it what the host has set --- */
+/* --- opening the engine, and passing it the parameters that the host has set --- */
 
 static int open_engine(struct shared *shared, struct reverie_error *error) {
   const struct reverie_config config = {.size = sizeof config, .device = shared->device};
@@ -263,8 +263,8 @@ static int set_number(const struct instance *own, struct reverie *engine, int in
                            : reverie_set(engine, name, NULL, error);
 }
 
-/* Opens the engine if necessary, and sets it to the instance's parameters if it has those of another instance or older
- * ones. Called with the engine's lock held. Returns 0, or -1 with error. */
+/* Opens the engine if necessary. If the engine has the parameters of another instance, or older ones of this instance,
+ * sets it to this instance's parameters. Called with the engine's lock held. Returns 0, or -1 with error. */
 static int follow_host(struct instance *own, struct reverie_error *error) {
   struct shared *shared = own->shared;
   if (!shared->engine && open_engine(shared, error))

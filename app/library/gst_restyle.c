@@ -189,7 +189,8 @@ static GstFlowReturn submit(ReverieRestyle *restyle, GstBuffer *in) {
     gst_object_sync_values(GST_OBJECT(restyle), time);
   struct reverie_frame frame = describe(restyle, &pixels);
   frame.time_ns = GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : 0;
-  frame.opaque = restyle; /* collect looks only whether a picture has an `opaque` */
+  frame.opaque = restyle; /* only tells the function that collects the picture that there is one: it tests whether
+                           * picture.opaque is NULL */
   int status = reverie_submit(restyle->engine, &frame, &error);
   gst_video_frame_unmap(&pixels);
   if (status) {

@@ -3,7 +3,7 @@
 #include "app/library/library.h"
 #include "app/models/engine_wish.h"
 
-/* --- the size, step count and so on that the parameters' values need (engine_shape) --- */
+/* --- computing the shape of an engine (size, step count and so on) from the parameters' values (engine_shape) --- */
 
 const char *library_text(const struct parameters *values, int slot) {
   const char *text = values_slot_text(values, slot);

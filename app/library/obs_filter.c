@@ -12,18 +12,21 @@ OBS_DECLARE_MODULE()
 /* A copy of the source's pixels that the GPU makes. */
 struct staging {
   gs_stagesurf_t *surface; /* surface to which the GPU copies a frame; NULL: not created yet */
-  bool filled;             /* true: the GPU was told to copy a frame here, which the worker has not got yet */
+  bool filled;             /* true: the GPU was told to copy a frame to this surface, and the worker has not got that
+                            * frame yet */
   int64_t time_ns;         /* time of the frame that was copied last, in ns from the first frame */
 };
 
 struct filter {
   obs_source_t *source; /* the filter itself, which owns this struct */
-  /* The filter has a list of its own, because libobs may free a list that belongs to its type before the filter. */
+  /* List of the parameters that OBS shows. Each filter has its own list, because libobs may free a list that belongs to
+   * the filter's type before the filter. */
   struct obs_rows *rows;
   struct worker *worker;
 
   /* The following fields are used only by the graphics thread. */
-  bool captured;          /* true: this frame of OBS was captured; a source can be drawn several times in one */
+  bool captured;          /* true: the source was captured in the present frame of OBS already; OBS may draw a source
+                           * several times in a frame */
   uint64_t start;         /* time of the first frame, in ns of OBS's clock; 0: none came yet */
   gs_texrender_t *render; /* render target in which OBS draws the source; NULL: it was not created yet */
   struct staging staging[2];
@@ -152,7 +155,8 @@ static void *create_filter(obs_data_t *settings, obs_source_t *source) {
   return NULL;
 }
 
-/* OBS calls this on a thread of its own for what it destroys, so that waiting for the worker stalls nothing. */
+/* Destroys a filter. OBS calls this function on a thread that only destroys things, so that nothing else stalls while
+ * the function waits for the worker. */
 static void destroy_filter(void *data) {
   struct filter *filter = data;
   worker_stop(filter->worker);

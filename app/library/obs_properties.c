@@ -22,8 +22,8 @@ static bool is_one_of(const char *name, const char *const *names) {
   return *names;
 }
 
-/* Returns true if a user of OBS can set the parameter. A picture is always stretched to the source's size, there is no
- * second source, and nothing gives pictures of styles. */
+/* Returns true if a user of OBS can set the parameter. Left out are parameters that have no use in the filter: it
+ * always stretches the picture to the source's size, has no second source, and gets no style pictures. */
 static bool is_of_use(const char *name) {
   static const char *const useless[] = {
       "fit", "control[].source", "ip-adapter", "image-encoder", "style[].weight", "style[].layers", "text-to-image",
@@ -157,7 +157,8 @@ static obs_property_t *add_choice(obs_properties_t *view, const struct obs_row *
   return property;
 }
 
-/* Adds the property of a row, with its help as the text that OBS shows beside it. */
+/* Adds an OBS property to the view for a row of the list of parameters. OBS shows the parameter's help beside the
+ * property. */
 static void add_row(obs_properties_t *view, const struct obs_row *row) {
   const struct reverie_parameter *about = &row->about;
   char help[1024];

@@ -1,10 +1,10 @@
-/* The thread of an OBS filter that owns an engine of the library. The filter hands it frames and takes pictures from
- * it, and neither waits for the other. The thread always begins with the newest frame; frames that come while it makes
- * a picture replace each other.
+/* The thread of an OBS filter that owns an engine of the library. The filter hands frames to this thread and takes
+ * pictures from it, and neither waits for the other. The thread always begins with the newest frame; frames that come
+ * while it makes a picture replace each other.
  *
- * Three buffers hold frames: one that the filter writes, one with the newest frame, and one that the thread reads.
- * Handing over and beginning exchange pointers, so that the lock is never held while pixels are copied. The licence of
- * the compiled plug-in stands in obs_filter.h. */
+ * Three buffers hold frames: one that the filter writes, one with the newest frame, and one that the thread reads. To
+ * hand over a frame, or to begin with one, only pointers are exchanged, so that the lock is never held while pixels are
+ * copied. obs_filter.h has the licence of the compiled plug-in. */
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -22,7 +22,7 @@ enum { LONGEST_SIDE = 512 };
 enum { SETTLED = 700000000 };
 
 struct frame {
-  uint8_t *pixels; /* RGBA, rows without a gap */
+  uint8_t *pixels; /* the frame's pixels in RGBA, row after row without gaps */
   size_t room;     /* number of bytes that `pixels` has */
   uint32_t width, height;
   int64_t time_ns;
@@ -32,7 +32,7 @@ struct worker {
   const struct obs_rows *rows;
   pthread_t thread;
   struct frame frames[3];
-  struct frame *writing; /* used only by the thread that calls worker_offer */
+  struct frame *writing; /* frame that worker_offer fills; used only by the thread that calls worker_offer */
 
   /* The following fields are protected by `lock`. */
   pthread_mutex_t lock;
@@ -42,14 +42,16 @@ struct worker {
   bool stop;                      /* true: the thread has to end */
   bool failed;                    /* true: the engine has failed and waits for other settings */
   struct wish *next;              /* settings that the thread has not taken yet; NULL: there are none */
-  struct reverie_picture picture; /* newest finished picture that the filter has not taken yet; or plane[0] is NULL */
+  struct reverie_picture picture; /* newest finished picture, if the filter has not taken it yet; plane[0] NULL: there
+                                   * is none */
 
   /* The following fields are used only by the thread. */
   struct frame *reading;
   struct reverie *engine; /* the engine; NULL: not open */
   struct wish *wish;      /* the settings that the engine has, or with which it has failed; NULL: none yet */
   bool has_size;          /* true: the user has set the size of pictures */
-  uint32_t sized_width, sized_height; /* the frame's size for which that of pictures was chosen; 0: none */
+  uint32_t sized_width, sized_height; /* size of the source's frame for which the size of pictures was chosen; 0: none
+                                       * was chosen yet */
   struct reverie_error told;          /* the error that was logged last; it is not logged again */
 };
 
@@ -99,7 +101,8 @@ static int open_engine(struct worker *worker, struct reverie_error *error) {
                                         .log = log_line,
                                         .device = *worker->wish->device ? worker->wish->device : NULL,
                                         .threads = worker->wish->threads,
-                                        /* one just made, one that waits to be taken, and one that the filter draws */
+                                        /* three pictures: one just made, one that waits to be taken, and one that the
+                                         * filter draws */
                                         .pictures = 3,
                                         .flags = REVERIE_SMOOTH | REVERIE_PACED};
   worker->has_size = false;
@@ -108,8 +111,8 @@ static int open_engine(struct worker *worker, struct reverie_error *error) {
          apply(worker, true, NULL, error) || reverie_open(worker->engine, error);
 }
 
-/* Sets the engine to settings that the thread has taken, and opens it anew where they ask for that. Returns 0, or
- * another number with error. */
+/* Sets the engine to the settings `taken`. If these need another engine, opens the engine anew. Returns 0, or another
+ * number with error. */
 static int adopt(struct worker *worker, struct wish *taken, struct reverie_error *error) {
   struct wish *before = worker->wish;
   bool anew = !worker->engine || wish_opens_anew(worker->rows, before, taken);
@@ -267,7 +270,7 @@ void worker_set(struct worker *worker, struct wish *wish) {
   wish_free(before);
 }
 
-/* Copies pixels to a frame, whose memory grows where it is too small. */
+/* Copies pixels to a frame. The frame's memory is enlarged if it is too small for them. */
 static void fill(struct frame *frame, const uint8_t *pixels, uint32_t pitch) {
   size_t row = 4 * (size_t)frame->width, bytes = row * frame->height;
   if (frame->room < bytes) {

@@ -47,7 +47,8 @@ static bool open_next(struct live *live, struct source **source, struct error *e
 int live_open_source(struct live *live, struct source **source, struct error *err) {
   if (open_listed(live, source, err) == 0 || open_next(live, source, err))
     return 0;
-  /* after a restart of the program, the source that was shown before may need time to come back, and is waited for */
+  /* after a restart of the program, the source that was shown before the restart may need time to come back, so the
+   * program waits for it */
   if (live->came && !atomic_load(&setup_stop)) {
     live->source_options.patient = true;
     return live_allow_failure(live, -1, err);

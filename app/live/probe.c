@@ -179,7 +179,7 @@ void live_probe_look(struct live *live, const struct present_view *view) {
   probe->own_cpu_ms += (double)(platform_thread_cpu_ns() - began_ns) * 1e-6;
 }
 
-/* --- what the probe does in each pass of the main thread's loop --- */
+/* --- what the probe, which measures the live window, does in each pass of the main thread's loop --- */
 
 static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
   return probe->measured || (probe->frames && probe->seen.presented >= probe->frames) ||

@@ -3,8 +3,9 @@
 #include "app/control/settings.h"
 #include "app/run/handles.h"
 
-/* Returns true if room for this many frames in the bank (keys and values of earlier frames) is what the values ask for,
- * or what the handle in use has. shape: shape of the handle (struct prepared) in use. */
+/* Returns true if this room, a number of frames in the bank (keys and values of earlier frames), is one that the
+ * parameters' values ask for, or the one that the handle (struct prepared) in use has. shape: the shape of that
+ * handle. */
 static bool is_room_asked_for(const struct parameters *values, const struct engine_shape *shape, int room) {
   return room == shape->bank_room || room == values->bank || room == values->bank_room;
 }
@@ -85,7 +86,7 @@ void refusal_put_back(struct live_state *state, const struct engine_shape *refus
   case SHAPE_GUIDANCE:
     put_back_guidance(values, shape->guidance);
     break;
-  case SHAPE_CHUNKS: /* If a prompt is too long for the engine, it is left as the user typed it */
+  case SHAPE_CHUNKS: /* a prompt that is too long for the engine stays as the user typed it */
     break;
   }
 }

@@ -41,7 +41,7 @@ static int refuse_disk(const char *path, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: %s", path, strerror(errno));
 }
 
-/* --- files that are there already --- */
+/* --- finding out which files of a model the folder has already --- */
 
 int download_is_there(const struct download *download, const struct repository_file *file, struct error *err) {
   char path[PATHS_MAX], hash[DIGEST_MAX] = "";

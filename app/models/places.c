@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Writes folder followed by name, which begins with a slash or is empty, to path. Returns path; NULL: the result does
- * not fit into path. */
+/* Writes `folder`, followed by `name`, to path; `name` begins with a slash or is empty. Returns path; NULL: the result
+ * does not fit into path. */
 static const char *join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s%s", folder, name);
   return length > 0 && length < PATHS_MAX ? path : NULL;

@@ -26,7 +26,7 @@ static struct {
   bool caught;             /* true: this file's handler of SIGXCPU is installed */
 } urgent;
 
-static _Thread_local bool given; /* true: the calling thread's scheduling class was changed here */
+static _Thread_local bool given; /* true: this file has changed the calling thread's scheduling class */
 
 static int this_thread(void) {
   return (int)syscall(SYS_gettid);
@@ -88,9 +88,9 @@ static bool has_used_its_time(void) {
          (rlim_t)used.tv_sec + 1 >= limit.rlim_cur;
 }
 
-/* Handles SIGXCPU. If a user sent the signal, or if it came because of RLIMIT_CPU, the action from before this file's
- * handler runs. Otherwise a real-time thread ran too long: if this file has made threads real-time, all of these are
- * moved to the default class; a thread that got its class from outside keeps it. */
+/* Handles SIGXCPU. If a user sent the signal, or if it came because of RLIMIT_CPU, does what the process did at this
+ * signal before this file installed its handler. Otherwise a real-time thread ran too long: all threads that this file
+ * has made real-time are then moved to the default class; a thread that got its class from outside keeps it. */
 static void on_long_run(int number, siginfo_t *info, void *context) {
   int reason = errno;
   (void)context;

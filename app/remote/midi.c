@@ -23,8 +23,8 @@ static const int64_t complaint_ns = 1000000000;
 struct midi {
   struct hub *hub;
   const struct log *log;
-  struct midi_input *input;   /* NULL: no messages are received */
-  struct midi_output *output; /* NULL: no values are sent */
+  struct midi_input *input;   /* port from which messages are received; NULL: none are received */
+  struct midi_output *output; /* port to which values are sent; NULL: none are sent */
   struct midi_feedback feedback;
   int64_t sent_ns; /* time (platform_now_ns) at which values of parameters were last sent to the knobs */
   struct midi_reader reader;
@@ -109,9 +109,9 @@ static bool text_differs(const char *a, const char *b) {
   return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* Returns true if the engine was open at the previous call, and stores whether it is open now. When the engine opens,
- * values that suit the model are set, which must not count as changed by somebody. Called before the values are copied:
- * the hub gets those values and the news that the engine is open at the same time. */
+/* Returns true if the engine was open at the previous call, and stores whether the engine is open now. When the engine
+ * opens, the program sets values that suit the model; these must not count as changes by a user. The hub gets these
+ * values together with the news that the engine is open, so this function is called before the values are copied. */
 static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;

@@ -7,7 +7,7 @@ enum { POLLED_MAX = 8, EVENT_BYTES_MAX = 64 };
 
 struct midi_alsa {
   snd_seq_t *sequencer;
-  snd_midi_event_t *decoder; /* converts events to bytes, or bytes to events */
+  snd_midi_event_t *decoder; /* converter of ALSA's events to bytes, or of bytes to events */
   int port;                  /* number of the port of midi_alsa_open_out */
   /* bytes of an event that had no room in the caller's buffer; the next call of midi_alsa_read returns them */
   uint8_t waiting[EVENT_BYTES_MAX];

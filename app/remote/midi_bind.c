@@ -73,7 +73,7 @@ static struct knob_binding *find(struct knobs *knobs, const struct knob *knob) {
 struct use {
   struct knob knob;
   double at; /* position to which the knob was moved, 0 to 1 */
-  int value; /* value in the message for a knob of kind KNOB_CC, 0 to 127 */
+  int value; /* the message's own value, 0 to 127; used for knobs of kind KNOB_CC */
   bool released;
 };
 

@@ -14,7 +14,8 @@ enum endless_mode {
   ENDLESS_MODES
 };
 
-/* Returns the number of steps that a value (0 to 127) means, negative to the left; 0 for ENDLESS_NOT. */
+/* Returns the number of steps for which a value (0 to 127) of an endless encoder stands in this mode, negative to the
+ * left; 0 for ENDLESS_NOT. */
 int endless_steps(enum endless_mode mode, int value);
 
 /* Returns the word that stands for a mode in the file of bindings, a string constant. */

@@ -6,9 +6,9 @@
 #include "app/control/keys.h"
 
 enum pattern_kind {
-  LITERAL, /* matches the byte of the text */
-  ANY,     /* matches any character but "/" */
-  SPAN,    /* matches any number of characters but "/", also none */
+  LITERAL, /* matches one byte: the one that the pattern's text has at this index */
+  ANY,     /* "?": matches one character other than "/" */
+  SPAN,    /* "*": matches any number of characters other than "/", or none */
   CLASS,   /* "[": matches a character that the brackets name; `next`: the element after "]" */
   /* "{": matches no character. The elements of the first word in the braces follow, one word of which must match.
    * `next`: the element after "}" */
@@ -84,7 +84,8 @@ static bool same(char pattern, char character) {
   return pattern == character || (pattern == '_' && character == '-');
 }
 
-/* True if the brackets that open at index `at` name the character. "-" at an end of the brackets stands for itself. */
+/* True if a class of the pattern, such as "[a-z]", names the character. at: index of the class's opening bracket. A "-"
+ * at an end of the brackets stands for itself. */
 static bool is_named(const struct osc_pattern *pattern, int at, char character) {
   const char *text = pattern->text, *end = text + pattern->element[at].next - 1, *i = text + at + 1;
   bool others = *i == '!', named = false;
@@ -180,7 +181,7 @@ bool osc_pattern_matches(const struct osc_pattern *pattern, const char *address,
   return places[now].has[pattern->length];
 }
 
-/* --- the addresses of this program --- */
+/* --- trying a pattern on all OSC addresses that this program has --- */
 
 /* What is done with each address that a pattern matches. `suffix` is appended to the addresses of parameters. */
 struct visitor {

@@ -310,7 +310,7 @@ struct expansion {
   void (*set)(void *opaque, const struct osc_name *name);
   void *opaque;
   int taken;        /* number of addresses that did not refuse the message */
-  struct error err; /* why the last address that refused the message did so */
+  struct error err; /* the reason that the last refusing address gave for its refusal */
 };
 
 /* Passes on an answer to one of the addresses that a message's pattern matches, unless it is an error: often only

@@ -9,14 +9,14 @@
 
 enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ADDRESS_PART_MAX = 64 };
 
-/* --- the tree --- */
+/* --- the tree of OSC addresses, as JSON --- */
 
 static void put_head(cJSON *node, const char *path) {
   cJSON_AddStringToObject(node, "FULL_PATH", path);
   cJSON_AddNumberToObject(node, "ACCESS", 0);
 }
 
-/* Returns the child of this name, which is made if there is none. path: its whole path. */
+/* Returns the child of this name; if the node has no such child, makes it. path: the child's whole path. */
 static cJSON *take_child(cJSON *node, const char *name, const char *path) {
   cJSON *contents = cJSON_GetObjectItemCaseSensitive(node, "CONTENTS");
   if (!contents)
@@ -38,7 +38,7 @@ static const char *next_part(const char *path, char part[ADDRESS_PART_MAX]) {
   return path + 1 + length;
 }
 
-/* Returns the node at this address; it and those above it are made if they are not there. */
+/* Returns the node at this address. If the node, or one of those above it, does not exist, makes it. */
 static cJSON *take_node(cJSON *root, const char *address) {
   char part[ADDRESS_PART_MAX], path[OSC_ADDRESS_MAX];
   cJSON *node = root;

@@ -25,7 +25,7 @@ static enum MHD_Result read_header(void *opaque, enum MHD_ValueKind kind, const 
                 {"sec-websocket-protocol", &request->socket_protocols}};
   (void)kind;
   value = value ? value : "";
-  /* Accept may occur several times, because it does not decide whether a request is allowed */
+  /* the header "Accept" may occur several times, because it does not decide whether a request is allowed */
   if (!strcasecmp(name, "accept"))
     request->accept = value;
   if (!strcasecmp(name, "transfer-encoding") || !strcasecmp(name, "expect") ||

@@ -123,8 +123,8 @@ static bool has_others(struct engine *engine, const char *choices) {
   return others;
 }
 
-/* Logs one warning if an engine computes in other ways than the first one, so that their pictures differ by rounding,
- * which viewers may see as a flicker. It names the first such engine's device only. */
+/* Logs one warning if an engine computes in other ways than the first one. The pictures of these engines then differ by
+ * rounding, which viewers may see as a flicker. The warning names the device of only one such engine, the first. */
 static void compare(const struct engines *engines, const char *choices, const struct log *log) {
   for (int i = 1; i < engines->count; i++)
     if (has_others(engines->of[i].engine, choices)) {

@@ -27,7 +27,8 @@ struct engines {
     struct prepared *prepared;
   } of[ENGINES_MAX];
   struct device_names names; /* device names for messages; used only if there are several engines */
-  /* handles that are kept: those in kept[0] are in use, the next elements have older ones */
+  /* Handles (engines made ready for one size and step count) that are kept. Those in kept[0] are in use, those in the
+   * next elements are older. */
   struct engines_kept kept[ENGINES_KEPT];
   int kept_count;
   enum pixel_format output; /* pixel format of the pictures that the engines make */

@@ -8,7 +8,7 @@
 #include "app/source/second_source.h"
 
 struct masking {
-  /* reads the mask's file; NULL: the mask is the alpha channel of the source's own frames */
+  /* reader of the mask's file; NULL: the mask is the alpha channel of the source's own frames */
   struct second_source *second_source;
   bool still; /* true: all frames have the same mask; false: the mask is a video */
   /* true: the mask can be read only once, because it is a pipe, for example; false: it can be read again */
@@ -78,9 +78,9 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
   return 0;
 }
 
-/* Gives the engine this frame as the mask, unless the engine has it already. Engines are told apart by their addresses:
- * two engines that exist at the same time have different ones, and masking_leave clears the list before a new engine
- * can get the address of a closed one. Returns 0, or -1 with err. */
+/* Gives the engine this frame as the mask, unless the engine has it already. The list masking->has tells engines apart
+ * by their addresses: two engines that exist at the same time have different ones, and masking_leave clears the list
+ * before a new engine can get the address of a closed one. Returns 0, or -1 with err. */
 static int give(struct masking *masking, struct engine *engine, const struct frame *frame, enum mask_channel channel,
                 struct error *err) {
   int i = 0;

@@ -20,8 +20,9 @@ struct kept {
   const struct job_record *record;
   AVFormatContext *file;
   int track;
-  /* For each packet of the file that goes into the output, in decoding order: the number that the manifest gives to its
-   * picture. Only packets of complete segments (pictures that can be decoded without the others) do so. */
+  /* For each packet of the file that goes into the output, in decoding order: the number that the manifest gives to the
+   * packet's picture. Only packets of complete segments (pictures that can be decoded without the others) go into the
+   * output. */
   int64_t *numbers;
   int64_t count, read;
   /* index of the segment (pictures that can be decoded without the others) to which the next packet belongs */
@@ -80,9 +81,10 @@ static int earlier(const void *one, const void *other) {
 }
 
 /* Finds the picture that each packet of a segment (a part of the file that can be decoded by itself) contains, and
- * stores the picture's number in kept->numbers: sorted by their times, the packets have the order of the pictures in
- * the manifest, the list of the unfinished file's pictures. Returns false if a packet's time differs from the
- * picture's time there. *offset: seconds that the container has added to all times; NaN: unknown, and set here. */
+ * stores the picture's number in kept->numbers. Sorted by their times, the packets have the order of the pictures in
+ * the manifest (the list of the unfinished file's pictures). Returns false if a packet's time differs from the time
+ * that the manifest has for the picture. *offset: seconds that the container has added to all times; if it is NaN
+ * (unknown), this function sets it. */
 static bool number_segment(struct kept *kept, const struct job_segment *segment, struct shown *shown, double *offset) {
   const struct job *job = &kept->record->job;
   double tick = (double)job->tick.num / (double)job->tick.den;
@@ -147,8 +149,9 @@ static bool is_mp4(const char *path) {
   return is;
 }
 
-/* Returns the reordering delay, in pictures, that the codec's header allows; 0: the codec has no such header. Encoders
- * of the codecs in `telling` give all packets that delay, also where no picture is reordered. */
+/* Returns the reordering delay, in pictures, that the codec's header allows; 0: the codec has no such header. The array
+ * `telling` lists the codecs with such a header; their encoders delay all packets by that number, even where no picture
+ * is reordered. */
 static int told_delay(const AVCodecParameters *codec) {
   static const enum AVCodecID telling[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG1VIDEO,
                                            AV_CODEC_ID_MPEG2VIDEO};
@@ -220,7 +223,8 @@ static int put_start_codes(AVPacket *packet) {
 int kept_read(struct kept *kept, AVPacket *packet, struct error *err) {
   if (kept->read == kept->count)
     return 0;
-  int code = kept->read ? 0 : open_file(kept); /* kept_open and kept_rest have left the file at its end or closed it */
+  int code = kept->read ? 0 : open_file(kept); /* the file is opened again for the first packet, because kept_open and
+                                                * kept_rest have left it at its end or closed it */
   if (code >= 0)
     code = next_packet(kept, packet);
   if (code >= 0 && has_lengths(kept_stream(kept)->codecpar))

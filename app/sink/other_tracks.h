@@ -14,7 +14,8 @@ struct other_tracks;
 struct other_tracks_params {
   struct side_reader *reader;
   AVFormatContext *output;
-  /* keeps the subtitles of an MP4 file until the file is rewritten at its end; NULL: it is not rewritten */
+  /* store that keeps the subtitles of an MP4 file until the file is rewritten at its end; NULL: the file is not
+   * rewritten */
   struct late_tracks *late;
   int64_t origin;  /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
   double duration; /* length of the rendered part of the input in seconds; 0: to the input's end */

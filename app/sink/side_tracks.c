@@ -17,12 +17,14 @@
 #include "app/source/side_feed.h"
 
 struct side_tracks {
-  AVFormatContext *input, *output; /* output: not owned; input: owned unless it belongs to `feed` */
-  struct side_feed *feed;          /* hands over the packets that the source reads; NULL: they are read from input */
+  AVFormatContext *input, *output; /* `output` is not owned; `input` is owned, unless it belongs to `feed` */
+  struct side_feed *feed;          /* the feed, which hands over the packets that the source reads; NULL: the packets
+                                    * are read from `input` */
   struct side_reader reader;
-  struct sound *sound;         /* copies the tracks of sound; NULL: no sound is copied */
-  struct other_tracks *others; /* copies subtitles and further video tracks; NULL: there are none to copy */
-  /* tracks that are added when the file is rewritten at its end; NULL: it is not rewritten, or nothing is added */
+  struct sound *sound;         /* copier of the tracks of sound; NULL: no sound is copied */
+  struct other_tracks *others; /* copier of subtitles and of further video tracks; NULL: there are none to copy */
+  /* the tracks that are added when the file is rewritten at its end; NULL: the file is not rewritten, or no track is
+   * added */
   struct late_tracks *late;
   bool *gaps; /* an element for each input stream: true if the stream is sound with gaps */
   const struct log *log;
@@ -157,8 +159,8 @@ static void count_data(const struct side_tracks *side, int left_out[SIDE_THINGS]
     left_out[SIDE_TIMECODES] = tracks ? tracks : 1;
 }
 
-/* Makes the feed (side_feed.h), through which the source hands over packets, drop those of tracks that are not copied;
- * if no track is copied, also the times of the pictures. */
+/* Tells the feed (side_feed.h), through which the source hands over packets, to drop the packets of tracks that are not
+ * copied. If no track is copied, the feed also drops the times of the pictures. */
 static void refuse_unwanted(struct side_tracks *side) {
   bool none = !side->sound && !side->others;
   for (int i = 0; side->feed && i < side->reader.streams; i++) {
@@ -259,7 +261,7 @@ static int write_before(struct side_tracks *side, struct muxer *muxer, double ti
   int code = 0;
   while (code >= 0 && sound_next(side->sound, muxer, &begin) && begin < time) {
     code = sound_write(side->sound, muxer);
-    if (code >= 0) /* packets of other tracks that were read meanwhile are written, too, to free their memory */
+    if (code >= 0) /* the packets of other tracks that were read meanwhile are written now, to free their memory */
       code = other_tracks_write_until(side->others, muxer, begin);
   }
   return code < 0 ? code : write_others(side, muxer, time);

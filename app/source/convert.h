@@ -46,9 +46,9 @@ bool convert_turns(const struct convert *convert);
 /* True if the orientation swaps width and height. */
 bool convert_swaps_sides(const struct convert *convert);
 
-/* Fills frame with the picture of `in`, its format, size, matrix and range, and sample_aspect if tone mapping has
- * changed the shape of `in` by rounding. If the picture refers to the planes of `in`, it takes over the reference, and
- * `in` is empty afterwards. Returns 0, or -1 with err. */
+/* Converts `in` to *frame: sets the picture, format, size, matrix and range and, if tone mapping has changed the shape
+ * of `in` by rounding, sample_aspect. If the picture refers to the planes of `in`, the frame takes over the reference,
+ * and `in` is empty afterwards. Returns 0, or -1 with err. */
 int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err);
 
 /* Returns FFmpeg's name for a pixel format of struct frame. */

@@ -159,9 +159,9 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     forget(decoder, i);
 }
 
-/* True if hardware has already given out the picture that software has just decoded, so that the picture must be left
- * out. Also empties `kept` once all of its packets were sent to software and software gives the picture of a later
- * packet. */
+/* True if hardware has already given out the picture that software has just decoded, so that this picture must be left
+ * out. Also empties `kept` (the packets that software decodes again after hardware has failed) once all of its packets
+ * were sent to software and software gives the picture of a later packet. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)
@@ -376,7 +376,7 @@ static int change_codec(struct decoder *decoder) {
   return code;
 }
 
-/* Sends a packet to the software decoder. If packets in `kept` must be decoded before it, it is added to these
+/* Sends a packet to the software decoder. If packets in `kept` must be decoded first, the packet is added to `kept`
  * instead. Returns 0 or an FFmpeg error code. */
 static int send_software(struct decoder *decoder, const AVPacket *packet) {
   if (!decoder->context)

@@ -29,9 +29,9 @@ static struct part middle_of(const struct frame *frame, double wide, double high
   return (struct part){even((frame->width - width) / 2.0), even((frame->height - height) / 2.0), width, height};
 }
 
-/* For a fade, finds which part of the frame `from` is drawn onto which part of a frame of the size of `to`. Both
- * frames are later cropped to this shape (width / height); the parts are chosen so that the visible middle of `from`
- * covers the visible middle of `to`. */
+/* For a fade, finds which part of the frame `from` is drawn onto which part of a frame that is as large as `to`. Both
+ * frames are later cropped to the aspect ratio `shape` (width / height); the parts are chosen so that the visible
+ * middle of `from` covers the visible middle of `to`. */
 static void find_parts(const struct frame *from, const struct frame *to, double shape, struct part *of,
                        struct part *at) {
   double from_shape = frame_aspect(from), to_shape = frame_aspect(to), seen = shape > 0 ? shape : to_shape;

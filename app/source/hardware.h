@@ -21,7 +21,7 @@ struct decoding {
 enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {
-  const char *name; /* name by which --hwdec selects it */
+  const char *name; /* the interface's name in the option --hwdec */
   const char *what; /* name of the hardware decoder in messages */
   /* Returns FFmpeg's decoder that decodes this video with the hardware; NULL: there is none. */
   const AVCodec *(*find)(const AVCodecParameters *video);

@@ -34,9 +34,9 @@ int listener_start(struct listener **listener, const struct listener_params *par
 void listener_limit(struct listener *listener, const struct sound_limits *limits);
 /* Returns the present sound levels; zeros while there is no sound. Callable from any thread. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
-/* Returns how many onsets of the sound there were so far, and stores the time of the last one (platform_now_ns): of a
- * file the time at which it is heard; of a device or stream the time at which the samples came, less the time from the
- * onset to the last of these samples. Callable from any thread. */
+/* Returns how many onsets (beginnings of sounds) the input had so far, and stores the time of the last one
+ * (platform_now_ns). For a file this is the time at which the onset is heard. For a device or stream it is the time at
+ * which the samples came, less the time from the onset to the last of these samples. Callable from any thread. */
 long listener_get_onset(struct listener *listener, int64_t *at_ns);
 /* True if nothing is heard because the input has failed, has ended, or could not be opened. reason says why; "" if the
  * result is false. Callable from any thread. */

@@ -36,8 +36,8 @@ void mixer_stand_in(struct mixer *mixer);
 /* Tells that an input gives no more frames. If it is MIXER_LIST, the mailbox is closed. */
 void mixer_end(struct mixer *mixer, enum mixer_input input);
 
-/* Lets sources that begin from now on fade in within so many seconds; 0: at once. shape: width divided by height of the
- * engine's pictures, into which frames are cropped; 0: not known. */
+/* Sets the time in seconds in which each source that begins from now on fades in; 0: sources change at once. shape:
+ * width divided by height of the engine's pictures, into which frames are cropped; 0: not known. */
 void mixer_set_fade(struct mixer *mixer, double seconds, double shape);
 /* True if the picture fades to each new source (mixer_set_fade with more than 0 seconds). */
 bool mixer_wants_fade(const struct mixer *mixer);

@@ -5,7 +5,7 @@
 #include "app/source/mixer.h"
 
 struct outlet {
-  struct mailbox *mailbox; /* used if mixer is NULL */
+  struct mailbox *mailbox; /* the mailbox that gets the frames if `mixer` is NULL */
   struct mixer *mixer;
   enum mixer_input input;
 };
@@ -18,7 +18,7 @@ static inline void outlet_put(const struct outlet *outlet, struct frame *frame, 
     mailbox_put(outlet->mailbox, &(struct mail){.frame = *frame});
 }
 
-/* Tells the mailbox or the mixer that no more frames come. */
+/* Tells the outlet's mailbox or mixer that no more frames come. */
 static inline void outlet_end(const struct outlet *outlet) {
   if (outlet->mixer)
     mixer_end(outlet->mixer, outlet->input);

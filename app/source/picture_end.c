@@ -32,8 +32,8 @@ static bool read_text(FILE *file, char text[NAME_MAX_BYTES]) {
 
 /* --- the end of a JPEG --- */
 
-/* True if the last bytes of a JPEG do not have the marker of its end (EOI). It need not come last, because some
- * programs append bytes to a picture. Compressed data cannot contain it. */
+/* True if the last bytes of a JPEG do not have the marker of its end (EOI). The marker need not be at the very end,
+ * because some programs append bytes to a picture. Compressed data cannot contain this marker. */
 static bool jpeg_is_cut(FILE *file, long size) {
   enum { LAST = 4096 };
   uint8_t bytes[LAST];
@@ -77,8 +77,8 @@ static long count_blocks(FILE *file) {
   return lines && height > 0 ? (long)((height + lines - 1) / lines) : 0;
 }
 
-/* True if the last block that the table of offsets names goes beyond the end of the file. A block has a line number,
- * its size in bytes, and that many bytes of data. */
+/* True if the file of an OpenEXR picture is cut: its last block, as the table of block offsets says, goes beyond the
+ * end of the file. A block has a line number, its size in bytes, and that many bytes of data. */
 static bool exr_is_cut(FILE *file, long size) {
   enum { LONG_NAMES = 0x400, VERSION = 0xFF };
   if (fseek(file, 4, SEEK_SET) || read_number(file, 4) & ~(uint64_t)(VERSION | LONG_NAMES))

@@ -102,7 +102,8 @@ void pipe_input_close(struct pipe_input **pointer) {
   struct pipe_input *pipe = *pointer;
   if (!pipe)
     return;
-  av_freep(&pipe->io->buffer); /* FFmpeg may have replaced the buffer that was given to avio_alloc_context */
+  av_freep(&pipe->io->buffer); /* the buffer is taken from `io`, because FFmpeg may have replaced the one that was given
+                                * to avio_alloc_context */
   avio_context_free(&pipe->io);
   if (pipe->owned)
     platform_close_descriptor(pipe->fd);

@@ -11,7 +11,7 @@
 
 #include "unet/base/error.h"
 
-/* A zeroed struct is a stream that is not open. It must not be moved while it is open. */
+/* A zeroed struct is a stream that is not open. The struct must not be moved while the stream is open. */
 struct pipewire_stream {
   struct pw_thread_loop *loop;
   struct pw_stream *stream;

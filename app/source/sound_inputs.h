@@ -12,7 +12,7 @@
 typedef int sound_look(const struct ffmpeg_devices *devices, AVDeviceInfoList **list, const char *device);
 sound_look sound_inputs_look;
 
-/* Prints each input that `look` finds, by the name that --sound takes, or why there are none. */
+/* Prints each input that `look` finds, by the name that --sound takes; if there are no inputs, prints the reason. */
 void sound_inputs_print(FILE *out, const struct ffmpeg_devices *devices, sound_look *look);
 
 #endif

@@ -20,12 +20,12 @@ int track_start(struct track **track, struct sound_tap *tap, const struct log *l
 void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]);
 /* Sets the limits of the frequency bands, and for how long SOUND_ONSET stays 1. Callable from any thread. */
 void track_limit(struct track *track, const struct sound_limits *limits);
-/* Returns how many onsets of the sound there were up to the frame of the last track_get that gave levels. *at_ns:
- * platform_now_ns when the picture of the same time as the last onset was shown. The number may fall when another sound
- * begins. Called by the thread that calls track_get. */
+/* Returns how many onsets (beginnings of sounds) there were up to the frame of the last track_get that gave levels.
+ * *at_ns becomes the time (platform_now_ns) at which the picture with the same time as the last onset was shown. The
+ * number may fall when another sound begins. Called by the thread that calls track_get. */
 long track_get_onset(const struct track *track, int64_t *at_ns);
-/* Tells that the shown frame stays on purpose, as in a pause, so that track_get continues to give its sound levels. The
- * main loop calls this in each pass while that is so. */
+/* Tells that the shown frame stays on purpose, as in a pause, so that track_get continues to give that frame's sound
+ * levels. The main loop calls this in each pass as long as the frame stays. */
 void track_halt(struct track *track, int64_t now_ns);
 /* Ends the thread that measures the sound, and frees the track. *track becomes NULL; does nothing if it is NULL. */
 void track_stop(struct track **track);

@@ -24,7 +24,7 @@ struct search {
   struct fonts *fonts;
   bool asked; /* true: this search has called fonts_open; `fonts` is NULL if that failed */
   uint32_t character;
-  int number; /* number of the candidate, among the fonts that may have the character, that is being tried, from 0 */
+  int number; /* number, from 0, of the font that is tried, among all fonts that may have the character */
   bool found;
   struct font_file file;
 };

@@ -51,7 +51,8 @@ struct hud_content {
   /* text that says to which size the time budget has reduced pictures, such as "512x512, governed to 448x448"; NULL:
    * the size was not reduced */
   const char *governed;
-  const char *clip; /* place in the file that is shown, and time left, such as "0:12 -1:18"; NULL: it is no file */
+  const char *clip; /* place in the file that is shown, and time left, such as "0:12 -1:18"; NULL: the source is no
+                     * file */
   /* The clock of beats. tempo: beats per minute; 0: there is none. beat: number of the beat in its bar, from 0.
    * bar_beats: beats in a bar. */
   double tempo;

@@ -4,7 +4,7 @@
 
 #include "app/window/import.h"
 
-/* the functions for import_open; the pointer `opaque` that they get may be NULL */
+/* The calls of OpenGL that import_open needs. Their argument `opaque` is not used and may be NULL. */
 extern const struct import_impl import_gl;
 
 #endif

@@ -168,12 +168,13 @@ static void draw_row(const struct list_state *list, struct sheet *sheet, const s
   sheet_letters(sheet, face, x, at, end - x, size, value_color(row->look), row->value, strlen(row->value));
 }
 
-/* Returns true if the two lists are equal in everything except, perhaps, their rows. */
+/* Returns true if two states of the widget with the parameter list are equal in everything except, perhaps, their
+ * rows. */
 static bool differ_in_rows(const struct list_state *a, const struct list_state *b) {
   return !memcmp(a, b, offsetof(struct list_state, row));
 }
 
-/* Draws those rows anew that differ from the ones before. Returns false if all must be drawn. */
+/* Draws the list's rows anew that differ from those in `before`. Returns false if the whole widget must be drawn. */
 static bool draw_changed_rows(struct widget *widget, const struct typeface *face, const struct list_state *before) {
   const struct list_state *state = &widget->state.list;
   struct sheet *sheet = &widget->sheet;
