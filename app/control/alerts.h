@@ -36,7 +36,7 @@ enum { ALERT_WORDS_MAX = 40, ALERT_REASON_MAX = 240 };
 struct alert {
   bool holds;
   char words[ALERT_WORDS_MAX];   /* short text for the screen, for example "source lost" */
-  char reason[ALERT_REASON_MAX]; /* explanation that is shown after the words; "": there is none */
+  char reason[ALERT_REASON_MAX]; /* explanation that is shown after the alert's words; "": there is none */
   int64_t since_ns;              /* time at which the alert was raised, on the clock of platform_now_ns */
   int64_t since_s;               /* time at which the alert was raised, in seconds of Unix time */
   /* when the alert will end by itself, in seconds of Unix time; 0: it ends only with its cause */

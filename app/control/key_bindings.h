@@ -45,9 +45,9 @@ bool key_bindings_run(const struct key_binding *binding, struct live_state *stat
  * of SPACE, SHARP (#), ENTER, TAB, ESC, BS, DEL, UP, DOWN, LEFT, RIGHT, HOME, END, PGUP, PGDWN, F1 and F11, as in mpv's
  * input.conf, or Ctrl+ and a digit or small letter. */
 int key_find(const char *name);
-/* Writes the name of a key, and returns it. */
+/* Writes a key's name to `name`, and returns `name`. */
 const char *key_name(int key, char name[KEY_NAME_MAX]);
-/* Writes what the binding does, for the help: the words of its line without the key. Returns text. */
+/* Writes what the binding does, for the help: the words of its line without the key. Returns `text`. */
 const char *key_binding_describe(const struct key_binding *binding, char *text, size_t size);
 
 #endif

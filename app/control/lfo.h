@@ -16,7 +16,7 @@ enum lfo_wave { LFO_SINE, LFO_TRIANGLE, LFO_SAW, LFO_SQUARE, LFO_RANDOM };
 enum lfo_unit { LFO_BEATS, LFO_SECONDS };
 
 /* Returns the value of a wave, from -1 to 1, after this many cycles. number: number of the LFO, from 0, so that two
- * with LFO_RANDOM differ. */
+ * LFOs with LFO_RANDOM differ. */
 double lfo_value(enum lfo_wave wave, double cycles, int number);
 
 /* Parses the text of an option --lfo, such as strength=sine*0.2@4b+0.25, into the values of LFO `number` (from 1).
@@ -36,8 +36,8 @@ struct lfos {
   uint64_t texts; /* the version of the parameters' texts (parameters.texts) from which id and index were read */
 };
 
-/* Computes the LFOs' offsets at time now_ns. Those of LFOs by the beat are 0 as long as there is no tempo. Returns true
- * if any LFO changes a parameter. */
+/* Computes the LFOs' offsets at time now_ns. LFOs by the beat have the offset 0 as long as there is no tempo. Returns
+ * true if any LFO changes a parameter. */
 bool lfos_follow(struct lfos *lfos, const struct parameters *values, const struct beats *beats, int64_t now_ns);
 /* Adds the present offsets of the LFOs to the parameters' values in *settings, which is a copy for one frame. */
 void lfos_apply(const struct lfos *lfos, struct settings *settings);

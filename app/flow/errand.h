@@ -31,8 +31,8 @@ bool errand_is_done(const struct errand *errand);
  * started. */
 void errand_join(struct errand *errand);
 /* Waits at most most_ns nanoseconds for the work. If the work is not finished by then, its thread continues without an
- * owner. In both cases end(opaque) is called once when the work is finished, on this thread or on the work's; it frees
- * everything that the work uses, which may include the errand itself. Only allowed while busy. */
+ * owner. In both cases `end` is called once with `opaque` when the work is finished, on this thread or on the work's.
+ * This call frees everything that the work uses, which may include the errand itself. Only allowed while busy. */
 void errand_leave(struct errand *errand, int64_t most_ns, void (*end)(void *opaque));
 
 #endif

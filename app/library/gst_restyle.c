@@ -175,8 +175,8 @@ static struct reverie_frame describe(const ReverieRestyle *restyle, const GstVid
   return frame;
 }
 
-/* Submits a buffer of the input. Appends an empty buffer with its times, flags and metadata to `waiting`, for the
- * picture that is made of it. */
+/* Submits a buffer of the input. Appends to `waiting` an empty buffer with the input buffer's times, flags and
+ * metadata, for the picture that is made of it. */
 static GstFlowReturn submit(ReverieRestyle *restyle, GstBuffer *in) {
   struct reverie_error error = {.size = sizeof error};
   GstVideoFrame pixels;

@@ -37,8 +37,8 @@ struct filter {
 
 /* --- capturing the source --- */
 
-/* Makes the two staging surfaces, through which pixels are copied from the GPU, in the source's size, unless they
- * have it already. Returns false after a failure. */
+/* Makes the two staging surfaces, through which pixels are copied from the GPU, in the source's size, unless they have
+ * that size already. Returns false after a failure. */
 static bool fit_surfaces(struct filter *filter, uint32_t width, uint32_t height) {
   if (!filter->render)
     filter->render = gs_texrender_create(GS_RGBA, GS_ZS_NONE);
@@ -106,7 +106,7 @@ static void capture(struct filter *filter) {
 
 /* --- drawing the picture --- */
 
-/* Copies the newest picture to the texture, if there is one that was not taken yet. */
+/* Copies the newest picture to the texture, if the worker has a picture that was not taken yet. */
 static void take_picture(struct filter *filter) {
   struct reverie_picture picture;
   if (!worker_take(filter->worker, &picture))

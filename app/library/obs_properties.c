@@ -77,7 +77,7 @@ static bool choice_word(const char *choices, int number, char *word, size_t size
   return choices;
 }
 
-/* Returns the index of a word in the choices "a|b|c"; -1: they do not have it. */
+/* Returns the index of a word in the choices "a|b|c"; -1: the choices do not have the word. */
 static int choice_number(const char *choices, const char *wanted) {
   char word[64];
   for (int i = 0; choice_word(choices, i, word, sizeof word); i++)
@@ -135,7 +135,7 @@ static obs_property_t *add_whole(obs_properties_t *view, const struct obs_row *r
   return property;
 }
 
-/* A number is set with a slider if all of its range is of use; otherwise it is typed. */
+/* OBS shows a slider for a number if all of the number's range is of use; otherwise users type the number. */
 static obs_property_t *add_real(obs_properties_t *view, const struct obs_row *row) {
   const struct reverie_parameter *about = &row->about;
   char suffix[32];

@@ -157,8 +157,8 @@ static int restyle(struct worker *worker, struct reverie_picture *picture, struc
          reverie_collect(worker->engine, picture, error);
 }
 
-/* Makes this picture the one that the filter takes next, and releases the one before if the filter has not taken
- * it. picture NULL: the engine has failed, and there is none. */
+/* Makes this picture the one that the filter takes next, and releases the picture before if the filter has not taken
+ * it. picture NULL: the engine has failed, and there is no picture. */
 static void publish(struct worker *worker, const struct reverie_picture *picture) {
   pthread_mutex_lock(&worker->lock);
   struct reverie_picture before = worker->picture;

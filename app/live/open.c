@@ -32,8 +32,8 @@ static int open_listed(struct live *live, struct source **source, struct error *
 }
 
 /* Called after the first source of the list could not be opened: opens the next source of the list that can be opened.
- * Returns false, with err, if there is none; also after a restart of the program, where the source shown before is
- * waited for. */
+ * Returns false, with err, if there is none. Also returns false after a restart of the program, because the program
+ * then waits for the source that was shown before. */
 static bool open_next(struct live *live, struct source **source, struct error *err) {
   while (!live->came && !live->source_is_control && live->first + 1 < live->list.count && !atomic_load(&setup_stop)) {
     log_line(&live->log, LOG_WARNING, "%s", err->message);
@@ -224,8 +224,8 @@ static void left(void *opaque) {
   masking_leave(live->masking);
 }
 
-/* Sets live->first_values from the command line. Not called after a restart of the program, where first_values are the
- * values from before it. */
+/* Sets live->first_values from the command line. Not called after a restart of the program: then first_values are the
+ * values from before the restart. */
 static void begin_values(struct live *live) {
   live->first_values = live->start;
   live->first_values.fullscreen |= live_fills_display(live);
@@ -318,8 +318,8 @@ int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   live_close_changer(live);
   fallback_close(&live->fallback);
-  /* the reader is only asked to end here, and freed later, because the loop's thread may be waiting for a frame of
-   * it */
+  /* the reader is only asked to end here, and freed later, because the loop's thread may be waiting for one of the
+   * reader's frames */
   reader_end(live->reader);
   int engine = loop_stop(&live->loop, err);
   int reader = reader_stop(&live->reader, &reader_err);

@@ -22,7 +22,7 @@ void digest_add(struct digest *digest, const void *bytes, size_t size);
 /* Adds the contents of a file to the checksum. Returns the number of bytes, or -1 if the file cannot be read (with
  * errno) or *stop was set. */
 int64_t digest_add_file(struct digest *digest, const char *path, const atomic_bool *stop);
-/* Finishes the checksum of the bytes that were added, and writes it to hex in hexadecimal digits. */
+/* Finishes the checksum of the bytes that were added, and writes it in hexadecimal digits to `hex`. */
 void digest_text(struct digest *digest, char hex[DIGEST_MAX]);
 void digest_free(struct digest *digest); /* frees the state of the checksum; accepts a zeroed struct */
 

@@ -42,8 +42,8 @@ static bool has_file(const char *folder, const char *name) {
   return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
 }
 
-/* Fills in kind and size for the folder of a single part of a pipeline, such as a VAE. The name of the file of weights
- * in it tells which kind of part it is. Returns 0, or -1 with err. */
+/* Fills in kind and size for the folder of a single part of a pipeline, such as a VAE. The name of the folder's file of
+ * weights tells which kind of part it is. Returns 0, or -1 with err. */
 static int summarise_part(struct summary *summary, const char *folder, struct error *err) {
   static const char *const names[] = {"adapter_model", "model", "diffusion_pytorch_model"};
   struct safetensors *files = NULL;

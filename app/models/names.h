@@ -14,7 +14,8 @@
  * to fetch the model). */
 int names_find(char *path, const char *name, struct error *err);
 
-/* Prints each name that finds a model on a line of its own, for the completion of shells. Returns 0, or -1 with err. */
+/* Prints all names by which a model can be found, each on a line of its own, for the completion of shells. Returns 0,
+ * or -1 with err. */
 int names_print(FILE *out, struct error *err);
 
 #endif

@@ -110,9 +110,9 @@ void hub_put_back(struct hub *hub, struct covered *shown);
 /* --- functions that the window's thread calls --- */
 
 /* hub_has_wishes returns true if clients have set values, asked for commands or called hub_tell; a new beat of a MIDI
- * clock alone does not count. hub_take copies the values that clients have set to *state, marks them as set, runs the
- * commands that clients asked for, and sets the clock of beats to what a MIDI clock says; it returns true if there were
- * values or commands. */
+ * clock alone does not count. hub_take copies to *state the values that clients have set, marks these values as set,
+ * runs the commands that clients asked for, and sets the clock of beats to what a MIDI clock says; it returns true if
+ * there were values or commands. */
 bool hub_has_wishes(struct hub *hub);
 bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
 /* Copies the text of the last hub_tell, which the caller shows and logs. Returns false if no text came since the last

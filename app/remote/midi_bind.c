@@ -36,7 +36,7 @@ static const char *const kind_words[] = {"", "cc", "cc14", "nrpn", "note", "prog
 static const int number_max[] = {0, 119, 31, FINE_MAX, 127, 127, 0, 0};
 enum { KNOB_KINDS = sizeof kind_words / sizeof *kind_words };
 
-/* Writes a knob in the form that the file of bindings has, such as "cc 21". Returns name. */
+/* Writes a knob in the form that the file of bindings has, such as "cc 21". Returns `name`. */
 static const char *print_knob(const struct knob *knob, char name[PARAMETER_NAME_MAX]) {
   const char *word = kind_words[knob->kind];
   if (number_max[knob->kind])

@@ -31,8 +31,8 @@ struct osc_name {
 /* Parses an OSC address. "_" in the address is read as "-", because some programs cannot write "-". If the verb of the
  * result is OSC_UNKNOWN, err is set to the reason. */
 struct osc_name osc_read_name(const char *address, struct error *err);
-/* Writes to `address` the OSC address of a parameter, such as that of prompt[2]; index: which instance of the
- * parameter it is, here 2. Returns address. */
+/* Writes to `address` the OSC address of a parameter, such as that of prompt[2]; index: which instance of the parameter
+ * it is, here 2. Returns `address`. */
 const char *osc_address(enum parameter id, int index, char address[OSC_ADDRESS_MAX]);
 
 #endif

@@ -13,7 +13,7 @@ enum pattern_kind {
   /* "{": matches no character. The elements of the first word in the braces follow, one word of which must match.
    * `next`: the element after "}" */
   OPEN,
-  LEAVE, /* "," or "}" after one of the words: matches no character; `next`: the element after "}" */
+  LEAVE, /* "," or "}" after a word in braces: matches no character; `next`: the element after "}" */
 };
 
 /* The work of matching patterns is limited, so it is counted: ADDRESS_WORK for each address that is compared with a
@@ -33,7 +33,8 @@ bool osc_is_pattern(const char *address) {
 
 /* --- parsing a pattern --- */
 
-/* Returns the index of the byte that closes the bracket at index `at`; -1: none does in this part of the pattern. */
+/* Returns the index of the byte that closes the bracket at index `at`; -1: this part of the pattern has no such
+ * byte. */
 static int find_end(const char *text, int at) {
   const char closing = text[at] == '[' ? ']' : '}';
   for (int i = at + 1; text[i] && text[i] != '/'; i++)

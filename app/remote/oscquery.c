@@ -27,8 +27,8 @@ static cJSON *take_child(cJSON *node, const char *name, const char *path) {
   return child;
 }
 
-/* Copies the next part of a path, which begins with "/". Returns what follows it; NULL: there is no part, or it is too
- * long. */
+/* Copies the next part of a path, which begins with "/". Returns the rest of the path; NULL: there is no part, or it is
+ * too long. */
 static const char *next_part(const char *path, char part[ADDRESS_PART_MAX]) {
   size_t length = *path == '/' ? strcspn(path + 1, "/") : 0;
   if (!length || length >= ADDRESS_PART_MAX)
@@ -112,7 +112,7 @@ static void describe_size(cJSON *node, int access, const struct parameters *valu
   describe(node, access, "ii", sides, ranges, row->help);
 }
 
-/* A whole number is of OSC's type i if all its values fit into 32 bits, and else of type h. */
+/* A parameter that is a whole number has OSC's type i if all values of its range fit into 32 bits, and else type h. */
 static const char *number_type(const struct parameter_row *row) {
   if (row->type == TYPE_REAL)
     return "f";

@@ -111,8 +111,8 @@ static int open_others(struct opening *openings, struct engines *engines, const 
 }
 
 /* Returns true if an engine did not adopt `choices`, the text with the kernels that another engine has chosen. The
- * first line of such a text names the device and the libraries; if it differs from the engine's own, they were not
- * adopted. */
+ * first line of such a text names the device and the libraries; if it differs from the first line of the engine's own
+ * text, the engine did not adopt the choices. */
 static bool has_others(struct engine *engine, const char *choices) {
   char *own = NULL;
   struct error err;

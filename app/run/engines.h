@@ -47,7 +47,7 @@ int engines_use(struct engines *engines, const struct setup *setup, struct error
 void engines_close(struct engines *engines); /* closes all engines and zeroes the struct; accepts a zeroed one */
 
 /* Writes the number of engines as a prefix of a device's name in messages, such as "2 x "; "" if there is one engine.
- * Returns text. */
+ * Returns `text`. */
 const char *engines_times(const struct engines *engines, char text[16]);
 
 #endif

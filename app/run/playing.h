@@ -1,5 +1,5 @@
 /* Plays a script (parameter values over time) for the frames of render. Each frame gets the script's values for the
- * frame's time stamp; fades follow these times, too, and not the clock. */
+ * frame's time stamp. Fades also follow the time stamps and not the clock. */
 #ifndef APP_RUN_PLAYING_H
 #define APP_RUN_PLAYING_H
 

@@ -86,8 +86,8 @@ static void write_json(const struct progress *progress, char text[PROGRESS_TEXT_
   snprintf(text + used, (size_t)(PROGRESS_TEXT_MAX - used), "}\n");
 }
 
-/* Returns which percentage of the work is done; negative: unknown. It is at most 99.9, because the output is not
- * complete while this is called. */
+/* Returns which percentage of the work is done; negative: unknown. The result is at most 99.9, because the output is
+ * not complete while this function is called. */
 static double share(const struct progress *progress, long frames) {
   const struct progress_place *place = &progress->place;
   double part = progress->total ? (double)frames / (double)progress->total : -1;

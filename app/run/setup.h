@@ -54,7 +54,7 @@ struct setup {
   int batch;    /* largest number of frames per run if --batch is not given; 0: 1 */
   bool shared;  /* true: a window's OpenGL may read pictures directly in device memory */
   /* for device_options.choices: the kernels and other choices of another engine, which this engine is to adopt; NULL:
-   * it chooses by itself */
+   * this engine chooses by itself */
   const char *choices;
   /* called with gives_up_opaque while the engine is opened (device_options); returns true to abort that; NULL: never */
   bool (*gives_up)(void *opaque);

@@ -18,21 +18,23 @@ struct lent_frame {
   atomic_bool used;
 };
 
-/* Zero-initialise to start. The struct must not move while it is open: the encoder's threads have pointers into it. */
+/* Zero-initialise to start. The struct must not move while the encoder is open: the encoder's threads have pointers
+ * into the struct. */
 struct encoder {
   AVCodecContext *context;
   /* Pictures lent to x264 and x265, which only read them; other encoders get copies. */
   struct lent_frame lent[SINK_HOLDS];
-  struct SwsContext *scaler; /* converts frames to the encoder's pixel format and size; NULL: no conversion is needed */
-  enum AVPixelFormat format; /* pixel format that the scaler makes */
+  struct SwsContext *scaler;   /* converter of frames to the encoder's pixel format and size; NULL: no conversion is
+                              * needed */
+  enum AVPixelFormat format;   /* pixel format that the scaler makes */
   int from_width, from_height; /* size in pixels of the frames for which the scaler is set up */
-  struct palette *palette;     /* converts to pictures of 256 colours; NULL: the encoder does not need them */
+  struct palette *palette;     /* converter to pictures of 256 colours; NULL: the encoder takes more colours */
   AVFrame *scaled, *borrowed, *indexed;
   /* the scaled picture before black bars are added around it; NULL: no bars are needed, because the picture has the
    * output's shape */
   AVFrame *fitted;
   bool low_delay;
-  /* true: frames of another shape are stretched to the encoder's size; false: they get black bars */
+  /* true: frames of another shape are stretched to the encoder's size; false: such frames get black bars */
   bool stretched;
   /* the alpha of the input's frames (sink_options.alpha); NULL: there is none, or the encoder does not take it */
   struct alpha *alpha;

@@ -78,8 +78,8 @@ static bool has(const struct files *files, const struct platform_entry *file) {
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err);
 
-/* Adds a file and, if it is a text such as a playlist, the files that it names. Most words of a text name no file and
- * are skipped. */
+/* Adds a file to the list. If the file is a text such as a playlist, also adds the files that the text names. Most
+ * words of a text name no file and are skipped. */
 static int add_with_contents(struct files *files, const char *path, int depth, struct error *err) {
   struct platform_entry file;
   char folder[PATH_MAX], *text;

@@ -15,7 +15,7 @@ double preroll_seconds(const AVCodecParameters *codec);
 bool preroll_is_vital(const AVCodecParameters *codec);
 
 /* Writes into the header of an Opus stream that players skip its first `seconds`. Does nothing if the header has no
- * place for that. */
+ * place for this number. */
 void preroll_hide(AVCodecParameters *opus, double seconds);
 
 #endif

@@ -13,8 +13,8 @@ enum { DAMAGE_IN_A_ROW_MAX = 1000, ITEMS_MAX = 1024, PACKET_BYTES = sizeof(AVPac
 /* If sound steps forward by more than this, in microseconds, the reader looks for the reason: the video may make the
  * same step, or the next packet may undo it. */
 static const int64_t gap_us = 500000;
-/* When the times of the sound jump, the video is read ahead by at most this many microseconds, to see if its times jump
- * too. */
+/* When the times of the sound jump, the video is read ahead by at most this many microseconds, to find out whether the
+ * video's times jump as well. */
 static const int64_t look_ahead_us = 2000000;
 
 /* Subtitles that begin before --start by at most this many seconds, and are still seen then, are copied. */

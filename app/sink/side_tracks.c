@@ -142,7 +142,7 @@ static bool has_timecode_tag(const AVDictionary *tags) {
 }
 
 /* Counts the timecodes and the tracks of data, none of which is copied as a track. Some containers store a timecode as
- * a tag of the video or of the file, and the output may keep it as such (tags_copy). */
+ * a tag of the video or of the file, and the output may keep this tag (tags_copy). */
 static void count_data(const struct side_tracks *side, int left_out[SIDE_THINGS]) {
   const AVOutputFormat *container = side->output->oformat;
   int tracks = 0;

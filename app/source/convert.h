@@ -27,7 +27,7 @@ struct convert {
   struct SwsContext *scaler;
   int scaler_key[6];         /* parameters for which the scaler is set up: width, height, both formats, matrix, range */
   struct gamut gamut;        /* tables that convert colours with wider primaries to BT.709 */
-  struct tone_map *tone_map; /* converts HDR to SDR; NULL: HDR is passed on unchanged */
+  struct tone_map *tone_map; /* converter of HDR to SDR; NULL: HDR is passed on unchanged */
   /* width divided by height of a tone-mapped frame's pixels, if the original's pixels were square; not 1 if the new
    * size was rounded; 0: exactly 1 */
   float aspect;

@@ -124,9 +124,9 @@ static bool is_from(const AVFrame *frame, const AVPacket *packet) {
   return number != AV_NOPTS_VALUE && number == number_in(packet->opaque_ref) && frame->pts == packet->pts;
 }
 
-/* Returns the index in `kept` of the packet that a picture comes from; -1: it is not there. In VP9 and AV1, one packet
- * may contain a picture that a later packet shows. Such a picture has the number of the first packet and the time of
- * the later one; the later one's index is returned. */
+/* Returns the index in `kept` of the packet that a picture comes from; -1: `kept` does not have this packet. In VP9 and
+ * AV1, one packet may contain a picture that a later packet shows. Such a picture has the number of the first packet
+ * and the time of the later one; the later one's index is returned. */
 static int find(const struct decoder *decoder, const AVFrame *frame) {
   for (int i = 0; i < decoder->kept_count; i++)
     if (is_from(frame, decoder->kept[i].packet))
@@ -196,7 +196,8 @@ static bool keeps_order(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || !about || !(about->props & AV_CODEC_PROP_REORDER);
 }
 
-/* Opens a decoder context. hardware NULL: in software. Returns 0 or an FFmpeg code; *context is NULL after an error. */
+/* Opens a decoder context. hardware NULL: the context decodes in software. Returns 0 or an FFmpeg code; *context is
+ * NULL after an error. */
 static int open_context(struct decoder *decoder, const AVCodec *codec, const struct hardware *hardware) {
   const struct decoder_params *params = &decoder->params;
   AVCodecContext *context = decoder->context = avcodec_alloc_context3(codec);
@@ -298,7 +299,8 @@ void decoder_close(struct decoder **out) {
 
 /* --- sending packets and receiving pictures, and going over from hardware to software --- */
 
-/* True if hardware has failed. Damaged packets are no such failure: software could not decode them either. */
+/* True if hardware has failed. Damaged packets do not count as a failure, because software could not decode them
+ * either. */
 static bool has_failed(const struct decoder *decoder, int code) {
   return decoder->decoding.refused ||
          (code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF && code != AVERROR_INVALIDDATA);
@@ -447,7 +449,7 @@ int decoder_receive(struct decoder *decoder, AVFrame *frame) {
   if (!hardware)
     return receive_software(decoder, frame);
   int code = hardware->receive(decoder->context, frame);
-  /* FFmpeg does not crop surfaces at the left and the top, so such a video is left to software */
+  /* FFmpeg does not crop surfaces of hardware at the left and the top, so software decodes such a video */
   if (code >= 0 && (frame->crop_left || frame->crop_top)) {
     av_frame_unref(frame);
     decoder->decoding.refused = true;

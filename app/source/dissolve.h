@@ -15,7 +15,7 @@ struct dissolve {
   struct SwsContext *scaler;
   int scaler_key[6];
   /* Of the source that fades out: `from` is the frame that was last converted to the other source's format and size,
-   * `converted` is the result of that. Both have no planes before the first conversion. */
+   * `converted` is that conversion's result. Neither of the two has planes before the first conversion. */
   struct frame from, converted;
 };
 

@@ -13,7 +13,7 @@ struct reader;
 /* Zero-initialise to start. It must not be moved while `ending` is busy. */
 struct extra_reader {
   struct reader *reader; /* the reader; NULL: there is none */
-  struct errand ending;  /* stops the reader `former` on a thread of its own */
+  struct errand ending;  /* errand (work on a thread of its own) that stops the reader `former` */
   struct reader *former; /* a reader that is being stopped; only the thread of `ending` uses it, until it has stopped */
 };
 

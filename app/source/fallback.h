@@ -18,7 +18,7 @@ int fallback_open(struct fallback **fallback, const char *file, const struct sou
 /* Begins to show the file when the source has been lost for after_s seconds at time now_ns (platform_now_ns), and ends
  * it when the source is back. status: state of the source's reader. Called in each pass of the main loop. */
 void fallback_turn(struct fallback *fallback, const struct reader_status *status, double after_s, int64_t now_ns);
-/* True while the fallback's file is shown in place of a lost source: it is being read, and has given a picture.
+/* True while the fallback's file is shown in place of a lost source: the file is being read, and has given a picture.
  * fallback may be NULL. */
 bool fallback_is_shown(const struct fallback *fallback);
 /* Pauses the file that is shown while the source is lost, or ends its pause. Does nothing if fallback is NULL. */
@@ -26,8 +26,8 @@ void fallback_pause(struct fallback *fallback, bool paused);
 /* Copies the description (size, rate and so on) of the file that is shown while the source is lost, as it was when
  * fallback_open tested the file. */
 void fallback_get_info(const struct fallback *fallback, struct source_info *info);
-/* Ends reading of the file, waits for that, and frees the fallback. *fallback becomes NULL; does nothing if it is
- * NULL. */
+/* Ends reading of the file, waits until reading has ended, and frees the fallback. *fallback becomes NULL; does nothing
+ * if it is NULL. */
 void fallback_close(struct fallback **fallback);
 
 #endif

@@ -130,7 +130,8 @@ static void find_conversion(float to[3][3], const struct chromaticities *from) {
 
 /* --- transfer curves between codes and linear light --- */
 
-/* Returns the exponent of the display's transfer curve, which for video is that of BT.1886; 0: the curve of sRGB. */
+/* Returns the exponent of the display's transfer curve, which for video is that of BT.1886; 0: the curve is that of
+ * sRGB. */
 static double find_gamma(enum AVColorTransferCharacteristic transfer) {
   switch (transfer) {
   case AVCOL_TRC_IEC61966_2_1:

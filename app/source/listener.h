@@ -23,8 +23,8 @@ struct listener_params {
   double read_timeout;
   const struct log *log; /* log for messages; log and tap are not used after listener_stop */
   const char *option;    /* the command-line option that error messages name; NULL: --sound */
-  /* gets the input's packets of sound; the position of each is the time at which it is heard (platform_now_ns in
-   * seconds); NULL: the packets are not kept */
+  /* tap (buffer) that gets the input's packets of sound; the position of each is the time at which it is heard
+   * (platform_now_ns in seconds); NULL: the packets are not kept */
   struct sound_tap *tap;
 };
 

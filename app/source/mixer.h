@@ -33,7 +33,7 @@ void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame,
 /* Called when a source of the list is lost: from now on the frames of the source that stands in for it
  * (MIXER_STAND_IN) are passed on, until MIXER_LIST gives a frame again. */
 void mixer_stand_in(struct mixer *mixer);
-/* Tells that an input gives no more frames. If it is MIXER_LIST, the mailbox is closed. */
+/* Tells the mixer that an input gives no more frames. If this input is MIXER_LIST, the mailbox is closed. */
 void mixer_end(struct mixer *mixer, enum mixer_input input);
 
 /* Sets the time in seconds in which each source that begins from now on fades in; 0: sources change at once. shape:

@@ -17,7 +17,8 @@ static uint64_t read_number(FILE *file, int bytes) {
   return number;
 }
 
-/* Reads a text that ends with a zero byte. Returns false if it does not fit or the file ends. */
+/* Reads a text that ends with a zero byte. Returns false if the text with this byte is longer than NAME_MAX_BYTES, or
+ * if the file ends within it. */
 static bool read_text(FILE *file, char text[NAME_MAX_BYTES]) {
   for (int i = 0; i < NAME_MAX_BYTES; i++) {
     int c = fgetc(file);
@@ -53,8 +54,8 @@ static int lines_of(int compression) {
   return compression >= 0 && compression < (int)(sizeof lines / sizeof *lines) ? lines[compression] : 0;
 }
 
-/* Reads the attributes of an OpenEXR file's header. Returns the number of blocks into which it divides the picture's
- * lines; 0: unknown. */
+/* Reads the attributes of an OpenEXR file's header. Returns the number of blocks into which the file divides the
+ * picture's lines; 0: unknown. */
 static long count_blocks(FILE *file) {
   char name[NAME_MAX_BYTES], type[NAME_MAX_BYTES];
   int lines = 0;

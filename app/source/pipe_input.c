@@ -23,7 +23,7 @@ struct pipe_input {
   const struct log *log; /* log for the message that the program waits for a writer; NULL: nothing is logged */
   int empty_checks;      /* number of checks before the first data that found no data */
   int fd;
-  bool owned; /* true: pipe_input_open opened fd, and pipe_input_close closes it */
+  bool owned; /* true: pipe_input_open opened `fd`, and pipe_input_close closes it */
 };
 
 int pipe_input_descriptor(const char *spec) {

@@ -7,8 +7,8 @@
 
 /* True if spec is a node of PipeWire. */
 bool pipewire_is(const char *spec);
-/* Returns the name of the node in a spec for which pipewire_is is true; it points into spec. "": spec names no
- * node. */
+/* Returns the name of a node from `spec`, for which pipewire_is must be true. The result points into `spec`; "": `spec`
+ * names no node. */
 const char *pipewire_name(const char *spec);
 
 #endif

@@ -10,7 +10,7 @@
 
 static const char digits[] = "0123456789";
 
-/* Moves *at past a word and returns true, if the text at *at begins with it. */
+/* If the text at *at begins with the word, moves *at past the word and returns true. */
 static bool skip(const char **at, const char *word) {
   size_t length = strlen(word);
   bool begins = !strncmp(*at, word, length);

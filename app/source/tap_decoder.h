@@ -24,9 +24,9 @@ struct tap_decoder {
 int tap_decoder_open(struct tap_decoder *decoder, struct sound_tap *tap, const struct log *log, struct error *err);
 void tap_decoder_close(struct tap_decoder *decoder); /* closes the decoder; does nothing for a zeroed struct */
 
-/* Decodes the next samples, from packets whose positions are at most `until`, in seconds. Returns 1: they are in
- * decoder->frame, and begin at *position; 0: there are none yet; or an FFmpeg code. Damaged packets are skipped; if the
- * sound cannot be decoded, all packets are. */
+/* Decodes the next samples, from packets whose positions are at most `until`, in seconds. Returns 1: the samples are in
+ * decoder->frame, and begin at *position; 0: there are no samples yet; or an FFmpeg code. Damaged packets are skipped;
+ * if the sound cannot be decoded, all packets are skipped. */
 int tap_decoder_next(struct tap_decoder *decoder, double until, double *position);
 
 #endif

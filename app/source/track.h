@@ -14,9 +14,9 @@ struct track;
 /* Starts the thread that measures the sound in `tap`. tap and log must outlive the struct. Returns 0, or -1 with
  * err. */
 int track_start(struct track **track, struct sound_tap *tap, const struct log *log, struct error *err);
-/* Gets the levels, each from 0 to 1, for the frame that is shown at time now_ns (platform_now_ns); frame NULL: none is
- * shown yet. They are zeros if the source is silent or has no sound, and if the same frame is shown for more than a
- * second, unless track_halt is called meanwhile. One thread at a time calls track_get and track_halt. */
+/* Gets the levels, each from 0 to 1, for the frame that is shown at time now_ns (platform_now_ns); frame NULL: no frame
+ * is shown yet. The levels are zeros if the source is silent or has no sound, and if the same frame is shown for more
+ * than a second, unless track_halt is called meanwhile. One thread at a time calls track_get and track_halt. */
 void track_get(struct track *track, const struct frame *frame, int64_t now_ns, double values[SOUND_VALUES]);
 /* Sets the limits of the frequency bands, and for how long SOUND_ONSET stays 1. Callable from any thread. */
 void track_limit(struct track *track, const struct sound_limits *limits);

@@ -1,7 +1,7 @@
 /* The overlay (heads-up display). Over the picture it shows alerts in a bar at the top, measured values such as the
  * frame rate in the top left corner, a notice below them, the help in the middle, the list of parameters on the right,
- * and the line that the user types at the bottom. In the operator's window these panels are around the picture, beside
- * the widgets of face.h, which take the place of figures and list there.
+ * and the line that the user types at the bottom. In the operator's window these panels are around the picture. There
+ * the widgets of face.h replace two of the panels: the measured values and the list of parameters.
  *
  * Each panel is a texture (struct sheet, sheet.h), which is drawn again only when its contents change: text at most ten
  * times a second, the parameter list and the typed line at once because they react to the user. Only the main thread
@@ -72,8 +72,8 @@ struct hud_content {
   const struct face_content *face; /* what only the operator's window shows; NULL: nothing */
 };
 
-/* Opens the overlay, hidden until hud_update. A current OpenGL context is needed here and for hud_update, hud_draw and
- * hud_close. The caller closes it with hud_close. Returns 0, or -1 with err. */
+/* Opens the overlay, hidden until hud_update. This function, hud_update, hud_draw and hud_close need a current OpenGL
+ * context. The caller closes the overlay with hud_close. Returns 0, or -1 with err. */
 int hud_open(struct hud **hud, struct error *err);
 void hud_close(struct hud **hud); /* frees the overlay; *hud becomes NULL; does nothing if it is NULL */
 
@@ -88,8 +88,8 @@ long hud_count_drawn(const struct hud *hud);
 /* Stores where the rows of the parameter list are, so that clicks can be assigned to them. */
 void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);
 
-/* Takes new content for a drawable (area of a window) of this size in pixels. Returns true if the overlay has to be
- * drawn again. */
+/* Gives the overlay new content for a drawable (area of a window) of this size in pixels. Returns true if the overlay
+ * has to be drawn again. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
 /* Stores the position of the text cursor in the line that the user types, in pixels of the drawable, as of the last
  * hud_update. Input methods show their suggestions there. */

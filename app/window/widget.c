@@ -27,7 +27,7 @@ static int pad_of(const struct typeface *face) {
   return typeface_size(face) / 2;
 }
 
-/* Fills a bar from one position on it to another, both from 0 (left end) to 1. */
+/* Fills the part of a bar that lies between two positions, which are numbers from 0 (left end) to 1 (right end). */
 static void fill_between(struct sheet *sheet, int left, int top, int wide, int high, float from, float to,
                          struct color color) {
   int start = (int)((float)wide * (from < to ? from : to)), end = (int)((float)wide * (from < to ? to : from));
