@@ -89,7 +89,8 @@ int recipe_plan(struct recipe *recipe, const struct peft *peft, struct adapter *
  * different recipes of one adapter. */
 int recipe_fill(const struct recipe *recipe, struct adapter *adapter, struct error *err);
 
-/* Returns the rank of the factors in a group of tensors; 0: they have none, or one greater than BLEND_RANK_MAX. */
+/* Returns the rank of the factors in a group of tensors; 0: the factors have no rank, or one greater than
+ * BLEND_RANK_MAX. */
 int group_rank(const struct group *group);
 /* Returns true if the group of tensors has low-rank factors, but no alpha (from which their scale is computed). */
 bool group_is_scaleless(const struct group *group);

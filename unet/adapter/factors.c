@@ -143,7 +143,7 @@ static void transpose(const float *from, int64_t rows, int64_t columns, float *t
       *to++ = from[r * columns + c];
 }
 
-/* Multiplies matrices: to [rows][columns] = a [rows][inner] b [inner][columns]. */
+/* Multiplies two matrices: `to` [rows][columns] = `a` [rows][inner] * `b` [inner][columns]. */
 static void multiply(const float *a, const float *b, int64_t rows, int64_t inner, int64_t columns, float *to) {
   memset(to, 0, (size_t)(rows * columns) * sizeof *to);
   for (int64_t r = 0; r < rows; r++, to += columns)
@@ -152,8 +152,8 @@ static void multiply(const float *a, const float *b, int64_t rows, int64_t inner
         to[c] += *a * b[k * columns + c];
 }
 
-/* Multiplies the down factor by the middle factor: to [p][taps][channels] = sum over q of middle [p][q][taps] down
- * [q][channels]. */
+/* Multiplies the down factor by the middle factor. The result `to` [p][taps][channels] is the sum over q of
+ * middle[p][q][taps] * down[q][channels]. */
 static void expand(const float *middle, const float *down, int64_t p_count, int64_t q_count, const struct extent *e,
                    float *to) {
   memset(to, 0, (size_t)(p_count * e->taps * e->channels) * sizeof *to);
@@ -167,7 +167,8 @@ static void expand(const float *middle, const float *down, int64_t p_count, int6
 /* --- a product: left [rows, rank], right [rank, taps, channels], from two tensors or three --- */
 
 struct product {
-  /* tensors of a product of two factors; middle: a factor between them, NULL if there is none */
+  /* the tensors of a product of two factors, `left` and `right`; `middle`: a third factor between these two; NULL:
+   * there is none */
   const struct safetensor *left, *right, *middle;
   bool turned; /* true: with a middle factor, the left factor is stored transposed, [rank, rows], as LyCORIS does */
 };

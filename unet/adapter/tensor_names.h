@@ -15,7 +15,7 @@ enum piece {
   PIECE_ALPHA,
   PIECE_MAGNITUDE, /* DoRA */
   PIECE_UP_BIAS,   /* change of the layer's bias, with the same scale as the factors' product */
-  PIECE_W1_A,      /* from this row to PIECE_T2: factors of LoHa (hada_) or LoKr (lokr_) */
+  PIECE_W1_A,      /* this value and those after it, up to PIECE_T2: factors of LoHa (hada_) or LoKr (lokr_) */
   PIECE_W1_B,
   PIECE_W2_A,
   PIECE_W2_B,

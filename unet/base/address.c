@@ -124,13 +124,15 @@ static bool is_place(const char *at, size_t length) {
   return !colon || strspn(colon + 1, digits) >= (size_t)(at + length - colon - 1);
 }
 
-/* Returns the end of a word in a line; the search begins at `from`. before: the quote character before the word, which
- * then ends at the next such quote; otherwise any other character. */
+/* Returns the end of a word; the search begins at `from`. If `before` is a quote character, which stands before the
+ * word, the word ends at the next such quote that no letter or digit follows. Otherwise, or if there is no such quote,
+ * it ends at the next blank, or before the punctuation marks that precede this blank. */
 static const char *end_of_word(const char *from, char before) {
   const char *end = from + strcspn(from, blanks);
   const char *quote = before == '\'' || before == '"' ? strchr(from, before) : NULL;
   for (const char *next = quote; next && isalnum((unsigned char)next[1]); next = strchr(next + 1, before))
-    quote = strchr(next + 1, before); /* the next quote does not end the word: it is part of a password */
+    quote = strchr(next + 1, before); /* a letter or digit follows the quote, so that the quote does not end the word
+                                       * but is part of a password */
   if (quote)
     return quote;
   while (end > from && strchr(":,.;)", end[-1]) && !(end - from > 3 && !memcmp(end - 3, dots, 3)))

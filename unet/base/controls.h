@@ -60,15 +60,15 @@ struct controls {
   /* The fields prompt and blend choose the prompts that the picture shows. */
   /* number of the slot whose encoded prompt the picture shows; ignored while `blend` has a weight above 0 */
   int prompt;
-  /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the weighted mean of these prompts replaces
-   * `prompt`; the mean is taken of the cross-attention keys and values, and of the pooled text. Weights are divided by
-   * their sum, so 1 and 1 are the same as 0.5 and 0.5, and a single one selects that prompt. Weights not above 0 are
-   * ignored. */
+  /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the weighted mean of these prompts replaces the
+   * prompt of slot `prompt`; the mean is taken of the cross-attention keys and values, and of the pooled text. Weights
+   * are divided by their sum, so 1 and 1 are the same as 0.5 and 0.5, and a single one selects that prompt. Weights not
+   * above 0 are ignored. */
   float blend[SLOT_PRESETS];
 
-  /* The fields from strength to eta control how the picture is denoised. */
-  /* 0 returns the input and 1 starts from pure noise. In between, sampling starts from the noisy input; with a model
-   * that was trained from pure noise alone, the picture is blended with the input instead. */
+  /* The fields from `strength` to `eta` control how the picture is denoised. */
+  /* The strength: 0 returns the input and 1 starts from pure noise. In between, sampling starts from the noisy input;
+   * with a model that was trained from pure noise alone, the picture is blended with the input instead. */
   float strength;
   /* Scale of classifier-free guidance. It has an effect only if the engine was prepared for guidance, or if the model
    * is an LCM, which gets the scale as an input. */
@@ -83,7 +83,8 @@ struct controls {
   float eta; /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
 
   /* The fields show, show_control, mix and detail say what the output picture shows. */
-  enum show show;   /* the generated picture, the map of one control, or both; read only if the engine has controls */
+  enum show show;   /* what the output shows: the generated picture, the map of one control, or both; read only if the
+                     * engine has controls */
   int show_control; /* number, from 0, of the control whose map is shown */
   float mix;        /* 1: the generated picture; 0: the input picture; between: cross-fade */
   /* 0 to 1: how much of the input's detail of a few pixels is added to the generated picture; below 0: as much as suits
@@ -103,15 +104,15 @@ struct controls {
   /* The following fields choose the noise from which pictures are made. */
   uint64_t seed; /* seed of the noise; the same seed gives the same noise in every frame and on every device */
   /* Position between seeds: at 2.25 the noise lies a quarter of the way from the noise of seed + 2 to that of seed + 3;
-   * at 2 it equals that of seed + 2 to the bit. In between it follows the arc of a circle through the two, so that it
-   * stays standard normal. The position may grow and shrink without limit. */
+   * at 2 it equals the noise of seed + 2 to the bit. In between the noise follows the arc of a circle through the
+   * noises of these two seeds, so that it stays standard normal. The position may grow and shrink without limit. */
   double seed_position;
   /* Another seed whose noise is blended in. If seed_share is above 0, the fraction of seed_position is ignored, and the
    * noise lies the part seed_share of the way along the arc from the noise of seed + seed_position, rounded down, to
    * the noise of seed_to. With a seed_share of 1 or more it is the noise of seed_to; with 0, seed_to is ignored. */
   uint64_t seed_to;
   double seed_share;
-  /* carried and feedback are read only if the engine was prepared for them (engine_shape.carried,
+  /* `carried` and `feedback` are read only if the engine was prepared for them (engine_shape.carried,
    * engine_shape.feedback). */
   bool carried;   /* true: the noise moves with the motion of the input picture */
   float feedback; /* 0 to 1: which part of the input frame's latent is replaced by the last picture's latent */

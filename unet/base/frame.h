@@ -24,7 +24,7 @@ enum color_matrix { MATRIX_BT601, MATRIX_BT709, MATRIX_BT2020 };
 enum color_range { RANGE_LIMITED, RANGE_FULL }; /* 16..235 or 0..255 */
 
 struct frame {
-  /* The fields from format to pitch describe the pixels. */
+  /* The fields from `format` to `pitch` describe the pixels. */
   enum pixel_format format;
   enum color_matrix matrix;
   enum color_range range;
@@ -37,9 +37,9 @@ struct frame {
   int64_t pts;         /* time at which the frame is shown, in the source's time base; copied unchanged */
   int64_t duration;    /* how long the source shows the frame, in the same time base as pts; 0: unknown */
 
-  /* The fields from captured_ns to number say where the frame comes from. */
+  /* The fields from `captured_ns` to `number` say where the frame comes from. */
   int64_t captured_ns; /* value of platform_now_ns when the frame was captured, or when its packet arrived */
-  /* for sources that are files: by how many nanoseconds the source passed the frame on later than it was due */
+  /* for sources that are files: how many nanoseconds after its due time the source passed the frame on */
   int64_t late_ns;
   uint64_t serial; /* number of the frame in its source, from 0 */
   /* Number of the stretch (a part of the input without a gap in time) to which the frame belongs. Another source,
@@ -49,7 +49,7 @@ struct frame {
   int number;    /* the number in the file name, if `numbered` is true */
 
   /* The next field owns the memory of the planes. */
-  /* holds the memory in which the planes are (picture.h); NULL: the caller keeps that memory valid */
+  /* the picture (picture.h) in whose memory the planes are; NULL: the caller keeps the planes' memory valid */
   struct picture *picture;
 };
 

@@ -37,7 +37,7 @@ struct gpu_share {
 
 struct gpu_impl {
   /* Allocates page-locked memory at the beginning of a page, from which every GPU can copy directly. Returns NULL if
-   * the system has no such memory left. It takes milliseconds, so such memory should be kept in pools. */
+   * the system has no such memory left. An allocation takes milliseconds, so such memory should be kept in pools. */
   void *(*alloc_host)(const struct gpu *gpu, size_t bytes);
   void (*free_host)(const struct gpu *gpu, void *memory);
   /* lock_host page-locks whole pages of existing memory, so that GPUs can copy from it directly, and unlock_host ends
@@ -63,8 +63,8 @@ struct gpu_impl {
    * delayed. */
   int (*wait_share)(const struct gpu *gpu, struct gpu_share *share, struct error *err);
   void (*free_share)(const struct gpu *gpu, struct gpu_share *share);
-  /* Returns the CUDA context (CUcontext) in which engines compute, for libraries that must use the same one. It lasts
-   * as long as the program. NULL: there is none. */
+  /* Returns the CUDA context (CUcontext) in which engines compute, for libraries that must use the same one. The
+   * context lasts as long as the program. NULL: there is none. */
   void *(*context)(const struct gpu *gpu);
 };
 

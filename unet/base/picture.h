@@ -39,17 +39,17 @@ enum memory {
 /* Functions that the maker of pictures (a source, a device, ...) provides. */
 struct picture_owner {
   size_t bytes; /* size in bytes of the owner's struct for a picture, which begins with struct picture */
-  /* Allocates the memory of a zeroed picture: sets the fields memory and template (with its planes), and the owner's
-   * own fields. */
+  /* Allocates the memory of a zeroed picture: sets the fields `memory` and `template` (with its planes), and the
+   * owner's own fields. */
   int (*make)(void *opaque, struct picture *picture, struct error *err);
-  /* Called when the last reference to the picture was given back, on the thread that did so. May be NULL. */
+  /* Called when the last reference to the picture was given back, on the thread that gave it back. May be NULL. */
   void (*recycle)(struct picture *picture);
-  /* Frees everything that make allocated. The opaque pointer of the pool may be invalid by then. */
+  /* Frees everything that `make` allocated. The opaque pointer of the pool may be invalid by then. */
   void (*destroy)(struct picture *picture);
-  /* Waits until the picture's pixels are in this kind of memory. NULL: they are complete as soon as the picture is
-   * passed on. */
+  /* Waits until the picture's pixels are in this kind of memory. NULL: the pixels are complete as soon as the picture
+   * is passed on. */
   int (*wait)(struct picture *picture, enum memory kind, struct error *err);
-  /* Returns true if wait(picture, kind) would return at once. NULL: it always would. */
+  /* Returns true if wait(picture, kind) would return at once. NULL: `wait` always returns at once. */
   bool (*ready)(struct picture *picture, enum memory kind);
 };
 
@@ -109,8 +109,8 @@ void picture_pool_close(struct picture_pool **pool);
 
 /* --- pools of pictures in host memory --- */
 
-/* A pool of pictures of one shape in host memory, laid out by frame_lay_out. A zeroed struct is valid. It must not be
- * moved. */
+/* A pool of pictures of one shape in host memory, laid out by frame_lay_out. A zeroed struct is valid. The struct must
+ * not be moved. */
 struct host_pictures {
   enum pixel_format format;
   int width, height;

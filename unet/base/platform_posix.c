@@ -109,8 +109,8 @@ void platform_unlock(intptr_t lock) {
 
 /* --- allocating memory, and reserving addresses for it --- */
 
-/* Asks for large pages, which reduce TLB misses for accesses in long strides. Small pages work too if there are
- * none. */
+/* Asks for large pages, which reduce TLB misses for accesses in long strides. If there are no large pages, small ones
+ * serve as well. */
 static void want_large_pages(void *data, size_t size) {
   int reason = errno;
   madvise(data, size, MADV_HUGEPAGE);

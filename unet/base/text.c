@@ -45,7 +45,7 @@ char *text_clean(char *text) {
 struct quoted text_quote(const char *text) {
   struct quoted quoted;
   size_t room = sizeof quoted.text - sizeof "...", length = strlen(text), kept = length <= room ? length : room;
-  /* go back to the first byte of a UTF-8 character, so that the cut does not split one */
+  /* the cut moves back to the first byte of a UTF-8 character, so that it does not split one */
   while (kept < length && kept && ((unsigned char)text[kept] & 0xc0) == 0x80)
     kept--;
   memcpy(quoted.text, text, kept);

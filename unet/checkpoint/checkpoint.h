@@ -75,7 +75,7 @@ void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *o
 void weights_print(const struct safetensors *files, bool tensors, FILE *out);
 
 /* The following functions make resources (constant tensors that the ops of a network read, unet/plan/resources.h) from
- * the weights of a part. name is the key without the part's prefix ("conv_in.weight"); the resource is called
+ * the weights of a part. `name` is the key without the part's prefix ("conv_in.weight"); the resource is called
  * "unet/conv_in.weight". If the tensor is missing or has another shape, they fail with a message that names file, key
  * and both shapes, and return a tensor whose space is TENSOR_NONE. */
 /* Returns true if the component has a tensor of this name. */

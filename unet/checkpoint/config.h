@@ -33,7 +33,7 @@ int config_finish(struct config *config, struct error *err);
  * Returns 0, or -1 with err, which may be NULL. */
 int config_finish_open(struct config *config, struct error *err);
 
-/* Copies the string field `key` of folder/config.json to value; "" if there is no such field or no such file. */
+/* Copies the string field `key` of folder/config.json to `value`; "" if there is no such field or no such file. */
 void config_peek(const char *folder, const char *key, char *value, int size);
 
 /* Refuses a pipeline's config if a field names a part, as [library, class], that is not in the list `known`, which ends
@@ -55,8 +55,8 @@ bool config_bool(struct config *config, const char *key, bool absent);
 /* Copies a field that is a string into value, which has `size` bytes; null gives "". */
 void config_string(struct config *config, const char *key, const char *absent, char *value, int size);
 
-/* Reads a list of exactly `count` whole numbers, or one number that is used for all. If the field is missing, all get
- * the value `absent`. */
+/* Reads a list of exactly `count` whole numbers, or one number that is used for all. If the field is missing, all
+ * numbers get the value `absent`. */
 void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count);
 /* Reads the numbers of item number `index` of a field that is a list of `items` items. Each item is one number or a
  * list of at least `count` numbers; a field that is a single number counts for every item. The field is not removed

@@ -193,7 +193,7 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
   return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
 }
 
-/* --- pooling (each output is averaged over the picture): a network's tensors do not show whether it does so --- */
+/* --- deciding whether a network's outputs are pooled (averaged over the picture), which its tensors do not show --- */
 
 /* Reads whether a file's network is pooled (global_average_pooling: each of its outputs is averaged over the
  * picture) from the config that web UIs write next to it, such as "control_v11e_sd15_shuffle.yaml". *says becomes

@@ -3,7 +3,7 @@
  * file. The file may have diffusers' key layout, with a config.json in the same folder, or the original layout, in
  * which the config is derived from the tensors.
  *
- * Ownership: struct control_network owns everything except name.
+ * Ownership: struct control_network owns everything except `name`.
  *
  * Threads: an open network is never changed, so any thread may read it. */
 #ifndef UNET_CHECKPOINT_CONTROL_NETWORK_H

@@ -35,8 +35,8 @@ struct ip_config {
   enum ip_projection projection;
   int picture_width; /* number of channels that the projection reads from the image encoder's output */
   int text_width;    /* number of channels of a token, equal to that of the U-Net's text */
-  /* number of tokens that the projection makes of a picture; 0 with IP_MLP, which makes one of each of the image
-   * encoder's tokens */
+  /* number of tokens that the projection makes of a picture; 0 with IP_MLP, which makes a token of each token of the
+   * image encoder */
   int tokens;
   /* sizes of the resampler: channels of its tokens, channels of its attention, attention heads, layers */
   int width, inner, heads, layers;

@@ -191,7 +191,7 @@ static void read_metadata(struct prediction_signs *signs, const struct safetenso
 }
 
 /* Reads the metadata fields in which trainers say that the noise schedule ends at pure noise. They count only if v
- * prediction was found, because such a schedule is valid with no other. */
+ * prediction was found, because such a schedule is valid with no other prediction. */
 static void read_zero_snr(struct prediction_signs *signs, const struct safetensors *files) {
   static const char *const fields[] = {"ss_zero_terminal_snr", "zero_terminal_snr", "ztsnr"};
   for (int i = 0; i < 3; i++) {

@@ -390,7 +390,8 @@ static int open_index(struct safetensors **result, const char *folder, const cha
   return 0;
 }
 
-/* Fails with a message that the folder has no safetensors file; it names the pickle if there is one instead. */
+/* Fails with a message that the folder has no safetensors file. If the folder has a pickle file instead, the message
+ * names that file. */
 static int refuse_folder(const char *folder, const char *basename, struct error *err) {
   static const char *const pickles[] = {"%s/%s.bin",  "%s/%s.fp16.bin",    "%s/%s.bin.index.json",
                                         "%s/%s.ckpt", "%s/pytorch_%s.bin", "%s/pytorch_%s.bin.index.json"};

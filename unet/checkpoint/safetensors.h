@@ -42,7 +42,7 @@ int safetensors_open(struct safetensors **files, const char *folder, const char 
 /* Opens one file. The caller closes *files. Returns 0, or -1 with err, as safetensors_open does. */
 int safetensors_open_file(struct safetensors **files, const char *path, struct error *err);
 /* Closes the set of tensors. Its files stay open until all views (tensor_view.h) that contain tensors of the set are
- * closed, too. *files becomes NULL; does nothing if it is NULL. */
+ * closed as well. *files becomes NULL; does nothing if it is NULL. */
 void safetensors_close(struct safetensors **files);
 
 /* safetensors_count returns the number of tensors in the set; safetensors_at returns the tensor at an index from 0 to

@@ -21,7 +21,7 @@ struct checkpoint_sources {
   /* A U-Net's file, whose weights replace the model's, while the model's config is kept; or the folder of a U-Net or of
    * a model, whose U-Net config is used as well. */
   const char *unet;
-  /* config and vocabulary are used if the model is one file. */
+  /* The fields `config` and `vocabulary` are used if the model is one file. */
   /* a diffusers folder whose configs and tokenizers are used; NULL: the built-in ones of the model's family */
   const char *config;
   /* path of CLIP's list of merges (gzip), from which a family's built-in tokenizer is made; NULL: none */

@@ -16,7 +16,7 @@
 struct view_tensor {
   const char *name;              /* name in the view; NULL: the same name as in the file */
   const struct safetensor *from; /* the tensor, which must belong to one of the view's sets */
-  /* the view has rows first to first + rows - 1 of `from`, counted in its first dimension; rows 0: all rows */
+  /* the view has rows `first` to `first` + rows - 1 of `from`, counted in its first dimension; rows 0: all rows */
   int64_t first, rows;
   /* number of dimensions in the view; 0: the tensor keeps the shape of `from`, except for its number of rows */
   int rank;

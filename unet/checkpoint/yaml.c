@@ -13,7 +13,8 @@ char *yaml_beside(const char *path) {
   static const char *const endings[] = {".yaml", ".yml", ".YAML", ".YML"};
   static const char own[] = ".safetensors";
   size_t whole = strlen(path), stem = whole - (text_ends(path, own) ? strlen(own) : 0);
-  for (int i = 0; i < 8; i++) { /* tries NAME.yaml first, then NAME.safetensors.yaml */
+  for (int i = 0; i < 8; i++) { /* first the names without .safetensors, such as NAME.yaml, then those with it, such as
+                                 * NAME.safetensors.yaml */
     char *yaml;
     if (asprintf(&yaml, "%.*s%s", (int)(i < 4 ? stem : whole), path, endings[i % 4]) < 0)
       return NULL;

@@ -41,8 +41,8 @@ static bool choose_bf16(const struct cpu_device *device, const struct device_opt
 }
 
 /* Writes as text everything that decides how sums are rounded on this device (libraries, instruction set, number type,
- * number of threads). Another engine, for example in the next part of a render, can tell from it whether it computes
- * the same. */
+ * number of threads). Another engine, for example in the next part of a render, can tell from this text whether it
+ * rounds sums in the same way. */
 static void describe_choices(const struct cpu_device *device, int threads, char text[160]) {
   snprintf(text, 160, "cpu %.100s, %s, %d threads\n", device->detail, device->bf16 ? "bfloat16" : "FP32", threads);
 }
@@ -182,7 +182,8 @@ static void release(struct device *base, struct program *base_program) {
 static int prepare(struct device *base, struct program **result, const struct plan *plan,
                    const struct program_options *options, struct error *err) {
   struct cpu_device *device = cpu_device(base);
-  /* OpenMP, and so oneDNN, has a number of threads for each calling thread; it must be set for this one, too. */
+  /* OpenMP, and so oneDNN, has a number of threads for each calling thread, so it must be set for the thread that runs
+   * this code as well. */
   threads_set(device->threads);
   struct cpu_program *program = calloc(1, sizeof *program);
   if (!program)
@@ -246,8 +247,8 @@ static int skip_regions(const struct cpu_run *run, int i) {
   return i;
 }
 
-/* Runs ops first to end - 1. A frame of a large picture takes seconds, so before each op the function checks whether
- * the caller wants to stop. */
+/* Runs ops `first` to `end` - 1. A frame of a large picture takes seconds, so before each op the function checks
+ * whether the caller wants to stop. */
 static int run_ops(const struct cpu_run *run, int first, int end, struct error *err) {
   struct cpu_program *program = run->program;
   double begin = run->seconds ? clock_seconds() : 0;
@@ -345,7 +346,7 @@ static const char *way_of(const struct cpu_device *device, const struct cpu_node
   return node->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
 }
 
-/* Runs frames and measures their ops. Each repeat fills one row of seconds: the time of each op, and last the sum of
+/* Runs frames and measures their ops. Each repeat fills one row of `seconds`: the time of each op, and last the sum of
  * these times. */
 static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                    const struct frame *frames, const struct frame *pictures, const struct profile_request *request,

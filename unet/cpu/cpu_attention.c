@@ -38,7 +38,8 @@ static const float *packed_values(const struct attend *a, int n, int head) {
 struct token {
   const void *k, *v;
   enum dtype k_dtype, v_dtype;
-  size_t k_at, v_at; /* index in k of the key's first element, and index in v of the value's first element */
+  size_t k_at, v_at; /* k_at: index in `k` of the key's first element; v_at: index in `v` of the value's first
+                      * element */
 };
 
 /* Returns where to find the key and value of token number `key`. The tokens of earlier frames (k2, v2) follow those of
@@ -127,7 +128,7 @@ static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t 
 struct tile {
   float scores[ROWS * BLOCK];
   float max[GROUPS * ROWS], sum[GROUPS * ROWS];
-  /* q: the queries, [GROUPS * ROWS][dim]; after it out: their results, [GROUPS * ROWS][round_up(dim)] */
+  /* first the queries, [GROUPS * ROWS][dim]; after them their results, [GROUPS * ROWS][round_up(dim)] */
   float data[];
 };
 
@@ -167,7 +168,7 @@ static void soften_row(float *scores, int valid, int columns, float *max, float 
 /* --- one tile: some queries of one head --- */
 
 struct place {
-  /* number of the tile's picture and of its head; its queries are first to first + count - 1 */
+  /* number of the tile's picture and of its head; its queries are `first` to `first` + count - 1 */
   int n, head, first, count;
 };
 
@@ -196,7 +197,7 @@ static void store_rows(const struct attend *a, const struct place *p, const floa
   }
 }
 
-/* Computes attention of ROWS queries, which are group number `group` of the tile, to keys key to key + count - 1:
+/* Computes attention of ROWS queries, which are group number `group` of the tile, to keys `key` to `key` + count - 1:
  * computes the scores, and adds the values, weighted by the softmax, to the tile's `out`. */
 static void attend_block(const struct attend *a, const struct place *p, struct tile *tile, int group, int key,
                          int count) {

@@ -72,8 +72,8 @@ static struct between between_of(int i, int from, int to) {
   return (struct between){{first, first + 1 < from ? first + 1 : first}, place - first};
 }
 
-/* Interpolates channel k of the picture x, of width w with c channels, between two rows (down) and two columns
- * (across). */
+/* Interpolates channel k of the picture x, of width w with c channels, between two rows (`down`) and two columns
+ * (`across`). */
 static double mix(const float *x, int w, int c, const struct between *down, const struct between *across, int k) {
   double rows[2];
   for (int i = 0; i < 2; i++) {
@@ -135,7 +135,8 @@ static void range_run(const struct cpu_run *run, const struct cpu_node *node) {
   for (int row = 0; row < op->x.h / op->size; row++)
     for (int column = 0; column < op->x.w / op->size; column++) {
       double mean = square_mean(op, x, row, column);
-      /* adds 0 if mean is finite, and makes the sum NaN if it is not, so that a frame with such values is ignored */
+      /* this adds 0 if the mean is finite; otherwise the sum becomes NaN, so that a frame with such values is
+       * ignored */
       sum += mean - mean;
       low = fmin(low, mean);
       high = fmax(high, mean);

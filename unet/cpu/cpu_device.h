@@ -21,7 +21,8 @@ struct cpu_resource {
 /* Memory for one state (a tensor that keeps its values between runs) of a program's plan. */
 struct cpu_state {
   unsigned char *data;
-  size_t bytes; /* size of the memory in bytes; 0: it belongs to another program, the owner (program_options.owner) */
+  size_t bytes; /* size of the memory in bytes; 0: the memory belongs to another program, the owner
+                 * (program_options.owner) */
 };
 
 struct cpu_device {
@@ -127,7 +128,8 @@ struct cpu_impl {
    * that the op reads are loaded already. NULL: there is nothing to prepare. */
   int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
   void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* runs the op; must not allocate memory */
-  void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is none */
+  void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees node->state; NULL: there is nothing to
+                                                                        * free */
   bool takes_bf16; /* true: the operands x, x2, q, k, v, residual and y may be bfloat16; false: they must all be FP32 */
   /* true: `prepare` copies the weight to another layout, so the weight's FP32 data need not be loaded */
   bool packs_weight;

@@ -194,7 +194,7 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
  * the residual (before or after the activation), apply the activation. */
 struct after {
   enum activation act;
-  bool residual;      /* true: the residual is added to the product; it is in y's memory already */
+  bool residual;      /* true: the residual, which is in y's memory already, is added to the product */
   bool residual_last; /* true: the residual is added after the activation; false: before it */
   /* layout of the gate (the second half of GEGLU), by which the product is multiplied first; NULL: there is no gate */
   const dnnl_memory_desc_t *gate;
@@ -302,8 +302,8 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
   return (char *)run->program->scratch + at;
 }
 
-/* Computes the primitive's input into scratch memory, if it cannot read x in place, and sets the address for this
- * run. */
+/* If the primitive cannot read x in place, computes the primitive's input into scratch memory, and sets the input's
+ * address for this run. */
 static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
   const struct state *s = node->state;
   if (!s->gathered)

@@ -241,8 +241,8 @@ static void edges_row(const struct mapping *m, int y) {
   }
 }
 
-/* A tile of the picture in one round of hysteresis (strong edges grow along weak ones): the edges before the round
- * (from) and after it (to), and a stack of strong pixels whose neighbours are still to be looked at. */
+/* A tile of the picture in one round of hysteresis (strong edges grow along weak ones). `from` has the edges before the
+ * round, `to` those after it. `stack` has the strong pixels whose neighbours are still to be looked at. */
 struct tile {
   int left, top, right, bottom; /* the tile is columns left to right - 1 of rows top to bottom - 1 */
   const uint8_t *from;

@@ -14,7 +14,7 @@ struct matching {
   const int32_t *now, *last; /* pyramids of the two pictures, as OP_PYRAMID stores them */
   int32_t *found;            /* the best vector of each block at level 3, as a key (motion_seek_key) */
   int32_t *out;              /* the result: MATCH_VALUES values for each block, as in the y of OP_MATCH */
-  /* scratch of cpu_search: sums_each values for each thread, enough for w[3] + SEARCH_SPARE columns */
+  /* working memory of cpu_search: sums_each values for each thread, enough for size.w[3] + SEARCH_SPARE columns */
   uint16_t *sums;
   size_t sums_each;
 };
@@ -37,8 +37,8 @@ struct direction {
   const struct cpu_kernels *kernels; /* faster kernels; NULL: everything is computed by the definition */
 };
 
-/* Prepare and run OP_FLOW. kernels: the faster kernels with which it is computed; NULL: it is computed by the op's
- * definition. cpu_flow_prepare reserves scratch memory that is enough for both. */
+/* cpu_flow_prepare prepares OP_FLOW, and cpu_flow_run runs it. kernels: faster kernels with which the op is computed;
+ * NULL: the op's definition computes it. The scratch memory that cpu_flow_prepare reserves is enough in both cases. */
 int cpu_flow_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err);
 void cpu_flow_run(const struct cpu_run *run, const struct cpu_node *node, const struct cpu_kernels *kernels);
 

@@ -138,8 +138,8 @@ static void detail_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 struct output {
   const struct op_pixels_out *op;
-  /* x: the generated picture; input: the frame's picture, or NULL if the output does not show it; map: the control's
-   * map that is shown, or NULL */
+  /* x: the generated picture; input: the frame's picture, or NULL if the output does not show the frame; map: the
+   * control's map that is shown, or NULL */
   const float *x, *input, *map;
   double mix;
   bool both;

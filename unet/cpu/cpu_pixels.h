@@ -10,7 +10,8 @@
 /* Returns the number of samples in the longest row of the frame's planes. */
 size_t cpu_pixels_row(const struct frame *frame);
 
-/* The samples of a channel that an output pixel averages in one direction: from low to high, which may be fractions. */
+/* The samples of a channel that an output pixel averages in one direction: those from position `low` to position
+ * `high`, which may be fractions. */
 struct span {
   double low, high;
 };

@@ -359,8 +359,8 @@ static int change(struct adapters *a, struct device *device, const float *weight
   return 0;
 }
 
-/* Changes the device's weights by adapters for the first time, and logs how much device memory this has taken for as
- * long as the engine is open. */
+/* Changes the device's weights by adapters for the first time, and logs how much device memory this has taken. The
+ * memory stays taken as long as the engine is open. */
 static int change_first(struct adapters *a, struct device *device, const float *weights, struct error *err) {
   struct device_counters before, after;
   device_get_counters(device, &before);

@@ -61,8 +61,8 @@ size_t bank_bytes(const struct engine *engine, const struct prepared *prepared) 
   return bank_elements(&prepared->plan) * dtype_size(device.element);
 }
 
-/* Warns of the levels of the U-Net for which a bank was requested (bits of wished) although the model has no layers
- * there (they are not in used). */
+/* Warns of levels of the U-Net for which a bank was requested although the model has no layers for a bank there: the
+ * levels (bits) that are in `wished` but not in `used`. */
 static void tell_layers(struct engine *engine, unsigned wished, unsigned used) {
   char lacking[64], left[64];
   if (!(wished & ~used) || engine->told_layers == wished)

@@ -10,7 +10,7 @@ int carry_check(const struct engine *engine, const struct engine_shape *wish, st
 }
 
 /* Returns run_params.feedback: the fraction of the input's latent that the last picture's latent replaces. If sampling
- * starts from noise alone it has no effect, which is logged once. */
+ * starts from noise alone, feedback has no effect, which is logged once. */
 static float feedback_of(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                          const struct run_params *run) {
   float feedback = prepared->shape.feedback ? clamp01(controls->feedback) : 0;

@@ -96,8 +96,8 @@ struct picture_noise {
    * the interpolation begins is in end[0] if it is even, and in end[1] if it is odd; the seed at which it ends is in
    * the other element */
   struct held_noise end[2];
-  /* if `between` is true: the device has noise for the frame's plan that was interpolated between two seeds; this is
-   * its position between them */
+  /* if `between` is true: position, between two seeds, of the noise that the device has for the frame's plan; this
+   * noise was interpolated */
   struct noise_place place;
   /* true: the device has noise between two seeds for the frame's plan, interpolated by noise_program; false: that of
    * one seed */
@@ -211,20 +211,21 @@ struct style_slot {
   /* numbers of style pictures. wanted: the one that was set last; started: the last one whose keys and values the
    * device began to compute; shown: the one that generated pictures use now */
   uint64_t wanted, started, shown;
-  /* for each slot the device has memory for the keys and values of two pictures; 0 or 1: which of the two frames read,
-   * while the other is filled for the next picture */
+  /* The device has memory for the keys and values of two pictures for each slot. `place`, 0 or 1, tells which of the
+   * two frames read; the other one is filled for the next picture. */
   int place;
 };
 
 struct style_pictures {
-  struct ip_adapter *adapter; /* NULL: the engine has no IP-Adapter */
+  struct ip_adapter *adapter; /* the IP-Adapter; NULL: the engine has none */
   struct plan plan, none_plan;
   struct program *program;
   /* input of `plan`: a state (tensor that outlives runs), into which the style picture is written, divided into the
    * image encoder's square patches, before the plan runs */
   struct tensor input;
   struct style_slot list[STYLES_MAX];
-  /* number of style pictures that were set so far, in all slots; it gives each new one a number of its own */
+  /* number of style pictures that were set so far, in all slots; the value after a picture was set is that picture's
+   * number */
   uint64_t pictures;
 };
 
@@ -242,7 +243,7 @@ struct control_keys {
   uint64_t weights[KEY_SLOTS];
 };
 
-/* The mask of an inpainting model, in the size in which the user gave it. */
+/* The mask of an inpainting model, in the size in which the user gave the mask. */
 struct mask {
   uint8_t *kept; /* [height][width]: 1 where the picture stays; NULL: everything is repainted */
   int width, height;
@@ -276,8 +277,8 @@ struct engine;
  * texts, keys and values, weights. Only the thread that submits frames uses this struct. */
 struct background {
   bool smooth;
-  /* true: background_start starts each run at once; false: only before the first frame; once frames run, it appends the
-   * run to the list `jobs`, to be run between frames */
+  /* true: background_start starts each run at once; false: background_start does so only before the first frame; once
+   * frames run, it appends the run to the list `jobs`, to be run between frames */
   bool at_once;
   bool behind; /* true: the last frame did not show everything that its controls asked for */
   struct job *jobs;
@@ -287,7 +288,7 @@ struct background {
   /* State of the change of the weights for adapters. MERGE_NONE: there is none; MERGE_ASKED: a frame has asked for it;
    * MERGE_MAKING: it is being computed; MERGE_MADE: it is computed, but frames do not read it yet. */
   enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge;
-  /* called once the new weights are computed: starts to encode texts and keys with them */
+  /* called once the new weights are computed: starts to encode texts, and to compute keys, with these weights */
   int (*after_merge)(struct engine *engine, struct error *err);
   /* wanted: the controls of the frame that asked for the change of weights; wanted_shape: the shape of its handle */
   struct controls wanted;
@@ -314,9 +315,9 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  /* The fields from adapters to ended_ns are used by the thread that submits frames. Those marked "lock `preparing`"
-   * are also changed by threads that prepare handles, which hold the lock `preparing` meanwhile. These threads also
-   * read `adapters` and `sampling`. */
+  /* The fields from `adapters` to `ended_ns` are used by the thread that submits frames. Those marked "lock
+   * `preparing`" are also changed by threads that prepare handles, which hold the lock `preparing` meanwhile. These
+   * threads also read `adapters` and `sampling`. */
   struct adapters adapters;
   struct background background;
 
@@ -328,7 +329,7 @@ struct engine {
   /* keys[i] has the program that computes attention keys and values of prompts of i + 1 chunks. It is prepared, under
    * `preparing`, with the first handle whose prompts have so many chunks */
   struct prompt_keys keys[PROMPT_CHUNKS_MAX];
-  /* the network of each control; NULL: it has none; protected by the lock `preparing` */
+  /* the network of each control; NULL: the control has none; protected by the lock `preparing` */
   struct control_network *control_networks[CONTROLS_MAX];
   /* the network that makes the depth maps of all controls; NULL: none; protected by the lock `preparing` */
   struct depth *depth;
@@ -346,7 +347,7 @@ struct engine {
   unsigned told_layers;
   /* true: it was logged that a frame asks for more earlier frames than its handle's bank can store */
   bool told_room;
-  bool told_feedback; /* true: it was logged that feedback has no effect, and that still holds */
+  bool told_feedback; /* true: it was logged that feedback has no effect, and it still has none */
   /* true: it was logged that the scheduler's file names a sampler that is not built in; protected by the lock
    * `preparing` */
   bool told_stand_in;
@@ -374,7 +375,8 @@ struct engine {
   /* The following fields are the list of handles (struct prepared) and its locks. */
   pthread_mutex_t preparing; /* lock that is held while a handle is prepared or released */
   uint64_t prepared_count;   /* number of handles prepared so far; protected by the lock `preparing` */
-  /* the list of handles; changed while both `preparing` and `listing` are held, read while one of them is */
+  /* the list of handles; changed while both `preparing` and `listing` are held, read while at least one of the two is
+   * held */
   struct prepared *handles;
   /* second lock of the list of handles, held only for the moments in which the list is changed or searched */
   pthread_mutex_t listing;
@@ -423,8 +425,8 @@ bool prompts_zero_negative(const struct engine *engine);
 int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
 void text_keys_leave(struct engine *engine);
 /* Replaces in *run the slot number of each prompt by the index in device memory at which the keys and values of this
- * prompt are. If they are missing, chooses an index for them, and starts to compute them. prompts_refresh must have
- * been called for the same run. shape: the shape of the run's handle. */
+ * prompt are. If these keys and values are missing, chooses an index for them and starts to compute them.
+ * prompts_refresh must have been called for the same run. shape: the shape of the run's handle. */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
 /* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle; slots: the frame's
  * run parameters with numbers of prompt slots; placed: the same, but with numbers of the places on the device where
@@ -432,9 +434,9 @@ int text_keys_place(struct engine *engine, const struct frame_shape *shape, stru
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
 /* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame
- * needs are still to be computed there. slots: the frame's run parameters, which name prompts by their slots; places:
- * the same, but text_keys_place has replaced the numbers of slots by indices of keys and values in device memory;
- * shape: that of the frame's handle. */
+ * needs are still to be computed in the background. slots: the frame's run parameters, which name prompts by their
+ * slots; places: the same, but text_keys_place has replaced the numbers of slots by indices of keys and values in
+ * device memory; shape: that of the frame's handle. */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -578,8 +580,8 @@ bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *
 /* Returns true if the run for this request must not use data that earlier frames left on the device
  * (engine_request.restart says when). */
 bool past_ends(const struct engine *engine, const struct engine_request *request);
-/* Called when the run for this request was started. Records what past_ends needs at the next request to tell whether
- * that one's run may use data of this run. */
+/* Called when the run for this request was started. Records what past_ends needs at the next request to decide whether
+ * the next run may use data of this one. */
 void past_follow(struct engine *engine, const struct engine_request *request, const struct run_params *run);
 
 /* --- noise.c: the noise of a seed, or of a position between two seeds --- */

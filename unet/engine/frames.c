@@ -74,8 +74,8 @@ static int choose_frame(const struct engine *engine, const struct engine_request
   return 0;
 }
 
-/* Sets the frames for all pictures of the run. Pictures without a request get a black frame: the device computes them,
- * too, and they are thrown away. */
+/* Sets the frames for all pictures of the run. Pictures without a request get a black frame: the device computes these
+ * pictures as well, and they are thrown away. */
 static int choose_frames(const struct engine *engine, const struct batch *batch, struct frame frames[FRAMES_MAX],
                          struct error *err) {
   struct engine_request none = {.prepared = batch->request[0]->prepared, .drain = true};

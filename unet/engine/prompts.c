@@ -93,8 +93,8 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
   for (int i = 0; i < count; i++) {
     if (refresh_slot(engine, *used[i], err) < 0)
       return -1;
-    /* A prompt is longer than one chunk, so shorter ones will be filled up with the empty prompt, which must be
-     * encoded, too. */
+    /* A prompt is longer than one chunk, so shorter prompts will be filled up with the empty prompt. Therefore the
+     * empty prompt must be encoded as well. */
     filled_up |= engine->slots[*used[i]].chunks > 1;
   }
   return filled_up ? refresh_slot(engine, SLOT_EMPTY, err) : 0;

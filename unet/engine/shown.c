@@ -8,7 +8,8 @@
 /* Which prompts and adapters a frame shows. */
 enum showing {
   SHOW_NOW,    /* the prompts and adapters that the frame's controls ask for; the frame waits until they are made */
-  SHOW_READY,  /* like SHOW_NOW, but they are on the device already, so that nothing is waited for */
+  SHOW_READY,  /* as SHOW_NOW, but these prompts and adapters are on the device already, so that the frame does not
+                * wait */
   SHOW_FORMER, /* the previous frame's prompts and adapters, while those that this frame asks for are being made */
 };
 

@@ -35,7 +35,7 @@ static struct tensor attend(const struct unet_call *call, struct op_attention op
   return plan_attention(call->net.plan, "", op);
 }
 
-/* Appends self-attention and returns x + attention(norm(x)). */
+/* Appends self-attention and returns the result, x + attention(norm(x)). */
 static struct tensor self_attention(const struct unet_call *call, const char *name, struct tensor x,
                                     struct prologue norm, const struct unet_layer *layer) {
   const struct net *net = &call->net;

@@ -20,7 +20,7 @@ struct control {
   enum map_kind map;
   bool source; /* true: the map is made from a frame of the second source; false: from the input frame */
   const struct control_network *network;
-  struct unet body; /* ControlNet: its layers, those of a U-Net without up blocks */
+  struct unet body; /* layers of a ControlNet: those of a U-Net without up blocks */
   /* for a ControlNet that attends to the text: keys[chunks - 1] is a state, shared by all plans, with the keys and
    * values of prompts that have this many chunks. It has the layout of `keys` in struct model */
   struct tensor keys[PROMPT_CHUNKS_MAX];
@@ -58,7 +58,8 @@ struct control_place {
   struct plan *plan;
   int step; /* number of the U-Net's call, from 0; in a loop, the number in its first iteration */
   bool loop;
-  /* number of latents in the call: 1; with a stream batch more, and then latent i is at the sampler's step + i */
+  /* number of latents in the call. It is 1, or more with a stream batch: latent i is then in the sampler's step number
+   * `step` + i */
   int latents;
   /* how many guidance rows (copies of a latent, one for each prompt) the call's first latent has, and how many each
    * later latent has */
@@ -71,12 +72,13 @@ struct control_place {
 
 /* Appends a ControlNet for one call of the U-Net, and adds its outputs to the tensors of skips and to mid, in place.
  * Does nothing for other kinds of controls. moment: the inputs that differ from call to call. times is the table of the
- * network's time projections, whose rows first to first + count - 1 belong to the call; keys has the keys and values of
- * all prompts; prompt is the op that chooses those for the call. */
+ * network's time projections, whose rows `first` to `first` + count - 1 belong to the call; keys has the keys and
+ * values of all prompts; prompt is the op that chooses those for the call. */
 struct control_moment {
   struct tensor times, keys;
   int first, count;
-  struct op_prompt prompt; /* op with the fields rows, first and y.n set; control_inject sets its field slots */
+  struct op_prompt prompt; /* op that chooses the call's keys and values: its fields `rows`, `first` and `y.n` are set,
+                            * and control_inject sets its field `slots` */
 };
 void control_inject(const struct control *control, const struct control_place *place,
                     const struct control_features *features, const struct control_moment *moment,

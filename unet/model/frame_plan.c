@@ -35,7 +35,8 @@ struct denoising {
    * temporary that the first step fills. No tensor: zeros are used */
   struct tensor reference;
   struct tensor times;
-  /* predictions of earlier steps, for a multistep sampler. No tensor: the sampler uses only the present step's */
+  /* predictions of earlier steps, for a multistep sampler. No tensor: the sampler uses only the prediction of the
+   * present step */
   struct tensor earlier;
   struct bank bank;
   struct control_features features[CONTROLS_MAX];
@@ -48,10 +49,11 @@ struct call {
   int step;
   bool loop;
   int rows; /* number of guidance rows (copies of a latent for several prompts) of all latents together */
-  /* the rows of the tables of time projections that belong to this call: first to first + count - 1 */
+  /* the rows of the tables of time projections that belong to this call: `first` to `first` + count - 1 */
   int first, count;
-  struct op_prompt prompt; /* op that blends the prompts for each guidance row; its field slots is not set */
-  struct tensor text;      /* keys and values that the U-Net reads in this call: a blend of the prompts' own */
+  struct op_prompt prompt; /* op that blends the prompts for each guidance row; its field `slots` is not set */
+  struct tensor text;      /* keys and values that the U-Net reads in this call: a blend of the keys and values of the
+                            * prompts */
 };
 
 /* The arguments of add_levels and inject_all, which add the results of the controls' networks to the tensors of a U-Net
@@ -131,7 +133,8 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
   return unet_up(&unet, mid, &skips);
 }
 
-/* Appends guidance and returns the guided prediction; without guidance it returns the network's own prediction. */
+/* Appends the op of guidance and returns the guided prediction; without guidance, returns the network's own
+ * prediction. */
 static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
   enum guidance_mode mode = d->shape->guidance;
   struct op_guide op = {.step = step, .model = prediction};
@@ -283,7 +286,7 @@ static struct tensor image_condition(const struct checkpoint *checkpoint, struct
 /* A picture in the plan, and the factor and summand that convert its values to 0..1. */
 struct picture {
   struct tensor pixels;
-  /* pixels * scale + bias is 0 for black and 1 for white */
+  /* `pixels` * scale + bias is 0 for black and 1 for white */
   float scale, bias;
 };
 
@@ -378,8 +381,8 @@ static struct motion find_motion(const struct model *model, const struct frame_s
   return motion_of(plan, pixels, scale, bias, model->checkpoint->autoencoder.scale);
 }
 
-/* Returns noise and mask as the networks read them: both moved to the part of the canvas (the plane that follows the
- * camera) that the networks compute, or the noise moved with the picture. */
+/* Returns noise and mask as the networks read them. Either both are moved to the part of the canvas (the plane that
+ * follows the camera) that the networks compute, or the noise is moved with the picture. */
 static struct frame_noise noise_read(const struct model *model, const struct frame_shape *shape,
                                      const struct canvas *canvas, const struct motion *motion, struct plan *plan,
                                      const struct frame_noise *noise) {

@@ -7,8 +7,8 @@
 #include "unet/plan/plan.h"
 
 /* A network whose layers are being appended to a plan: the checkpoint's component with its weights, and the position in
- * the plan's prefix of names at which the checkpoint's keys begin. rows and the exponents are usually 0; for a single
- * layer, model code sets them in a copy of the struct. */
+ * the plan's prefix of names at which the checkpoint's keys begin. The field `rows` and the exponents are usually 0;
+ * for a single layer, model code sets them in a copy of the struct. */
 struct net {
   struct plan *plan;
   const struct component *weights;
@@ -27,15 +27,15 @@ enum bias { NO_BIAS, WITH_BIAS };
 struct net net_begin(struct plan *plan, const struct component *weights);
 void net_end(const struct net *net);
 
-/* Appends a 3x3 convolution with the weights name.weight and name.bias, and returns y. The padding is 1, unless
- * op.pad_end_only is set; op.stride 0 means 1. out: number of output channels. */
+/* Appends a 3x3 convolution with the weights name.weight and name.bias, and returns the result `y`. The padding is 1,
+ * unless op.pad_end_only is set; op.stride 0 means 1. out: number of output channels. */
 struct tensor net_conv(const struct net *net, const char *name, struct op_conv op, int out, enum bias bias);
-/* Appends a linear layer, or a 1x1 convolution, with the weights name.weight and name.bias, and returns y. out: number
- * of output channels; with ACT_GEGLU the number before it is halved. */
+/* Appends a linear layer, or a 1x1 convolution, with the weights name.weight and name.bias, and returns the result `y`.
+ * out: number of output channels; with ACT_GEGLU the number before it is halved. */
 struct tensor net_linear(const struct net *net, const char *name, struct op_linear op, int out, enum bias bias);
-/* Appends several linear layers that read the same input as one layer, and returns y. Part i is the checkpoint's layer
- * parts[i] with outs[i] output features; the parts' outputs follow one another in y. name: name of the joined layer's
- * op. */
+/* Appends several linear layers that read the same input as one layer, and returns the result `y`. Part i is the
+ * checkpoint's layer parts[i] with outs[i] output features; the parts' outputs follow one another in y. name: name of
+ * the joined layer's op. */
 struct tensor net_fused(const struct net *net, const char *name, struct op_linear op, const char *const parts[],
                         const int outs[], int part_count, enum bias bias);
 /* Appends OP_INJECT with the weights name.weight and name.bias; it adds to the tensor op.y in place. */
@@ -51,7 +51,7 @@ struct tensor net_table(const struct net *net, const char *name, int rows, int c
 /* Returns true if the checkpoint has a tensor name.weight in this network. */
 bool net_has(const struct net *net, const char *name);
 
-/* Makes err the plan's error, unless the plan already has one. */
+/* Makes `err` the plan's error, unless the plan already has one. */
 void net_fail(const struct net *net, const struct error *err);
 
 #endif

@@ -71,7 +71,7 @@ static void kronecker_row(const struct blend_term *t, const struct blend *blend,
       *out++ = left[i / n] * right[i % n];
 }
 
-/* Computes row number `row` of the term's matrix D (its formula is in blend.h) into out. `other` is scratch for one
+/* Computes row number `row` of the term's matrix D (its formula is in blend.h) into `out`. `other` is scratch for one
  * row. */
 static void term_row(const struct blend_term *t, const struct blend *blend, size_t row, float *out, float *other) {
   size_t columns = columns_of(blend);

@@ -103,7 +103,7 @@ struct op_operand {
 };
 
 /* Stores in list the operands of an op that have any of these roles, in the order of the op's list of operands, and
- * returns their number. Optional operands that were left out are stored too, as TENSOR_NONE. */
+ * returns their number. Optional operands that were left out are stored as TENSOR_NONE. */
 enum { OPERANDS_MAX = 10 };
 int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]);
 /* Stores in list the tensors of those operands that have any of these roles, without operands that were left out, and

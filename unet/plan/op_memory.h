@@ -17,8 +17,8 @@ enum bank_value {
    * buffer */
   BANK_COUNT,
   BANK_STORES, /* 1: this run stores its keys and values in the bank; 0: it does not */
-  /* index, in each layer's ring buffer, at which this run stores its keys and values or, if it does not, at which the
-   * next run that stores will */
+  /* index, in each layer's ring buffer, at which this run stores its keys and values or, if it stores none, at which
+   * the next run that stores its own will */
   BANK_SLOT,
   /* number of runs since a frame was last stored in the bank, the next run included, modulo run.bank.every; 0: the
    * next run stores its frame */

@@ -51,7 +51,7 @@ struct prologue {
 /* How an op uses an operand: bits that are combined. */
 enum operand_role {
   OPERAND_READ = 1,
-  OPERAND_WRITE = 2,    /* the op writes the operand; together with OPERAND_READ it changes it in place */
+  OPERAND_WRITE = 2,    /* the op writes the operand; together with OPERAND_READ: the op changes the operand in place */
   OPERAND_OPTIONAL = 4, /* the operand may be left out (TENSOR_NONE) */
   /* the operand may be a view of some of a tensor's channels (tensor_channels); without this bit it is a whole
    * tensor */
@@ -63,7 +63,7 @@ enum operand_role {
   /* the operand is a tensor that keeps its values from one run to later ones: a state of the plan, or a resource
    * (resources.h: a weight or another tensor that plans share) */
   OPERAND_STATE = 64,
-  /* the operand is added to y elementwise; y may be stored in its memory if no later op reads it */
+  /* the operand is added to y elementwise; y may be stored in the operand's memory if no later op reads the operand */
   OPERAND_ADDEND = 128,
   /* the operand's values are int32 (ELEMENT_WHOLE); operands without this bit never have that type */
   OPERAND_WHOLE = 256,

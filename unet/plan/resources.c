@@ -163,7 +163,7 @@ static void turn_rows(const struct resource *r, const float *rows, size_t count,
         *out++ = rows[o * row + i * taps + tap];
 }
 
-/* Reads rows first to end - 1 of a part (a tensor of the file). If out is NULL the values are only checked, not
+/* Reads rows `first` to `end` - 1 of a part (a tensor of the file). If `out` is NULL the values are only checked, not
  * stored. */
 static int read_part(const struct resource *r, const struct weight_part *part, size_t first, size_t end,
                      struct piece *piece, bool f16, float *out, struct error *err) {
@@ -189,7 +189,7 @@ static size_t clamp(size_t row, size_t first, size_t rows) {
   return row < first ? 0 : row - first < rows ? row - first : rows;
 }
 
-/* Reads rows first to end - 1 of a weight, which may lie in several parts (tensors of the file). */
+/* Reads rows `first` to `end` - 1 of a weight, which may lie in several parts (tensors of the file). */
 static int read_rows(const struct resource *r, size_t first, size_t end, bool f16, float *out, struct error *err) {
   struct piece piece;
   int result = piece_open(&piece, r, err);

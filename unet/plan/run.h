@@ -68,9 +68,9 @@ struct bank_params {
 /* All numbers that a run reads, besides tensors and frames. device_submit copies them, so the caller may change its own
  * copy as soon as device_submit has returned. */
 struct run_params {
-  /* The fields from geometry to guidance_rescale concern the frames and the sampler's steps. geometry has an entry for
-   * each frame: in a run of n pictures, geometry[source * n + i] is for frame i of a source (op_pixels_in.source). step
-   * and residual have one entry for each call of the U-Net. */
+  /* The fields from `geometry` to `guidance_rescale` concern the frames and the sampler's steps. geometry has an entry
+   * for each frame: in a run of n pictures, geometry[source * n + i] is for frame i of a source (op_pixels_in.source).
+   * step and residual have one entry for each call of the U-Net. */
   struct geometry geometry[FRAMES_MAX];
   struct step_params step[CALLS_MAX];
   /* OP_BETWEEN: factors of two seeds' noises, whose sum is a picture's noise; one pair for each picture of the run */
@@ -85,8 +85,8 @@ struct run_params {
   struct residual_params residual[CALLS_MAX];
   float guidance_rescale;
 
-  /* The fields from prompt to guidance say which prompts the network's predictions are made for, and what the output
-   * picture shows. */
+  /* The fields from `prompt` to `guidance` say which prompts the network's predictions are made for, and what the
+   * output picture shows. */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT: the prompts of each guidance row */
   /* OP_PIXELS_OUT: weight of the generated picture in the output, 0 to 1; the input has the rest */
   float mix;
@@ -96,25 +96,26 @@ struct run_params {
   int show_control;
   float guidance; /* OP_GUIDANCE_EMBED: guidance scale */
 
-  /* The fields from slot to emphasis are for plans that encode a prompt, or that write a ring buffer: a state (a tensor
-   * that outlives a run) whose slots are written one after the other, one in each run, and from slot 0 again after the
-   * last. */
-  int slot; /* OP_STORE_SLOT without ring: number of the slot that is written */
-  /* OP_STORE_SLOT with ring: number of the run; slot number turn % n is written. The caller adds 1 for each run; the
-   * number may overflow to 0. */
+  /* The fields from `slot` to `emphasis` are for plans that encode a prompt, or that write a ring buffer: a state (a
+   * tensor that outlives a run) whose slots are written one after the other, one in each run, and from slot 0 again
+   * after the last. */
+  int slot; /* OP_STORE_SLOT whose field `ring` is false: number of the slot that is written */
+  /* OP_STORE_SLOT whose field `ring` is true: number of the run; slot number turn % n is written. The caller adds 1 for
+   * each run; the number may overflow to 0. */
   unsigned turn;
   int tokens[TOKENS_MAX];     /* OP_EMBED: numbers of the text's tokens in the vocabulary */
   int end;                    /* OP_END_TOKEN: position of the end token in `tokens` */
   float emphasis[TOKENS_MAX]; /* OP_EMPHASIS: weight of each token, minus 1 */
 
-  /* The fields from control to on_device are for controls, style pictures, and where the output picture is stored. */
+  /* The fields from `control` to `on_device` are for controls, style pictures, and where the output picture is
+   * stored. */
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
   /* true: the output picture stays in device memory, and frame_wait copies it to host memory when asked to; false: the
    * run copies it */
   bool on_device;
 
-  /* The fields from restart to bank say how the run uses data that earlier frames have left. */
+  /* The fields from `restart` to `bank` say how the run uses data that earlier frames have left. */
   /* true: nothing of earlier frames is used: flow, moved noise, feedback and the bank start as if there had been
    * none */
   bool restart;

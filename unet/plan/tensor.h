@@ -31,15 +31,15 @@ static inline bool tensor_exists(struct tensor t) {
   return t.space != TENSOR_NONE;
 }
 
-/* Returns a view of t's channels first to first + count - 1; no data moves. Only operands with OPERAND_VIEW may be such
- * a view. */
+/* Returns a view of t's channels `first` to `first` + count - 1; no data moves. Only operands with OPERAND_VIEW may be
+ * such a view. */
 static inline struct tensor tensor_channels(struct tensor t, int first, int count) {
   t.offset += first;
   t.c = count;
   return t;
 }
 
-/* Returns a view of t's pictures first to first + count - 1, where each picture is a single pixel, as in a table of
+/* Returns a view of t's pictures `first` to `first` + count - 1, where each picture is a single pixel, as in a table of
  * time projections. An op uses the view as a vector. */
 static inline struct tensor tensor_rows_of(struct tensor t, int first, int count) {
   t.offset += first * t.pitch;
@@ -47,7 +47,7 @@ static inline struct tensor tensor_rows_of(struct tensor t, int first, int count
   return t;
 }
 
-/* Returns a view of t's pictures first to first + count - 1; no data moves. */
+/* Returns a view of t's pictures `first` to `first` + count - 1; no data moves. */
 static inline struct tensor tensor_pictures(struct tensor t, int first, int count) {
   t.offset += first * t.h * t.w * t.pitch;
   t.n = count;

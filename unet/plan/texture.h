@@ -33,8 +33,8 @@ enum {
    * zoomed; within a block, neighbouring cells of the latent show neighbouring cells of the texture */
   TEXTURE_BLOCK = 16,
   TEXTURE_REACH = 4, /* distance, in cells, up to which other cells are used to measure the field's scale at a cell */
-  /* The strain of a cell says how far a zoom or shear has changed distances there, in 1/256. A cell with more strain
-   * than TEXTURE_ZOOMED reads the texture by blocks (texture_reads). The texture is renewed if more than one in
+  /* The strain of a cell says how far a zoom or shear has changed distances at this cell, in 1/256. A cell with more
+   * strain than TEXTURE_ZOOMED reads the texture by blocks (texture_reads). The texture is renewed if more than one in
    * TEXTURE_PART cells has more strain than TEXTURE_STRAINED. */
   TEXTURE_ZOOMED = 8,
   TEXTURE_STRAINED = 64,
@@ -55,7 +55,7 @@ struct texture_place {
 struct texture_field {
   int32_t h, w, unit;
   const int32_t *places; /* for each cell of the latent, its position in the texture: row and column, in 1/256 pixel */
-  int32_t pitch;         /* int32 values from one cell's row number in `places` to the next cell's */
+  int32_t pitch;         /* number of int32 values in `places` from the position of one cell to that of the next cell */
 };
 
 /* The motion of the picture since the last frame, from OP_FLOW. */
@@ -160,8 +160,8 @@ TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field 
   return q;
 }
 
-/* Returns the area of the parallelogram that a quad (2x2 neighbouring cells of the latent) covers in the texture. It
- * is negative if the quad is mirrored there. */
+/* Returns the area of the parallelogram that a quad (2x2 neighbouring cells of the latent) covers in the texture. The
+ * area is negative if the quad is mirrored in the texture. */
 TEXTURE_FUNCTION int64_t texture_area(const struct texture_quad *q) {
   return (int64_t)q->right.x * q->below.y - (int64_t)q->right.y * q->below.x;
 }
@@ -248,7 +248,7 @@ TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_fiel
 
 /* Returns the position in the texture of noise that cell (y, x) of the latent has in this frame. If the cell was not
  * seen in the last frame, the position is extrapolated from the nearest cell in its row or column that was seen. If
- * there is no such cell, it is the cell's own position, as in a latent that has not moved. */
+ * there is no such cell, the result is the cell's own position, as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f, const struct texture_motion *m,
                                                    int32_t y, int32_t x) {
   struct texture_place identity = {y * f->unit, x * f->unit};
@@ -256,7 +256,7 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
     return texture_wrapped(f, texture_follow(f, m, y, x));
   for (int32_t k = 1; k < f->h || k < f->w; k++)
     for (int32_t way = 0; way < 4; way++) {
-      /* (dy, dx) is one of four directions: left, right, up, down */
+      /* the direction (dy, dx) is left, right, up or down */
       int32_t dy = way < 2 ? 0 : 2 * way - 5, dx = way < 2 ? 2 * way - 1 : 0;
       if (texture_is_seen(f, m, y + k * dy, x + k * dx))
         return texture_wrapped(f, texture_continue(f, m, y + k * dy, x + k * dx, dy, dx, k));
@@ -266,14 +266,15 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
 
 /* --- strain: how far the field (each cell's position in the texture of noise) stretches the texture --- */
 
-/* Returns by how much a squared length differs from `one`, in 1/256: 256 times 1 minus the smaller of square / one and
- * one / square, so that growing and shrinking by the same factor give the same number. */
+/* Returns by how much a squared length differs from `one`, in 1/256: 256 * (1 - r), where r is the smaller of square /
+ * one and one / square. So growing and shrinking by the same factor give the same number. */
 TEXTURE_FUNCTION int32_t texture_excess(int64_t square, int64_t one) {
   return (int32_t)(square < one ? 256 * (one - square) / one : 256 * (square - one) / square);
 }
 
 /* Returns the strain at a cell of the latent, in 1/256: by how much the field (each cell's position in the texture of
- * noise) scales or shears the texture there. It is 0 where the field jumps, and where it only turns the texture. */
+ * noise) scales or shears the texture there. The strain is 0 where the field jumps, and where it only turns the
+ * texture. */
 TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   int64_t one = (int64_t)f->unit * f->unit, shear = (int64_t)q.right.y * q.below.y + (int64_t)q.right.x * q.below.x;

@@ -31,7 +31,7 @@ struct weight_file {
  * STATUS_FAILED if memory runs out. */
 int weight_file_open(struct weight_file *file, const char *path, struct error *err);
 void weight_file_close(struct weight_file *file);
-/* Reads `size` bytes of the file, from `offset` on, into out. Returns -1 with STATUS_MODEL if that fails or the file
+/* Reads `size` bytes of the file, from `offset` on, into `out`. Returns -1 with STATUS_MODEL if that fails or the file
  * is too short. */
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
 
@@ -48,7 +48,7 @@ struct weight_part {
   int exponent; /* the stored numbers are multiplied by 2^exponent */
 };
 
-/* Reads elements first to first + count - 1 of a part into out, in the type in which they are stored. Fails
+/* Reads elements `first` to `first` + count - 1 of a part into `out`, in the type in which they are stored. Fails
  * (STATUS_MODEL, with the tensor's name) if a value is not finite; with f16 true also if a value times 2^exponent is
  * infinite in FP16. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
@@ -58,10 +58,10 @@ int weight_part_read(const struct weight_part *part, size_t first, size_t count,
 void weights_to_f32(enum dtype dtype, const void *stored, size_t count, float *out);
 
 float f16_to_f32(uint16_t bits);
-/* converts to FP16, rounded to the nearest value, or to the even one of two equally near */
+/* converts an FP32 number to FP16: to the nearest value, or to the even one of two equally near */
 uint16_t f32_to_f16(float value);
 float bf16_to_f32(uint16_t bits);
-/* converts to BF16, rounded to the nearest value, or to the even one of two equally near */
+/* converts an FP32 number to BF16: to the nearest value, or to the even one of two equally near */
 uint16_t f32_to_bf16(float value);
 
 #endif

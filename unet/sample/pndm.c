@@ -1,6 +1,7 @@
 /* The linear multistep method (PLMS) of Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022,
  * without its Runge-Kutta steps, as Stable Diffusion uses it. If there are several steps, the first one is done twice:
- * the network is called again where it ends, and it is repeated with the mean of both predictions. */
+ * the network is called again at the level where the step ends, and the step is repeated with the mean of both
+ * predictions. */
 #include "unet/sample/schedule.h"
 
 /* Returns true if steps combine the network's outputs as they are, without first computing the noise that they predict.
@@ -29,8 +30,8 @@ static struct linear lead(const struct schedule *s, struct level from, struct le
  * of both predictions. */
 static struct step_params second_try(const struct schedule *s, struct linear first) {
   struct level from = s->from[0], to = s->to[0];
-  /* diffusers repeats the step from a level 1000 / steps timesteps above timestep[1], which need not be the level where
-   * the first attempt began; this is done in the same way */
+  /* diffusers repeats the step from a level that lies 1000 / steps timesteps above timestep[1], and need not be the
+   * level where the first attempt began; so does this function */
   if (s->sampling->quantised) {
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];

@@ -27,21 +27,23 @@ enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 
 /* The settings of scheduler_config.json, as config_scheduler.c has read them. */
 struct scheduler_config {
-  /* The fields from lacks to says_prediction tell which sampler the file names, and what the network predicts. */
+  /* The fields from `lacks` to `says_prediction` tell which sampler the file names, and what the network predicts. */
   /* bits of enum scheduler_lack: which of the file's settings are not supported. Instead of an unsupported spacing or
    * sampler this struct has the default spacing, or DDIM */
   unsigned lacks;
   /* name of the scheduler's class in the file ("EulerDiscreteScheduler"), even if `sampler` is another one */
   char class_name[64];
   enum sampler sampler;
-  bool stand_in; /* true: the file names a sampler that is not built in, and `sampler` is used in its place */
+  bool stand_in; /* true: the file names a sampler that is not built in, and the one in `sampler` is used in its
+                  * place */
   /* how the timesteps are spaced: as the scheduler's config file says or, for a class of schedulers with a fixed
    * spacing, as that class does (SPACING_LCM for LCMScheduler) */
   enum spacing spacing;
   enum prediction prediction;
   bool says_prediction; /* true: the file says what the network predicts; false: it is the default of the class */
 
-  /* The fields from beta_schedule to final_sigma_min describe the noise schedule and the noise levels of the steps. */
+  /* The fields from `beta_schedule` to `final_sigma_min` describe the noise schedule and the noise levels of the
+   * steps. */
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
   bool zero_snr;    /* rescale_betas_zero_snr in the scheduler's file: the noise schedule ends at pure noise */
@@ -75,7 +77,7 @@ struct scheduler_config {
 
 /* A sampler, with the settings from which the coefficients of its steps are computed. */
 struct sampling {
-  /* The fields from sampler to image_condition choose the sampler, the number of its steps, and the noise level at
+  /* The fields from `sampler` to `image_condition` choose the sampler, the number of its steps, and the noise level at
    * which it starts. */
   enum sampler sampler;
   enum spacing spacing;

@@ -30,9 +30,11 @@ struct schedule {
 /* The noise level at which the last step ends. */
 enum final {
   FINAL_PICTURE, /* the last step ends without noise */
-  FINAL_ALPHA,   /* no noise, or the level of timestep 0: set_alpha_to_one decides */
-  FINAL_SIGMA,   /* no noise, or the level of timestep 0: final_sigmas_type decides */
-  FINAL_LOWEST,  /* the noise level of timestep 0, at which a little noise is left */
+  FINAL_ALPHA,   /* the last step ends without noise, or at the level of timestep 0: the setting set_alpha_to_one
+                  * decides */
+  FINAL_SIGMA,   /* the last step ends without noise, or at the level of timestep 0: the setting final_sigmas_type
+                  * decides */
+  FINAL_LOWEST,  /* the last step ends at the noise level of timestep 0, at which a little noise is left */
 };
 
 /* The steps that may add fresh noise: none, all but the last, or all. */

@@ -23,7 +23,7 @@ struct reading {
 
 /* --- reading the tokenizer's files as JSON --- */
 
-/* Reads and parses the file in the folder. listing->path becomes its path, even after a failure. */
+/* Reads and parses the file in the folder. listing->path becomes the file's path, even after a failure. */
 static int read_json(struct listing *listing, const char *folder, const char *name, size_t limit, struct error *err) {
   char *text;
   listing->path = text_path(folder, name);

@@ -10,8 +10,8 @@
 /* An added token, which is found in the text itself before the text is split into words. */
 struct added_token {
   char *text;
-  /* The token's text in lower case and NFC, by which it is found in normalised text; NULL: it is not looked for
-   * there. */
+  /* The token's text in lower case and NFC, by which it is found in normalised text; NULL: normalised text is not
+   * searched for the token. */
   char *folded;
   int id;
   bool normalised; /* true: the token is looked for in normalised text; false: in the text as written */
