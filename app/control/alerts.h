@@ -62,8 +62,8 @@ int alerts_count(const struct alerts *alerts);
 /* Returns the name of a kind of alert, by which remote programs refer to it: a string constant such as "source" or
  * "blackout". */
 const char *alert_name(enum alert_kind kind);
-/* Appends the raised alerts to the string in text, separated by commas: "source lost: nothing came for 2 s, blackout".
- * size: number of bytes that text has room for, including the present content. */
+/* Appends the raised alerts to the string in `text`, separated by commas: "source lost: nothing came for 2 s,
+ * blackout". size: number of bytes that `text` has room for, including the present content. */
 void alerts_describe(const struct alerts *alerts, char *text, size_t size);
 
 #endif

@@ -40,8 +40,9 @@ static const int *matrix_of(const struct frame *frame) {
   return convert_matrix(rgb ? MATRIX_BT709 : frame->matrix);
 }
 
-/* Computes the size in pixels to which the source is scaled. Crop: it covers the whole picture, and parts are cut off;
- * letterbox: it lies inside the picture with borders; stretch: it has exactly the picture's size. */
+/* Computes the size in pixels to which the source is scaled. Crop: the source covers the whole picture, and parts of it
+ * are cut off; letterbox: the source lies inside the picture with borders; stretch: the source has exactly the
+ * picture's size. */
 static void scaled_size(const struct frame *source, const struct frame *picture, enum fit_kind fit, int *width,
                         int *height) {
   double shape = frame_aspect(source), wide = picture->height * shape, high = picture->width / shape;

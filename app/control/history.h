@@ -12,7 +12,7 @@ struct history {
   char path[HISTORY_PATH_MAX]; /* path of the file; "": lines are kept in memory only */
   char *line[HISTORY_MAX];
   int count;
-  int at; /* index of the line that is shown in the edit field; if equal to count, the user's new line is shown */
+  int at; /* index of the line that is shown in the edit field; if equal to `count`, the user's new line is shown */
   char typed[LINE_EDIT_MAX]; /* the user's unfinished line, kept while an older line is shown */
 };
 
@@ -25,7 +25,7 @@ void history_close(struct history *history);
  * the old one is removed. An empty line is ignored. */
 void history_add(struct history *history, const char *line);
 
-/* history_begin is called when the user begins a new line. history_step replaces the text in edit by the next older
+/* history_begin is called when the user begins a new line. history_step replaces the text in `edit` by the next older
  * line (by -1) or the next newer one (by 1); after the newest line comes the unfinished line that the user was
  * typing. */
 void history_begin(struct history *history);

@@ -46,7 +46,7 @@ static int refuse(const char *text, struct error *err) {
                    text);
 }
 
-/* Reads a number at the beginning of text. Returns the rest of the text, or NULL if text does not begin with a
+/* Reads a number at the beginning of `text`. Returns the rest of the text, or NULL if `text` does not begin with a
  * number. */
 static const char *read_number(const char *text, double *number) {
   char *end;

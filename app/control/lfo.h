@@ -33,7 +33,7 @@ struct lfos {
     int index;
     double offset; /* number that is added to the parameter's value */
   } entry[LFOS_MAX];
-  uint64_t texts; /* the version of the parameters' texts (parameters.texts) from which id and index were read */
+  uint64_t texts; /* the version of the parameters' texts (parameters.texts) from which `id` and `index` were read */
 };
 
 /* Computes the LFOs' offsets at time now_ns. LFOs by the beat have the offset 0 as long as there is no tempo. Returns

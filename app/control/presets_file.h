@@ -22,8 +22,8 @@ void presets_file_close(struct presets_file **file);
 /* Returns the number of presets. */
 int presets_file_count(struct presets_file *file);
 /* Sets in *changes the values of preset `number` (from 1) as presets_values does: the values are marked as set, and
- * instances that the preset's lists lack get the values in `start`. name gets the preset's name: at most 80 bytes and a
- * terminating zero byte. Returns 0, or -1 with err. */
+ * instances that the preset's lists lack get the values in `start`. `name` gets the preset's name: at most 80 bytes and
+ * a terminating zero byte. Returns 0, or -1 with err. */
 int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
                         struct parameters *changes, char name[81], struct error *err);
 /* Returns the number (from 1) of the first preset of this name; 0: there is none. */
@@ -49,8 +49,8 @@ void presets_file_save(struct presets_file *file, const struct parameters *value
  * saved. */
 void presets_file_keep(struct presets_file *file, char *members);
 /* Returns true if the thread that reads and saves presets has something to report since the last call: a preset was
- * saved, the file was read again, or one of these failed. line and level get the report's text and log level; it has
- * been logged already. The window calls this function in each pass of its loop. */
+ * saved, the file was read again, or one of these failed. `line` and `level` get the report's text and log level; the
+ * report has been logged already. The window calls this function in each pass of its loop. */
 bool presets_file_refresh(struct presets_file *file, char *line, size_t size, enum log_level *level);
 
 #endif

@@ -41,7 +41,7 @@ static const struct {
 /* An engine of the library, which all instances of the plug-in with the same model and device use. */
 struct shared {
   struct shared *next;
-  char *model, *device; /* values of the parameters model and device */
+  char *model, *device; /* values of the parameters `model` and `device` */
   int users;            /* number of instances that use the engine; protected by the mutex `sharing` */
 
   /* The following fields are protected by `lock`, which an instance holds while it makes a picture. */

@@ -112,8 +112,8 @@ void restyle_set_rate(ReverieRestyle *restyle, const GstVideoInfo *in) {
   tell_latency(restyle);
 }
 
-/* Stores by how many frames a stream batch delays pictures. The number can change with each frame; if it did, the
- * pipeline is told to ask for the latency anew. */
+/* Stores by how many frames a stream batch delays pictures. The number can change with each frame; if it has changed,
+ * the pipeline is told to ask for the latency anew. */
 static void follow_delay(ReverieRestyle *restyle) {
   struct reverie_info info = {.size = sizeof info};
   if (reverie_get_info(restyle->engine, &info, NULL) || info.frames_behind == restyle->frames_behind)

@@ -36,7 +36,7 @@ struct worker {
 
   /* The following fields are protected by `lock`. */
   pthread_mutex_t lock;
-  pthread_cond_t changed; /* signalled when a frame comes or the thread has to end */
+  pthread_cond_t changed; /* condition that is signalled when a frame comes or the thread has to end */
   struct frame *newest;
   bool fresh;                     /* true: the thread has not begun with the newest frame */
   bool stop;                      /* true: the thread has to end */
@@ -169,8 +169,8 @@ static void publish(struct worker *worker, const struct reverie_picture *picture
     reverie_release(&before);
 }
 
-/* Makes a picture of the frame that the thread has taken, with new settings unless taken is NULL. An engine that fails
- * is closed. */
+/* Makes a picture of the frame that the thread has taken, with new settings unless `taken` is NULL. An engine that
+ * fails is closed. */
 static void work(struct worker *worker, struct wish *taken) {
   struct reverie_error error = {.size = sizeof error};
   struct reverie_picture picture = {.size = sizeof picture};

@@ -32,8 +32,8 @@ void live_update_face(struct live *live, const struct controls *now, bool is_cli
 /* Gives the hub the list of the parameters that the model in use refuses, with the reasons, if the list has
  * changed. */
 void live_publish_refusals(struct live *live);
-/* Handles a press, a movement or a release of mouse or finger, or a turn of the wheel. Returns false if it was over
- * the picture, which the caller handles. */
+/* Handles a press, a movement or a release of mouse or finger, or a turn of the wheel. Returns false if the mouse or
+ * finger was over the picture: the caller handles these. */
 bool live_operate(struct live *live, const struct window_event *event, int64_t now_ns);
 
 #endif

@@ -213,8 +213,8 @@ static void end_measuring(struct live *live) {
 
 /* Called in each pass of the main thread's loop. First waits for `warmup` pictures, then measures for the requested
  * time or number of pictures while all parameters stay unchanged. After that it sends changes of prompt and strength,
- * one at a time: the next one follows when a picture has shown the last one and CHANGE_EVERY pictures have passed, or
- * after GIVE_UP pictures. In the end it quits the program's loop. */
+ * one at a time: the next one follows when a picture has shown the last change and CHANGE_EVERY pictures have passed,
+ * or after GIVE_UP pictures. In the end it quits the program's loop. */
 void live_probe_turn(struct live *live, int64_t now_ns) {
   struct live_probe *probe = live->probe;
   if (!live->state.ready)

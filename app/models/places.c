@@ -15,7 +15,7 @@ static const char *in_home(char *path, const char *name) {
   return home && *home == '/' ? join(path, home, name) : NULL;
 }
 
-/* Stores in path the XDG base directory followed by name, which begins with a slash. The base directory is the one
+/* Stores in `path` the XDG base directory followed by `name`, which begins with a slash. The base directory is the one
  * that the environment variable names, or else `usual` in the home folder. A relative path in the variable is ignored,
  * as the XDG specification demands. Returns path, or NULL. */
 static const char *base_folder(char *path, const char *variable, const char *usual, const char *name) {
@@ -26,9 +26,9 @@ static const char *base_folder(char *path, const char *variable, const char *usu
   return base ? join(path, base, name) : NULL;
 }
 
-/* Writes name, a path that begins with a slash, below the folder that the environment variable names; a leading ~/ in
- * the variable stands for the home folder, as in configuration files. Returns path; NULL: the variable names no
- * folder. */
+/* Writes to `path` the folder that the environment variable names, followed by `name`, which begins with a slash. A
+ * leading ~/ in the variable stands for the home folder, as in configuration files. Returns path; NULL: the variable
+ * names no folder. */
 static const char *named(char *path, const char *variable, const char *name) {
   const char *folder = getenv(variable);
   char home[PATHS_MAX];

@@ -6,7 +6,7 @@
 
 #include "app/platform/paths.h"
 
-/* Creates reverie-YYYYMMDD-HHMMSS.EXTENSION in dir (NULL: the working directory). If that file exists, "-2", "-3" and
+/* Creates reverie-YYYYMMDD-HHMMSS.EXTENSION in `dir` (NULL: the working directory). If that file exists, "-2", "-3" and
  * so on are added, so that nothing is overwritten. path has room for PATHS_MAX characters. `what` begins the error
  * message ("snapshot"). The caller closes the file. NULL: this failed, with err set. */
 FILE *stamped_create(char *path, const char *dir, const char *extension, const char *what, struct error *err);

@@ -42,7 +42,7 @@ enum hub_list { HUB_SCENES, HUB_SCENE_FILES, HUB_KNOBS, HUB_REFUSALS, HUB_LISTS 
 
 struct hub;
 
-/* Makes a hub. state is borrowed and must outlive the hub; the lists state->models, vaes, loras and styles must not
+/* Makes a hub. `state` is borrowed and must outlive the hub; the lists state->models, vaes, loras and styles must not
  * change meanwhile. The caller frees *hub with hub_close. Returns 0, or -1 with err set. */
 int hub_open(struct hub **hub, const struct live_state *state, struct error *err);
 /* Frees the hub; all clients must have ended. *hub becomes NULL; does nothing if it is NULL. */

@@ -27,8 +27,8 @@ struct opened {
  * none. Returns 0, or -1 with err and no engine. */
 typedef int open_engine(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err);
 
-/* The task of opening or closing an engine on another thread. Zero-initialise to start, except for open and opaque,
- * which the caller sets. */
+/* The task of opening or closing an engine on another thread. Zero-initialise to start, except for the fields `open`
+ * and `opaque`, which the caller sets. */
 struct opener {
   open_engine *open;
   void *opaque;

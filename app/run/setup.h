@@ -56,14 +56,15 @@ struct setup {
   /* for device_options.choices: the kernels and other choices of another engine, which this engine is to adopt; NULL:
    * this engine chooses by itself */
   const char *choices;
-  /* called with gives_up_opaque while the engine is opened (device_options); returns true to abort that; NULL: never */
+  /* function that is called with gives_up_opaque while the engine is opened (device_options); it returns true to abort
+   * the opening; NULL: never */
   bool (*gives_up)(void *opaque);
   void *gives_up_opaque;
   const struct log *log;
 };
 
-/* Fills params with all that engine_wish_fill sets, with the device, and with the picture size, rounded to one that the
- * model can make. params points into itself, so it must not be copied or moved. Returns 0, or -1 with err. */
+/* Fills `params` with all that engine_wish_fill sets, with the device, and with the picture size, rounded to one that
+ * the model can make. `params` points into itself, so it must not be copied or moved. Returns 0, or -1 with err. */
 int setup_params(struct engine_wish *params, const struct setup *setup, struct error *err);
 
 /* Prepares a handle of this shape, which the engine owns. If the GPU has too little memory and the user did not choose

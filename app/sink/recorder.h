@@ -16,16 +16,16 @@ struct recorder {
    * written */
   struct manifest *manifest;
   bool segments;  /* true: the manifest also lists segments (decodable parts); false: pictures only */
-  int64_t *times; /* times of the pictures from number `first` to sent - 1, in ticks of the encoder */
+  int64_t *times; /* times of the pictures from number `first` to `sent` - 1, in ticks of the encoder */
   size_t capacity;
   int64_t first, sent;
   int64_t out;    /* number of packets that the encoder gave out */
   int64_t latest; /* latest time of the packets that the encoder gave out, in ticks of the encoder */
   int64_t closed; /* number of pictures whose packets are complete: those before the last key frame, at the end all */
   int64_t told;   /* number of pictures in the segments (parts that can be decoded alone) that the manifest lists */
-  /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time,
-   * the time of the picture that is `delay` places earlier. It replaces the encoder's own decoding times, which do not
-   * rise where a second encoder continues. -1: packets keep the encoder's own times. */
+  /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time, the
+   * time of the picture that is `delay` places earlier. This time replaces the encoder's own decoding times, which do
+   * not rise where a second encoder continues. -1: packets keep the encoder's own times. */
   int delay;
   int64_t step; /* usual time between two pictures, in ticks of the encoder */
 };
@@ -33,7 +33,7 @@ struct recorder {
 /* Records that a picture was sent to the encoder. time: its time in ticks of the encoder. Returns 0, or -1 with err. */
 int recorder_send(struct recorder *recorder, const struct frame *frame, int64_t time, struct error *err);
 /* Records a picture that is not encoded but copied, with its packet, from the unfinished file of an earlier render.
- * picture: its entry in that file's manifest. Returns 0, or -1 with err. */
+ * picture: the picture's entry in that file's manifest. Returns 0, or -1 with err. */
 int recorder_resend(struct recorder *recorder, const struct job_picture *picture, struct error *err);
 /* Records a packet that the encoder gave out, in decoding order, and sets the packet's decoding time unless
  * recorder->delay is -1. */

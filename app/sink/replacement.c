@@ -10,7 +10,7 @@
 static const char prefix[] = ".reverie-settling-";
 enum { RANDOM_LETTERS = 6 };
 
-/* Returns the length in bytes of the folder in path, including the slash; 0: path has no folder. */
+/* Returns the length in bytes of the folder in `path`, including the slash; 0: `path` has no folder. */
 static int folder_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? (int)(slash + 1 - path) : 0;

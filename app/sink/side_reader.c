@@ -229,7 +229,7 @@ static void take_packet(struct side_reader *reader) {
 }
 
 /* Reads a packet from the input or, if reader->feed is not NULL, takes one that the video source has read. *failure:
- * FFmpeg's code of an error of the input; 0: none. With a feed it is always 0, because the source itself reports
+ * FFmpeg's code of an error of the input; 0: none. With a feed *failure is always 0, because the source itself reports
  * errors. */
 static int read_packet(struct side_reader *reader, int *failure) {
   *failure = 0;
@@ -365,10 +365,10 @@ static int64_t shorter_duration(const struct side_track *track, const AVPacket *
   return before < packet->duration ? before : packet->duration;
 }
 
-/* Shifts the times of the oldest waiting packet, items[0]. Where the input's timestamps jump, a new part of it begins
- * (joins.h); all times of a part are shifted by one amount, to continue the part before. Returns false if the packet
- * is to be left out, because its stream has sound at that time already. Packets shorter than four ticks may have equal
- * times: packets of TrueHD last less than a millisecond, to which Matroska rounds times. */
+/* Shifts the times of the oldest waiting packet, items[0]. Where the input's timestamps jump, a new part of the input
+ * begins (joins.h); all times of a part are shifted by one amount, to continue the part before. Returns false if the
+ * packet is to be left out, because its stream has sound at that time already. Packets shorter than four ticks may have
+ * equal times: packets of TrueHD last less than a millisecond, to which Matroska rounds times. */
 static bool place(struct side_reader *reader) {
   struct side_item *item = &reader->items[0];
   AVPacket *packet = item->packet;

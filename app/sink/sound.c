@@ -83,8 +83,8 @@ static bool is_full(const struct sound *sound) {
   return false;
 }
 
-/* Adds a stream that the container cannot hold unchanged, encoded again. Returns the number of streams added: 1, or 0
- * if the stream is left out; -1: out of memory. */
+/* Adds a stream that must be encoded again, because the container cannot hold it unchanged. Returns the number of
+ * streams added: 1, or 0 if the stream is left out; -1: out of memory. */
 static int add_encoded(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;

@@ -15,8 +15,8 @@
 struct arrivals;
 
 /* Starts the thread that reads packets. Until arrivals_stop no other thread may use `input`. At each packet of video
- * the thread stores the time (platform_now_ns) in *heard_ns. stream, sound: indices in input of the video and of the
- * sound; sound -1: none. input and heard_ns must outlive the thread. Returns 0, or -1 with err. */
+ * the thread stores the time (platform_now_ns) in *heard_ns. stream, sound: indices in `input` of the video and of the
+ * sound; sound -1: none. `input` and `heard_ns` must outlive the thread. Returns 0, or -1 with err. */
 int arrivals_start(struct arrivals **arrivals, AVFormatContext *input, int stream, int sound, _Atomic int64_t *heard_ns,
                    struct error *err);
 

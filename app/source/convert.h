@@ -56,7 +56,7 @@ enum AVPixelFormat convert_to_ffmpeg(enum pixel_format format);
 /* Returns swscale's coefficients for a YUV matrix, as sws_setColorspaceDetails takes them. */
 const int *convert_matrix(enum color_matrix matrix);
 
-/* Frees all that convert holds; pictures that others still hold stay valid. Accepts a zeroed struct. */
+/* Frees all that `convert` holds; pictures that others still hold stay valid. Accepts a zeroed struct. */
 void convert_free(struct convert *convert);
 
 #endif

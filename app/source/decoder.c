@@ -32,9 +32,9 @@ struct decoder {
   bool ended; /* true: the decoder was told that no packet follows */
   bool waits; /* true: software decodes now, and leaves packets out until a key frame comes */
   int waited; /* number of packets that were left out while `waits` was true */
-  /* While hardware decodes: copies of all packets sent so far, until the first picture comes; after that, unless the
-   * source is live, of those from the last key frame on. After the hardware has failed: packets that software decodes
-   * before any new one. */
+  /* Copies of packets. While hardware decodes: all packets sent so far, until the first picture comes; after that,
+   * unless the source is live, the packets from the last key frame on. After the hardware has failed: the packets that
+   * software decodes before any new one. */
   struct kept_packet kept[KEPT_MOST];
   int kept_count, next; /* number of packets in `kept`, and index in it of the packet that software decodes next */
   bool kept_all; /* true: `kept` has every packet since the last key frame or, if none has come, since the beginning */

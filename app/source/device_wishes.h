@@ -14,10 +14,10 @@ bool device_is_camera(const AVInputFormat *format);
 /* True if the input is a camera in which people look at themselves. */
 bool device_is_mirror(const AVFormatContext *input);
 
-/* Adds options to the user's `wishes`. For a screen, if url gives the offset of the captured region (":0.0+100,100")
+/* Adds options to the user's `wishes`. For a screen, if `url` gives the offset of the captured region (":0.0+100,100")
  * but no size is given, the region reaches to the end of the screen; x11grab itself would choose the size of the whole
- * screen. For a camera, adds the options of camera_wishes. If the device cannot be opened, nothing is added; opening it
- * later reports why. */
+ * screen. For a camera, adds the options of camera_wishes. If the device cannot be opened, nothing is added; a later
+ * attempt to open the device reports the reason. */
 void device_wishes(AVDictionary **wishes, const AVInputFormat *format, const char *url,
                    const struct source_options *options);
 

@@ -20,8 +20,8 @@ static int even(double number) {
   return 2 * (int)lrint(number / 2);
 }
 
-/* Returns the part in the middle of the frame whose width is the fraction `wide`, and whose height is the fraction
- * `high`, of the frame's. Its borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
+/* Returns the part in the middle of the frame that has the fraction `wide` of the frame's width and the fraction `high`
+ * of its height. The part's borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
 static struct part middle_of(const struct frame *frame, double wide, double high) {
   int width = even(fmin(wide, 1) * frame->width), height = even(fmin(high, 1) * frame->height);
   width = width < 2 ? frame->width : width;
@@ -86,7 +86,7 @@ static bool has_layout(const struct frame *from, const struct frame *to) {
          from->matrix == to->matrix && from->range == to->range && fabs(frame_aspect(from) - frame_aspect(to)) < 0.001;
 }
 
-/* Converts `from` into a frame of the layout of `to`, dissolve->converted. Returns 0, or -1 with err. */
+/* Converts `from` into dissolve->converted, a frame of the layout of `to`. Returns 0, or -1 with err. */
 static int convert(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape,
                    struct error *err) {
   struct frame *frame = &dissolve->converted;

@@ -21,10 +21,10 @@ struct dissolve {
 
 /* True if the frame's pixels can be read in host memory. */
 bool dissolve_can_read(const struct frame *frame);
-/* Mixes two frames to a new one, *out: its pixels are share * to + (1 - share) * from, its other fields those of `to`.
- * shape: aspect ratio (width / height) to which frames are cropped afterwards; 0: not known, and that of `to` is used.
- * If the frames have different aspect ratios, `from` is scaled so that its part that remains after cropping covers
- * that of `to`. The caller releases *out. Returns 0, or -1 with err. */
+/* Mixes two frames to a new one, *out: its pixels are `share` * `to` + (1 - `share`) * `from`, its other fields those
+ * of `to`. shape: aspect ratio (width / height) to which frames are cropped afterwards; 0: not known, and that of `to`
+ * is used. If the frames have different aspect ratios, `from` is scaled so that its part that remains after cropping
+ * covers that of `to`. The caller releases *out. Returns 0, or -1 with err. */
 int dissolve_mix(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape, float share,
                  struct frame *out, struct error *err);
 /* Releases the frame that dissolve_mix converted last and keeps for its next call. Called when a fade has ended. */

@@ -10,13 +10,13 @@
 
 struct fallback;
 
-/* Opens the file once, to test that it can be shown, and closes it again. file, mixer, and what options point to must
- * outlive the fallback. Options that apply only to the sources of the command line (playlist_narrow) are left out.
+/* Opens the file once, to test that it can be shown, and closes it again. `file`, `mixer`, and what `options` points to
+ * must outlive the fallback. Options that apply only to the sources of the command line (playlist_narrow) are left out.
  * Returns 0, or -1 with err. */
 int fallback_open(struct fallback **fallback, const char *file, const struct source_options *options,
                   struct mixer *mixer, struct error *err);
-/* Begins to show the file when the source has been lost for after_s seconds at time now_ns (platform_now_ns), and ends
- * it when the source is back. status: state of the source's reader. Called in each pass of the main loop. */
+/* Begins to show the file when the source has been lost for after_s seconds at time now_ns (platform_now_ns), and stops
+ * showing it when the source is back. status: state of the source's reader. Called in each pass of the main loop. */
 void fallback_turn(struct fallback *fallback, const struct reader_status *status, double after_s, int64_t now_ns);
 /* True while the fallback's file is shown in place of a lost source: the file is being read, and has given a picture.
  * fallback may be NULL. */

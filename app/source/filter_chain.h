@@ -10,14 +10,14 @@
 struct filter_chain {
   struct ffmpeg_filters filters;
   AVFilterGraph *graph;           /* FFmpeg's graph with the filters; NULL: no filters are built */
-  AVFilterContext *source, *sink; /* the filters at the chain's beginning and end; owned by graph */
+  AVFilterContext *source, *sink; /* the filters at the chain's beginning and end; owned by `graph` */
   int width, height, format;      /* size and format of the frames for which the chain is built */
 };
 
 /* Opens libavfilter for a zeroed chain, and checks that it has all filters in `names`, which NULL ends. Returns 0, or
  * -1 with err. */
 int filter_chain_open(struct filter_chain *chain, const char *const *names, struct error *err);
-/* Builds the filters that text describes, in FFmpeg's syntax, for frames with the size and format of `like`. Filters
+/* Builds the filters that `text` describes, in FFmpeg's syntax, for frames with the size and format of `like`. Filters
  * that were built before are freed, with the frames in them. Returns 0 or an FFmpeg error code. */
 int filter_chain_build(struct filter_chain *chain, const AVFrame *like, const char *text);
 /* Does the same as filter_chain_build for frames that `input` describes by options of FFmpeg's filter "buffer".

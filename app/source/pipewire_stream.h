@@ -1,8 +1,8 @@
 /* A stream to or from PipeWire, the server by which programs of a desktop share video, with the thread that serves it.
- * source_pipewire.c reads frames from one, and app/sink/sink_pipewire.c offers pictures by one.
+ * source_pipewire.c reads frames from such a stream, and app/sink/sink_pipewire.c offers pictures by one.
  *
- * Threads: PipeWire calls the functions of the events on the loop's thread, with the loop's lock held. Others hold the
- * lock (pw_thread_loop_lock) while they use the stream. */
+ * Threads: PipeWire calls the functions of the events on the loop's thread, with the loop's lock held. Other threads
+ * hold the lock (pw_thread_loop_lock) while they use the stream. */
 #ifndef APP_SOURCE_PIPEWIRE_STREAM_H
 #define APP_SOURCE_PIPEWIRE_STREAM_H
 

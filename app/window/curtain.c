@@ -93,7 +93,8 @@ static SDL_Window *make(const struct curtain_picture *picture) {
   return SDL_CreateWindow("reverie", place->left, place->top, place->width, place->height, flags);
 }
 
-/* Returns the picture as an SDL surface. The picture's rows are from bottom to top, and SDL's from top to bottom. */
+/* Returns the picture as an SDL surface. Reverses the order of the rows: the picture's are from bottom to top, SDL's
+ * from top to bottom. */
 static SDL_Surface *flip_rows(const struct curtain_picture *picture) {
   SDL_Surface *surface =
       SDL_CreateRGBSurfaceWithFormat(0, picture->width, picture->height, 32, SDL_PIXELFORMAT_XBGR8888);

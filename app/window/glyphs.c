@@ -11,8 +11,8 @@
 #include "app/window/hud_text.h"
 
 /* SIZE_FIRST: font size in pixels until glyphs_set_size is called. OTHERS_MAX, MISSING_MAX: limits of the search for
- * fonts: it is given up once OTHERS_MAX installed fonts are open, or once MISSING_MAX characters were found in no
- * font. */
+ * fonts: the search is given up once OTHERS_MAX installed fonts are open, or once MISSING_MAX characters were found in
+ * no font. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
 /* longest time in ns that glyphs_close waits for a search for an installed font that is still running on its thread */
 static const int64_t leave_ns = 500000000;

@@ -22,7 +22,8 @@ void glyphs_set_size(struct glyphs *glyphs, int size);
 /* returns the width in pixels of a column, the space that an ordinary character takes (cells.h) */
 int glyphs_advance(const struct glyphs *glyphs);
 /* Draws a line of text at x, y (the left end and the top of the line, in pixels). length: number of bytes of text, in
- * UTF-8. blend true: characters are blended with what is on the surface; false: they replace it. */
+ * UTF-8. blend true: characters are blended with what is on the surface; false: characters replace what is on the
+ * surface. */
 void glyphs_draw(struct glyphs *glyphs, SDL_Surface *surface, bool blend, int x, int y, SDL_Color color,
                  const char *text, size_t length);
 /* Takes the result of a search for a font, if one has ended. Returns true if a font was found, so that text has to be

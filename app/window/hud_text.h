@@ -15,7 +15,7 @@ enum { HUD_TEXT_MAX = 8192 };
  * other functions here that write text, they store "" if there is nothing to show. text holds HUD_TEXT_MAX bytes. */
 void hud_figures_text(char *text, const struct hud_content *content);
 void hud_notice_text(char *text, const struct hud_content *content);
-/* Writes to text the address of the web page, of which a QR code is drawn; "" if no code is to be shown. */
+/* Writes to `text` the address of the web page, of which a QR code is drawn; "" if no code is to be shown. */
 void hud_code_text(char *text, const struct hud_content *content);
 /* Breaks lines that are longer than this many columns. A line is broken at the last space before which the text fits
  * into the columns; a line without such a space is not broken. */

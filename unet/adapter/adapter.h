@@ -92,7 +92,7 @@ bool adapter_recognise(const struct safetensors *files);
 /* Prints a description of an adapter's file for people. Returns 0, or -1 with err of STATUS_MODEL if the file is not an
  * adapter that is supported. */
 int adapter_print(const struct safetensors *files, FILE *out, struct error *err);
-/* Writes a summary of the file in a few words to text: "LoRA of rank 16, 128 layers of the U-Net". */
+/* Writes a summary of the file in a few words to `text`: "LoRA of rank 16, 128 layers of the U-Net". */
 void adapter_describe(const struct adapter_summary *summary, char *text, size_t size);
 
 #endif

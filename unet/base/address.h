@@ -19,8 +19,8 @@ struct shown address_shown(const char *spec);
 /* Returns a short name of a source: the last part of a path, or an address as address_shown returns it. */
 struct shown address_name(const char *spec);
 
-/* Removes the secrets from all addresses in a line of text, in place. size is the capacity of text in bytes: an address
- * may become two bytes longer, and then the line is cut at its end. Returns text. */
+/* Removes the secrets from all addresses in a line of text, in place. `size` is the capacity of `text` in bytes: an
+ * address may become two bytes longer, and then the line is cut at its end. Returns `text`. */
 char *address_conceal(char *text, size_t size);
 
 /* Returns true if text begins with an address and not with a path. */

@@ -31,7 +31,7 @@ enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
 enum style_layers { STYLE_LAYERS_ALL, STYLE_LAYERS_LOOK, STYLE_LAYERS_COMPOSITION, STYLE_LAYERS_BOTH, STYLE_LAYERS };
 enum { STYLE_WEIGHT_MAX = 2 };
 
-/* A style picture. weight is its strength relative to the prompt, 0 to STYLE_WEIGHT_MAX; IP-Adapters are trained with
+/* A style picture. `weight` is its strength relative to the prompt, 0 to STYLE_WEIGHT_MAX; IP-Adapters are trained with
  * 1. The contributions of several pictures are added, each with its own weight (as those of several IP-Adapters in
  * diffusers). */
 struct control_style {
@@ -48,7 +48,7 @@ struct control_values {
    * run */
   float weight;
   /* The part of the denoising in which the control acts, from 0 (pure noise) to 1 (the picture). If only a part of a
-   * step's noise range lies in it, the step's weight is reduced in proportion. */
+   * step's noise range lies in this part, the step's weight is reduced in proportion. */
   float start, end;
   /* ControlNet: true: the network's output is added only to the prediction for the prompt, not to that for the negative
    * prompt, and with less weight in the outer blocks. Meant for empty prompts. */
@@ -57,7 +57,7 @@ struct control_values {
 };
 
 struct controls {
-  /* The fields prompt and blend choose the prompts that the picture shows. */
+  /* The fields `prompt` and `blend` choose the prompts that the picture shows. */
   /* number of the slot whose encoded prompt the picture shows; ignored while `blend` has a weight above 0 */
   int prompt;
   /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the weighted mean of these prompts replaces the
@@ -82,7 +82,7 @@ struct controls {
   float delta;
   float eta; /* 0 to 1: amount of fresh noise in each step of DDIM and TCD; below 0: the sampler's default */
 
-  /* The fields show, show_control, mix and detail say what the output picture shows. */
+  /* The fields `show`, `show_control`, `mix` and `detail` say what the output picture shows. */
   enum show show;   /* what the output shows: the generated picture, the map of one control, or both; read only if the
                      * engine has controls */
   int show_control; /* number, from 0, of the control whose map is shown */
@@ -91,7 +91,7 @@ struct controls {
    * the styles of the prompts (engine_usual_detail) */
   float detail;
 
-  /* The fields adapter, style and control say how strongly adapters, style pictures and controls act. */
+  /* The fields `adapter`, `style` and `control` say how strongly adapters, style pictures and controls act. */
   float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters; 0: the adapter changes nothing */
   struct control_style style[STYLES_MAX]; /* weight and layers of each picture that was given to engine_set_style */
   struct control_values control[CONTROLS_MAX];
@@ -108,8 +108,9 @@ struct controls {
    * noises of these two seeds, so that it stays standard normal. The position may grow and shrink without limit. */
   double seed_position;
   /* Another seed whose noise is blended in. If seed_share is above 0, the fraction of seed_position is ignored, and the
-   * noise lies the part seed_share of the way along the arc from the noise of seed + seed_position, rounded down, to
-   * the noise of seed_to. With a seed_share of 1 or more it is the noise of seed_to; with 0, seed_to is ignored. */
+   * noise lies on the arc from the noise of seed + seed_position, rounded down, to the noise of seed_to, at the
+   * fraction seed_share of the way. With a seed_share of 1 or more it is the noise of seed_to; with 0, seed_to is
+   * ignored. */
   uint64_t seed_to;
   double seed_share;
   /* `carried` and `feedback` are read only if the engine was prepared for them (engine_shape.carried,

@@ -32,7 +32,7 @@ struct frame {
   const uint8_t *plane[3]; /* planes in host memory; those that the format does not use are NULL */
   int pitch[3];            /* bytes from one row of a plane to the next */
 
-  /* sample_aspect, pts and duration say in which shape and when the frame is displayed. */
+  /* `sample_aspect`, `pts` and `duration` say in which shape and when the frame is displayed. */
   float sample_aspect; /* width of a pixel divided by its height when the frame is shown; 0: square */
   int64_t pts;         /* time at which the frame is shown, in the source's time base; copied unchanged */
   int64_t duration;    /* how long the source shows the frame, in the same time base as pts; 0: unknown */

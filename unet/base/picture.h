@@ -96,8 +96,8 @@ uint8_t *frame_plane(const struct frame *frame, int plane);
 
 struct picture_pool;
 
-/* Opens a pool and makes at_once pictures immediately. More are made when they are needed, up to `most` pictures (0: no
- * limit). opaque is passed to picture_owner.make, and must stay valid as long as the pool is open. */
+/* Opens a pool and makes `at_once` pictures immediately. More are made when they are needed, up to `most` pictures (0:
+ * no limit). `opaque` is passed to picture_owner.make, and must stay valid as long as the pool is open. */
 int picture_pool_open(struct picture_pool **pool, const struct picture_owner *owner, void *opaque, int at_once,
                       int most, struct error *err);
 /* Takes a free picture from the pool. Returns 1 with *frame set to the picture's template, 0 if all pictures are held,

@@ -25,7 +25,7 @@ struct platform_file {
  * -1. */
 int platform_open(struct platform_file *file, const char *path);
 void platform_close(struct platform_file *file); /* Closes a file. Does nothing if the file is not open. */
-/* Reads size bytes from offset on, or fewer if the file ends. Returns their number, or -1. */
+/* Reads `size` bytes from `offset` on, or fewer if the file ends. Returns their number, or -1. */
 int64_t platform_read(const struct platform_file *file, uint64_t offset, void *out, size_t size);
 
 /* Returns true if a regular file with this path exists and can be read. */
@@ -61,8 +61,8 @@ void platform_unlock(intptr_t lock);
 
 /* --- allocating memory, and reserving addresses for it --- */
 
-/* Allocates size bytes, aligned to a power of two. A large block is aligned to large pages, and uses them if the system
- * has some. platform_free frees it, and accepts NULL. */
+/* Allocates `size` bytes, aligned to a power of two. A large block is aligned to large pages, and uses them if the
+ * system has some. platform_free frees it, and accepts NULL. */
 void *platform_alloc(size_t align, size_t size);
 void platform_free(void *data);
 
@@ -106,7 +106,7 @@ void platform_lock_init(pthread_mutex_t *lock);
 /* Returns nanoseconds since a fixed moment before the program began. */
 int64_t platform_now_ns(void);
 void platform_sleep_ns(int64_t ns);
-void platform_sleep_until_ns(int64_t ns); /* Sleeps until platform_now_ns reaches ns. */
+void platform_sleep_until_ns(int64_t ns); /* Sleeps until the clock platform_now_ns reaches `ns`. */
 /* Makes the calling thread's sleeps end on time; otherwise the system may extend them by tens of microseconds. */
 void platform_sleep_exactly(void);
 

@@ -6,12 +6,12 @@
 
 #include "unet/base/error.h"
 
-/* Reads a regular file of at most limit bytes. The caller frees *text, which ends with a zero byte. *length (may be
+/* Reads a regular file of at most `limit` bytes. The caller frees *text, which ends with a zero byte. *length (may be
  * NULL) gets the length without that byte. Returns 0, or -1 with err: STATUS_FAILED if memory is lacking, else
  * STATUS_MODEL. */
 int text_read(const char *path, size_t limit, char **text, size_t *length, struct error *err);
 
-/* What is wrong with a line that has a zero byte. */
+/* Words of a message: what is wrong with a line that has a zero byte. */
 #define TEXT_ZERO_BYTE "has a zero byte, and neither it nor what follows counts; save the file as plain text (UTF-8)"
 
 /* Makes the text of a file, as text_read returned it, fit for a reader of lines: removes the byte order mark of UTF-8

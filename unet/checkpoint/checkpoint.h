@@ -98,7 +98,7 @@ struct tensor checkpoint_matrix(const struct component *from, struct resources *
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err);
 /* Reads all values of a tensor as FP32, in row-major order of `shape`, for weights that are computed from several
- * tensors. out has room for all values. Returns 0, or -1 with err, also if the tensor has another shape. */
+ * tensors. `out` has room for all values. Returns 0, or -1 with err, also if the tensor has another shape. */
 int checkpoint_values(const struct component *from, const char *name, int rank, const int64_t *shape, float *out,
                       struct error *err);
 /* Fails unless the component has a tensor of this name and shape. */

@@ -52,7 +52,7 @@ int config_int(struct config *config, const char *key, int absent, int min, int 
 double config_number(struct config *config, const char *key, double absent, double min, double max);
 /* Reads a field that is true or false; null counts as false. absent: the result if the field is missing. */
 bool config_bool(struct config *config, const char *key, bool absent);
-/* Copies a field that is a string into value, which has `size` bytes; null gives "". */
+/* Copies a field that is a string into `value`, which has `size` bytes; null gives "". */
 void config_string(struct config *config, const char *key, const char *absent, char *value, int size);
 
 /* Reads a list of exactly `count` whole numbers, or one number that is used for all. If the field is missing, all

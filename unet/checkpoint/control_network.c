@@ -229,8 +229,8 @@ static bool is_named_shuffle(const char *path) {
   return named;
 }
 
-/* Decides by the network's name whether its outputs are pooled, that is, replaced by their mean over the picture, if
- * its config does not have the field for this (global_pool_conditions). Logs if pooling is assumed. */
+/* If a network's config does not have the field for pooling (global_pool_conditions), decides by the network's name
+ * whether its outputs are pooled, that is, replaced by their mean over the picture. Logs if pooling is assumed. */
 static void settle_pooling(struct control_network *network, const struct log *log) {
   struct controlnet_config *net = &network->controlnet;
   if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))
@@ -243,7 +243,7 @@ static void settle_pooling(struct control_network *network, const struct log *lo
 }
 
 /* Decides whether a network without a config is pooled, that is, whether it adds the mean of its output over the
- * picture. No tensor shows it. Of the published networks only "shuffle" is. */
+ * picture. No tensor shows it. Of the published networks only "shuffle" is pooled. */
 static int find_pooling(struct control_network *network, const struct log *log, struct error *err) {
   bool says, pooled = false;
   if (network->type != CONTROL_CONTROLNET)

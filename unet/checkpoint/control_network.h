@@ -25,7 +25,7 @@ struct control_network {
   };
 };
 
-/* Opens a network. name is borrowed; the names of the network's weights in plans begin with it, so two networks of a
+/* Opens a network. `name` is borrowed; the names of the network's weights in plans begin with it, so two networks of a
  * model must have different names. If the network has no config, a log line says which properties are assumed. The
  * caller closes *network. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is short. */
 int control_network_open(struct control_network **network, const char *path, const char *name, const struct log *log,

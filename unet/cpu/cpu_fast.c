@@ -263,7 +263,7 @@ static void halve_row(const struct compose *c, int y, int w, float *out) {
   }
 }
 
-/* Draws the map in the left half and the picture in the right half of out, w x h pixels, each at half its size, with
+/* Draws the map in the left half and the picture in the right half of `out`, w x h pixels, each at half its size, with
  * black rows above and below. */
 static void put_both(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
   size_t count = 3 * (size_t)w;

@@ -142,8 +142,8 @@ static void put_global(int32_t *global, const struct motion_model *m, struct out
   global[GLOBAL_BLANK] = motion_blank(o.blank, o.past, global[GLOBAL_BLANK]);
 }
 
-/* Writes one cell of the tensors flow and visible. forward and backward: the vectors of all blocks from this frame to
- * the last one, and from the last one to this. */
+/* Writes one cell of the tensors `flow` and `visible`. forward: the vectors of all blocks from this frame to the last
+ * one; backward: those from the last frame to this one. */
 static void put_cell(const struct op_flow *op, const struct motion_size *s, const int32_t *forward,
                      const int32_t *backward, struct outcome o, int32_t *flow, int32_t *visible, int cell) {
   int x = (cell % op->flow.w * op->cell + op->cell / 2) / MOTION_BLOCK;

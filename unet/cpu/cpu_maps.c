@@ -244,7 +244,7 @@ static void edges_row(const struct mapping *m, int y) {
 /* A tile of the picture in one round of hysteresis (strong edges grow along weak ones). `from` has the edges before the
  * round, `to` those after it. `stack` has the strong pixels whose neighbours are still to be looked at. */
 struct tile {
-  int left, top, right, bottom; /* the tile is columns left to right - 1 of rows top to bottom - 1 */
+  int left, top, right, bottom; /* the tile has the columns `left` to `right` - 1 of the rows `top` to `bottom` - 1 */
   const uint8_t *from;
   uint8_t *to;
   int *stack, count;

@@ -13,7 +13,7 @@ bool bank_is_possible(const struct engine *engine) {
   return levels_there(engine) != 0;
 }
 
-/* Writes the names of levels of the U-Net (bit i: 1/2^i of the picture's size) into text, as in "1/8, 1/16". */
+/* Writes the names of levels of the U-Net (bit i: 1/2^i of the picture's size) into `text`, as in "1/8, 1/16". */
 static void name_levels(unsigned levels, char *text, size_t size) {
   size_t used = 0;
   text[0] = 0;

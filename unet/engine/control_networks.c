@@ -90,7 +90,7 @@ static double end_of(const struct run_params *run, int i, int steps) {
   return 1;
 }
 
-/* Returns the fraction of a step that lies between start and end. The step leads from `from` to `to`; all four are
+/* Returns the fraction of a step that lies between `start` and `end`. The step leads from `from` to `to`; all four are
  * positions in the denoising (0 to 1). */
 static double share_of(double start, double end, double from, double to) {
   double low = fmax(start, from), high = fmin(end, to);

@@ -5,7 +5,7 @@
 #include "unet/devices.h"
 #include "unet/engine/engine_impl.h"
 
-/* --- opening and closing --- */
+/* --- opening and closing the engine --- */
 
 static int open_adapters(struct engine *engine, const struct engine_params *params, struct error *err) {
   const struct adapter_options options = {.lenient = params->adapters_lenient, .log = engine->log};

@@ -245,7 +245,7 @@ struct control_keys {
 
 /* The mask of an inpainting model, in the size in which the user gave the mask. */
 struct mask {
-  uint8_t *kept; /* [height][width]: 1 where the picture stays; NULL: everything is repainted */
+  uint8_t *kept; /* values of the mask, [height][width]: 1 where the picture stays; NULL: everything is repainted */
   int width, height;
   float sample_aspect; /* width of a pixel divided by its height; 0: square */
   uint64_t version;    /* how often the mask was changed; 0: no mask was ever set */
@@ -267,7 +267,7 @@ struct shown {
   /* the prompts of each guidance row with their weights; instead of its slot number each prompt has the index in device
    * memory of its keys and values (prompt_keys.recent) */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX];
-  uint64_t names[KEY_SLOTS]; /* text_keys_name of the prompts in `prompt`, each only once */
+  uint64_t names[KEY_SLOTS]; /* numbers (text_keys_name) of the prompts in `prompt`, each only once */
   int name_count;
 };
 
@@ -454,9 +454,9 @@ float clamp01(float x);
 /* Prepares a program that encodes texts or computes keys and values. In a smooth engine (one that works in the
  * background) its runs are divided into parts, so that frames can run between them. */
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
-/* Starts a run of a program that background_prepare has made, after it has completed all background work. But a smooth
- * engine (one that works in the background) that has shown a frame only appends the run to its list of background
- * work, unless background.at_once is true. */
+/* Completes all background work, and then starts a run of a program that background_prepare has made. But a smooth
+ * engine (one that works in the background) that has shown a frame only appends the run to its list of background work,
+ * unless background.at_once is true. */
 int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
 /* background_after_frame does a short part of the background work (encoding texts, changing weights for adapters); the
  * engine calls it after it has started a frame. background_tell_failure returns -1, once, with the error if such a

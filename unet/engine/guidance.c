@@ -14,7 +14,8 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
   case GUIDANCE_NONE:
     run->row_weight[0] = 1;
     return;
-  /* residual guidance: delta s + g (c - delta s), where s is the residual prediction and delta is controls.delta */
+  /* residual guidance: delta s + g (c - delta s), where s is the residual prediction and delta is controls.delta; the
+   * head of this file explains g and c */
   case GUIDANCE_SELF:
   case GUIDANCE_ONE_TIME:
     run->row_weight[0] = g;
@@ -27,8 +28,8 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
   /* factor of row 1. With two rows, row 1 is u, the prediction for the negative prompt, and the formula is
    * classifier-free guidance, u + g (c - u). With three rows, row 1 is i in the formula below. */
   run->row_weight[1] = rows == 3 ? image - g : 1 - g;
-  /* factor of row 2, which is u, for InstructPix2Pix (Brooks et al., 2023): u + image (i - u) + g (t - i), where image
-   * is the guidance scale of the input picture. The head of this file explains the letters */
+  /* factor of row 2, which is u, for InstructPix2Pix (Brooks et al., 2023): u + image (i - u) + g (t - i), where
+   * `image` is the guidance scale of the input picture. The head of this file explains the letters */
   run->row_weight[2] = 1 - image;
 }
 

@@ -221,7 +221,7 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
   return status;
 }
 
-/* Computes the next values of a seed's noise in `made`, at most AHEAD_ELEMENTS, until it has `all` values. sample:
+/* Computes the next values of a seed's noise in `made`, at most AHEAD_ELEMENTS, until `made` has `all` values. sample:
  * number of values of one sample (the noise for one latent); first: number of the first sample. Returns false if all
  * were computed already. */
 static bool make_some(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t all) {

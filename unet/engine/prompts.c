@@ -34,7 +34,7 @@ void prompts_leave(struct engine *engine) {
 }
 
 /* Looks up the versions of the weights that the text encoders and the programs of keys and values read, if any weight
- * has changed since. */
+ * has changed since they were last looked up. */
 static void look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
     return;

@@ -101,8 +101,8 @@ static void filter(const struct window *windows, int count, const uint8_t *line,
   }
 }
 
-/* Resizes rgb so that its shorter side is `size`, and writes the square of size x size in the middle to `out`. Rows are
- * resized first and rounded to bytes, as in Pillow. */
+/* Resizes `rgb` so that its shorter side is `size`, and writes the square of size x size in the middle to `out`. Rows
+ * are resized first and rounded to bytes, as in Pillow. */
 static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *out) {
   int shorter = width < height ? width : height;
   int to_w = width <= height ? size : (int)((double)size * width / shorter);

@@ -5,8 +5,9 @@
 #include "unet/base/frame.h"
 #include "unet/engine.h"
 
-/* Fills patches, [patches][3][rows][columns], with the normalised values of the frame's centre. Before normalisation
- * they are equal to the bit to those of transformers' CLIPImageProcessor. YUV pixels take the nearest chroma sample. */
+/* Fills `patches`, [patches][3][rows][columns], with the normalised values of the frame's centre. Before normalisation
+ * the values are equal to the bit to those of transformers' CLIPImageProcessor. YUV pixels take the nearest chroma
+ * sample. */
 int style_patches(const struct style_format *format, const struct frame *frame, float *patches, struct error *err);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Appends a residual block: two convolutions and the shortcut. Its input is x, concatenated with skip if that is a
+/* Appends a residual block: two convolutions and the shortcut. Its input is x, concatenated with `skip` if `skip` is a
  * tensor. */
 static struct tensor res_block(const struct unet_call *call, const struct unet_layer *layer, struct tensor x,
                                struct tensor skip) {

@@ -31,7 +31,8 @@ struct tensor canvas_draw_mask(const struct canvas *canvas, struct plan *plan, c
  * networks compute), and returns it. */
 struct tensor canvas_cut_out(const struct canvas *canvas, struct plan *plan, struct tensor made);
 /* Appends the op that moves noise with the canvas. Returns the noise for the canvas's window (the part that the
- * networks draw), a state (a tensor that outlives a run) with this name. If `noise` is no tensor, so is the result. */
+ * networks draw), a state (a tensor that outlives a run) with this name. If `noise` is no tensor, neither is the
+ * result. */
 struct tensor canvas_noise(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor noise);
 
 #endif

@@ -22,7 +22,7 @@ struct control {
   const struct control_network *network;
   struct unet body; /* layers of a ControlNet: those of a U-Net without up blocks */
   /* for a ControlNet that attends to the text: keys[chunks - 1] is a state, shared by all plans, with the keys and
-   * values of prompts that have this many chunks. It has the layout of `keys` in struct model */
+   * values of prompts that have this many chunks. This state has the layout of `keys` in struct model */
   struct tensor keys[PROMPT_CHUNKS_MAX];
 };
 
@@ -70,10 +70,10 @@ struct control_place {
   int parallel_with;
 };
 
-/* Appends a ControlNet for one call of the U-Net, and adds its outputs to the tensors of skips and to mid, in place.
- * Does nothing for other kinds of controls. moment: the inputs that differ from call to call. times is the table of the
- * network's time projections, whose rows `first` to `first` + count - 1 belong to the call; keys has the keys and
- * values of all prompts; prompt is the op that chooses those for the call. */
+/* Appends a ControlNet for one call of the U-Net, and adds its outputs to the tensors of `skips` and to `mid`, in
+ * place. Does nothing for other kinds of controls. moment: the inputs that differ from call to call. times is the table
+ * of the network's time projections, whose rows `first` to `first` + count - 1 belong to the call; keys has the keys
+ * and values of all prompts; prompt is the op that chooses those for the call. */
 struct control_moment {
   struct tensor times, keys;
   int first, count;

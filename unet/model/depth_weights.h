@@ -18,8 +18,8 @@ struct depth_linear depth_scaled(const struct depth *depth, const struct net *ne
  * patches. columns: number of values in a row of that output. */
 struct depth_linear depth_patches(const struct depth *depth, const struct net *net, int columns);
 /* Returns the vectors that are added to the tokens after the patches' layer: [1 + patches, 1, 1, hidden_size]. They are
- * the resized table of position embeddings. To the first row the class token is added, and the bias that the layer adds
- * is subtracted. */
+ * the resized table of position embeddings. The class token is added to the first row, and the bias that the layer adds
+ * is subtracted from that row. */
 struct tensor depth_positions(const struct depth *depth, const struct net *net, struct depth_grid grid);
 /* Returns a linear layer that, followed by OP_UNPATCH, does the work of a transposed convolution of the file whose
  * stride is its kernel's size. name: the convolution's key, without ".weight" and ".bias". */

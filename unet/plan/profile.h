@@ -39,8 +39,8 @@ struct profile_row {
   /* how often the op is executed in one frame; 0: it is in a region (ops that a run may skip) that this frame skips */
   int runs;
   double flops, weight_bytes, activation_bytes;
-  /* shortest possible time: the longest of the times that flops, weight_bytes and activation_bytes take at the highest
-   * rates (profile_roof); 0: unknown */
+  /* shortest possible time: the longest of the times that `flops`, `weight_bytes` and `activation_bytes` take at the
+   * highest rates (profile_roof); 0: unknown */
   double floor_us;
 
   /* The following fields are measured on the device. */

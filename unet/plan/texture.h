@@ -288,7 +288,8 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
 
 /* Returns the new position of the latent's cell (y, x) in the noise texture when the texture is renewed; f has the old
  * positions. The new position is the middle of the texture's cell (y, x). If the latent cell's strain in f is at most
- * TEXTURE_CALM, it keeps the distance that its old position had from the middle of the nearest texture cell. */
+ * TEXTURE_CALM, the new position keeps the distance that the old one had from the middle of the nearest texture
+ * cell. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {

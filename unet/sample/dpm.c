@@ -17,9 +17,10 @@ static int order_of(const struct schedule *s, int i) {
   return schedule_order(s, i, order);
 }
 
-/* The formula of a step: x' = scale x + gain (weights[0] D0 + weights[1] D1 + weights[2] D2) + noise times fresh noise,
- * where D0 is the current prediction and D1, D2 are those of the two steps before. z is the step's change of lambda
- * for predictions of the picture, twice that change for an SDE, and minus that change for predictions of noise. */
+/* The formula of a step: x' = scale x + gain (weights[0] D0 + weights[1] D1 + weights[2] D2) + `noise` times fresh
+ * noise, where D0 is the current prediction and D1, D2 are those of the two steps before. z is the step's change of
+ * lambda for predictions of the picture, twice that change for an SDE, and minus that change for predictions of
+ * noise. */
 struct solver {
   double scale, gain, z, noise;
 };

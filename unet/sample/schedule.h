@@ -79,8 +79,8 @@ struct sampler_impl {
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };
 
-/* Fills *schedule with the timesteps and noise levels of all steps. config and sampling must exist as long as *schedule
- * is used. */
+/* Fills *schedule with the timesteps and noise levels of all steps. `config` and `sampling` must exist as long as
+ * *schedule is used. */
 void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl);
 /* Returns the order of the multistep formula for step i, at most `order`. A formula of order n needs n - 1 earlier

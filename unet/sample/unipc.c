@@ -4,9 +4,9 @@
  * step's end. Both are linear, so one OP_STEP does both. */
 #include "unet/sample/schedule.h"
 
-/* A step from one noise level to another. h is the change of lambda (level_lambda) in it. r[j] says where prediction j
- * was made, as a distance from the beginning of the step in units of h: first the order - 1 predictions before the step
- * (negative), then the prediction at its end (1), which only the corrector uses. */
+/* A step from one noise level to another. h is the change of lambda (level_lambda) in this step. r[j] says where
+ * prediction j was made, as a distance from the beginning of the step in units of h: first the order - 1 predictions
+ * before the step (negative), then the prediction at its end (1), which only the corrector uses. */
 struct interval {
   double h, r[SOLVER_ORDER_MAX];
   int order;

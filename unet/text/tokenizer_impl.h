@@ -34,8 +34,8 @@ struct vocabulary {
   int ids;           /* 1 more than the highest id of a token */
 };
 
-/* Lists the tokens of a JSON object. Fails if a token has no id, or the id of another token. json, path and name are
- * borrowed. vocabulary_free must be called afterwards, even after a failure. */
+/* Lists the tokens of a JSON object. Fails if a token has no id, or the id of another token. `json`, `path` and `name`
+ * are borrowed. vocabulary_free must be called afterwards, even after a failure. */
 int vocabulary_init(struct vocabulary *vocabulary, const cJSON *json, const char *path, const char *name,
                     struct error *err);
 void vocabulary_free(struct vocabulary *vocabulary);
