@@ -78,9 +78,9 @@ static struct library_handle *take(struct reverie *reverie, const struct engine_
   return found;
 }
 
-/* Returns an unused element of reverie->handles. If all are used, the element whose handle has not been used for the
- * longest time is emptied first. Only a handle without frames in flight is released; such a handle exists, because the
- * array has more elements than frames can be in flight. */
+/* Returns an unused element of reverie->handles (engines made ready for one size and step count). If all are used, the
+ * element whose handle has not been used for the longest time is emptied first. Only a handle without frames in flight
+ * is released; such a handle exists, because the array has more elements than frames can be in flight. */
 static struct library_handle *free_place(struct reverie *reverie) {
   struct library_handle *oldest = NULL;
   pthread_mutex_lock(&reverie->lock);

@@ -142,8 +142,8 @@ static int choose_size(struct worker *worker, struct reverie_error *error) {
 
 /* --- making pictures --- */
 
-/* Makes the picture of the frame that the thread reads. picture->plane[0] is NULL if a stream batch has none yet.
- * Returns 0, or another number with error. */
+/* Makes the picture of the frame that the thread reads. picture->plane[0] is NULL if a stream batch (frames at
+ * different steps in one run) has no finished picture yet. Returns 0, or another number with error. */
 static int restyle(struct worker *worker, struct reverie_picture *picture, struct reverie_error *error) {
   const struct frame *from = worker->reading;
   const struct reverie_frame frame = {.size = sizeof frame,

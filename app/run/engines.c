@@ -168,8 +168,9 @@ static void release_all(struct engines *engines) {
     release(engines, &engines->kept[--engines->kept_count]);
 }
 
-/* Prepares a handle in each engine. makes_do: true: if memory is short, runs of fewer frames, or the CPU, are used;
- * false: the function fails then. Returns 0; or -1 with err, and without handles. */
+/* Prepares a handle (one size, sampler and step count) in each engine. makes_do: true: if memory is short, runs of
+ * fewer frames, or the CPU, are used; false: the function fails then. Returns 0; or -1 with err, and without
+ * handles. */
 static int prepare_all(struct engines *engines, struct engines_kept *kept, const struct setup *setup, bool makes_do,
                        struct error *err) {
   struct options options = *setup->options;
@@ -190,16 +191,17 @@ static int prepare_all(struct engines *engines, struct engines_kept *kept, const
   return status;
 }
 
-/* Returns the number of frames that an engine processes in one run with these handles. */
+/* Returns the number of frames that an engine processes in one run with these handles (prepared size and step
+ * count). */
 static int batch_of(const struct engines_kept *kept) {
   struct prepared_info info;
   prepared_get_info(kept->prepared[0], &info);
   return info.shape.batch;
 }
 
-/* Prepares handles for the input that `wish` describes. If memory is too short for that, or suffices only for runs of
- * fewer frames than the newest handles have, all older handles are released and the preparation is repeated. Thus an
- * input never gets less memory than it would have alone. Returns 0, or -1 with err. */
+/* Prepares handles (one size, sampler and step count) for the input that `wish` describes. If memory is too short for
+ * that, or suffices only for runs of fewer frames than the newest handles have, all older handles are released and the
+ * preparation is repeated. Thus an input never gets less memory than it would have alone. Returns 0, or -1 with err. */
 static int prepare_wish(struct engines *engines, struct engines_kept *wish, const struct setup *setup,
                         struct error *err) {
   int batch = engines->kept_count ? batch_of(&engines->kept[0]) : 1;

@@ -20,7 +20,8 @@ static void publish_away(struct loop *loop, bool away) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Closes the engine with its handles, and engines that are being opened. Frames in flight are lost. */
+/* Closes the engine with its handles (prepared sizes and step counts), and engines that are being opened. Frames in
+ * flight are lost. */
 static void leave_engine(struct loop *loop) {
   loop_close_engines(loop);
   if (loop->params.left)

@@ -243,8 +243,8 @@ static int weigh_adapters(struct engine *engine, const struct parameters *values
   return engine_weigh(engine, controls.adapter, err);
 }
 
-/* Logs a warning if there is a negative prompt and the handle computes no guidance, so that the prompt has no
- * effect. */
+/* Logs a warning if there is a negative prompt and the handle (prepared engine) computes no guidance, so that the
+ * prompt has no effect. */
 static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
@@ -367,8 +367,9 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
   return engine_fall_back(engine, err) || engine_prepare(engine, shape, prepared, err) ? -1 : 0;
 }
 
-/* Prepares a handle for pictures whose longest side is the largest with which the device is fast enough. Returns
- * false, without a handle, if that is not longer than setup->longest, or if memory does not suffice. */
+/* Prepares a handle (one size, sampler and step count) for pictures whose longest side is the largest with which the
+ * device is fast enough. Returns false, without a handle, if this side is not longer than setup->longest, or if memory
+ * does not suffice. */
 static bool prepare_larger(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                            struct prepared **prepared) {
   struct engine_info device;
@@ -385,9 +386,9 @@ static bool prepare_larger(struct engine *engine, const struct setup *setup, con
   return false;
 }
 
-/* Prepares a handle that takes several frames per run, if that is faster on the device, setup->batch allows it, the
- * user gave no --batch, and memory suffices. Otherwise returns false, without a handle, and one frame per run is
- * used. */
+/* Prepares a handle (one size, sampler and step count) that takes several frames per run, if that is faster on the
+ * device, setup->batch allows it, the user gave no --batch, and memory suffices. Otherwise returns false, without a
+ * handle, and one frame per run is used. */
 static bool prepare_batch(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
                           struct prepared **prepared) {
   struct engine_info device;

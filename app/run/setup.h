@@ -67,8 +67,8 @@ struct setup {
  * the model can make. `params` points into itself, so it must not be copied or moved. Returns 0, or -1 with err. */
 int setup_params(struct engine_wish *params, const struct setup *setup, struct error *err);
 
-/* Prepares a handle of this shape, which the engine owns. If the GPU has too little memory and the user did not choose
- * the device, the engine is moved to the CPU. Returns 0, or -1 with err. */
+/* Prepares a handle of this shape (size, step count and so on), which the engine owns. If the GPU has too little memory
+ * and the user did not choose the device, the engine is moved to the CPU. Returns 0, or -1 with err. */
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                   struct error *err);
 
@@ -78,8 +78,8 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
  * style pictures. The caller closes the engine, which frees the handle. Returns 0, or -1 with err and no engine. */
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err);
 
-/* Computes, without an engine, the shape of the handle that setup_engine tries to prepare. Values that the options
- * leave to model or device are 0. Returns 0, or -1 with err. */
+/* Computes, without an engine, the shape (size, step count and so on) of the handle that setup_engine tries to prepare.
+ * Values that the options leave to model or device are 0. Returns 0, or -1 with err. */
 int setup_shape(struct engine_shape *shape, const struct setup *setup, struct error *err);
 /* Prepares another handle (size, sampler and step count) in an engine that setup_engine has opened, for another input
  * with otherwise the same options. makes_do: true: if memory is short, a run may get fewer frames, or the engine may

@@ -14,8 +14,8 @@
  * start. */
 struct shared_choices {
   char path[PATH_MAX]; /* path of the .shards.json file; "": nothing is shared */
-  /* true: another shard has written its choices already; record.job contains them, and the number of frames in each
-   * of that shard's runs */
+  /* true: another shard (part of the same render) has written its choices already; record.job contains them, and the
+   * number of frames in each of that shard's runs */
   bool found;
   struct job_record record;
 };
@@ -25,9 +25,10 @@ struct shared_choices {
  * 0, or -1 with err. */
 int shared_choices_find(struct shared_choices *shared, const struct options *options, bool sequence,
                         const struct log *log, struct error *err);
-/* Writes the choices of this shard's engine to the file, unless another shard has written its own first: then `found`
- * becomes true, and the caller must open the engine again with those choices if it was opened without them. If the file
- * cannot be written, a line is logged, and the shard continues with its own choices. Returns 0, or -1 with err. */
+/* Writes the choices of the engine of this shard (part of a render) to the file, unless another shard has written its
+ * own first: then `found` becomes true, and the caller must open the engine again with those choices if it was opened
+ * without them. If the file cannot be written, a line is logged, and the shard continues with its own choices. Returns
+ * 0, or -1 with err. */
 int shared_choices_offer(struct shared_choices *shared, const struct options *options, const struct engine *engine,
                          const struct prepared *prepared, const struct log *log, struct error *err);
 void shared_choices_free(struct shared_choices *shared);

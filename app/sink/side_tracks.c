@@ -86,7 +86,8 @@ static int find_gaps(struct side_tracks *side, const struct sink_options *option
   if (options->no_sound || !has_to_look(side))
     return 0;
   for (int i = 0; side->feed && i < (int)side->input->nb_streams; i++)
-    side->gaps[i] = true; /* packets from a feed cannot be read in advance, so all sound is treated as if it had gaps */
+    side->gaps[i] = true; /* packets from a feed (which the source fills) cannot be read in advance, so all sound is
+                           * treated as if it had gaps */
   if (side->feed)
     return 0;
   if (!open_at_start(&input, options, &ignored) && input->nb_streams <= side->input->nb_streams)

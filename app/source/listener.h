@@ -21,7 +21,7 @@ struct listener_params {
   const char *input;
   /* seconds without sound after which a stream is opened again; 0: it is never opened again for that reason */
   double read_timeout;
-  const struct log *log; /* log for messages; log and tap are not used after listener_stop */
+  const struct log *log; /* log for messages; `log` and `tap` are not used after listener_stop */
   const char *option;    /* the command-line option that error messages name; NULL: --sound */
   /* tap (buffer) that gets the input's packets of sound; the position of each is the time at which it is heard
    * (platform_now_ns in seconds); NULL: the packets are not kept */

@@ -11,8 +11,8 @@
 
 struct track;
 
-/* Starts the thread that measures the sound in `tap`. tap and log must outlive the struct. Returns 0, or -1 with
- * err. */
+/* Starts the thread that measures the sound in `tap`, a buffer of packets. `tap` and `log` must outlive the struct.
+ * Returns 0, or -1 with err. */
 int track_start(struct track **track, struct sound_tap *tap, const struct log *log, struct error *err);
 /* Gets the levels, each from 0 to 1, for the frame that is shown at time now_ns (platform_now_ns); frame NULL: no frame
  * is shown yet. The levels are zeros if the source is silent or has no sound, and if the same frame is shown for more

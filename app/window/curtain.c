@@ -11,15 +11,16 @@
 enum {
   HEADER_BYTES = 128,
   LOOK_MS = 20,
-  /* milliseconds after which the curtain ends by itself if the program that started it has not removed it */
+  /* milliseconds after which the curtain (a still picture in a window of another process) ends by itself if the program
+   * that started it has not removed it */
   PATIENCE_MS = 60000,
 };
 static const size_t bytes_most = (size_t)1 << 30;
 
 /* --- called by the program that starts the curtain (a process whose window shows a still picture) --- */
 
-/* Stores the picture in an anonymous file, whose descriptor the curtain's process inherits: a line of numbers, then the
- * pixels. Returns the descriptor, or -1. */
+/* Stores the picture in an anonymous file, whose descriptor the curtain's process (which shows the picture) inherits: a
+ * line of numbers, then the pixels. Returns the descriptor, or -1. */
 static int hold(const struct curtain_picture *picture) {
   const struct window_place *place = &picture->place;
   size_t pixels = (size_t)picture->width * (size_t)picture->height * 4;

@@ -79,8 +79,8 @@ void hud_close(struct hud **hud); /* frees the overlay; *hud becomes NULL; does 
 
 /* Stores the positions of all panels in a drawable (area of a window) of this size in pixels. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
-/* Stores where each widget of the operator's window is, in a drawable of this size in pixels, for the content that the
- * last hud_update got. */
+/* Stores where each widget of the operator's window is, in a drawable (area of a window) of this size in pixels, for
+ * the content that the last hud_update got. */
 void hud_get_face_places(const struct hud *hud, int width, int height, struct face_places *places);
 /* Returns how often the sheets (textures with the panels) of the operator's window were drawn since hud_open, for
  * tests. */
@@ -91,8 +91,8 @@ void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int he
 /* Gives the overlay new content for a drawable (area of a window) of this size in pixels. Returns true if the overlay
  * has to be drawn again. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
-/* Stores the position of the text cursor in the line that the user types, in pixels of the drawable, as of the last
- * hud_update. Input methods show their suggestions there. */
+/* Stores the position of the text cursor in the line that the user types, in pixels of the drawable (area of the
+ * window), as of the last hud_update. Input methods show their suggestions at this position. */
 void hud_get_cursor(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_area *cursor);
 /* Returns the number of pages of the help, as of the last hud_update; 0: the help is not shown. */
 int hud_help_pages(const struct hud *hud);

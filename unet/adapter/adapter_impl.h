@@ -86,8 +86,8 @@ struct recipe {
  * adapter->places, and reserves values for the factors in adapter->factors. *used: number of values reserved so far. */
 int recipe_plan(struct recipe *recipe, const struct peft *peft, struct adapter *adapter, size_t *used,
                 struct error *err);
-/* Reads the recipe's factors from the file into adapter->factors. Several threads may do this at the same time, for
- * different recipes of one adapter. */
+/* Reads from the file the factors of a recipe (how a group of tensors changes its module) into adapter->factors.
+ * Several threads may do this at the same time, for different recipes of one adapter. */
 int recipe_fill(const struct recipe *recipe, struct adapter *adapter, struct error *err);
 
 /* Returns the rank of the factors in a group of tensors; 0: the factors have no rank, or one greater than

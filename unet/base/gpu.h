@@ -50,14 +50,14 @@ struct gpu_impl {
   void *(*make_fence)(const struct gpu *gpu, struct error *err);
   int (*record_fence)(const struct gpu *gpu, void *fence, struct error *err);
   void (*free_fence)(const struct gpu *gpu, void *fence);
-  /* Copies the pixels of the frame's picture from device_plane to the frame's planes, after its fence has passed, and
-   * waits for the copy. Work of other threads is not delayed. */
+  /* Copies the pixels of the frame's picture from device_plane to the frame's planes, after its fence (CUDA event) has
+   * passed, and waits for the copy. Work of other threads is not delayed. */
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);
   /* Allocates at least `bytes` bytes of GPU memory that OpenGL may import. The call takes about a millisecond. */
   int (*make_share)(const struct gpu *gpu, size_t bytes, struct gpu_share **share, struct error *err);
-  /* Starts to copy the pixels of the frame's picture into share, after the picture's fence has passed. Each plane
-   * keeps its offset from device_plane[0]. The pixels must not change until wait_share has returned. Returns -1 on
-   * failure, after which nothing reads the pixels any more. */
+  /* Starts to copy the pixels of the frame's picture into `share`, after the picture's fence (CUDA event) has passed.
+   * Each plane keeps its offset from device_plane[0]. The pixels must not change until wait_share has returned. Returns
+   * -1 on failure, after which nothing reads the pixels any more. */
   int (*fill_share)(const struct gpu *gpu, struct gpu_share *share, const struct frame *frame, struct error *err);
   /* Waits until the copies of pixels into `share` that fill_share has started are done. Work of other threads is not
    * delayed. */

@@ -1,5 +1,5 @@
-/* Opens safetensors files and sets of shards. Files are not trusted: header, names, shapes, types and offsets are all
- * checked here. */
+/* Opens safetensors files and sets of shards (files that together have one set of tensors). Files are not trusted:
+ * header, names, shapes, types and offsets are all checked here. */
 #include "unet/checkpoint/safetensors_impl.h"
 
 #include <cjson/cJSON.h>
@@ -329,7 +329,8 @@ int safetensors_open_file(struct safetensors **result, const char *path, struct 
   return 0;
 }
 
-/* Adds the shard `name` of the folder, unless it was added before. Names that lead out of the folder are refused. */
+/* Adds the shard (one of several files of a set) `name` of the folder, unless it was added before. Names that lead out
+ * of the folder are refused. */
 static int add_shard(struct safetensors *files, const char *folder, const char *name, struct error *err) {
   if (!*name || *name == '.' || strchr(name, '/'))
     return error_set(err, STATUS_MODEL, "%s: shard \"%s\" is not the name of a file in the same folder", files->path,

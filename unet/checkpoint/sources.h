@@ -24,7 +24,7 @@ struct checkpoint_sources {
   /* The fields `config` and `vocabulary` are used if the model is one file. */
   /* a diffusers folder whose configs and tokenizers are used; NULL: the built-in ones of the model's family */
   const char *config;
-  /* path of CLIP's list of merges (gzip), from which a family's built-in tokenizer is made; NULL: none */
+  /* path of CLIP's list of merges of tokens (gzip), from which a family's built-in tokenizer is made; NULL: none */
   const char *vocabulary;
   /* The user's choice of what the network predicts; it replaces that of the scheduler's config or of the model's
    * family. */

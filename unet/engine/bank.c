@@ -1,5 +1,5 @@
-/* The bank of a handle: keys and values of earlier frames, to which self-attention attends (unet/model/bank.h). Says
- * which shapes may have one, how much memory it takes, and how a run uses it. */
+/* The bank of a handle (prepared engine): keys and values of earlier frames, to which self-attention attends
+ * (unet/model/bank.h). Says which shapes may have one, how much memory it takes, and how a run uses it. */
 #include <stdio.h>
 
 #include "unet/engine/engine_impl.h"
@@ -61,8 +61,8 @@ size_t bank_bytes(const struct engine *engine, const struct prepared *prepared) 
   return bank_elements(&prepared->plan) * dtype_size(device.element);
 }
 
-/* Warns of levels of the U-Net for which a bank was requested although the model has no layers for a bank there: the
- * levels (bits) that are in `wished` but not in `used`. */
+/* Warns of levels of the U-Net for which a bank (earlier frames' keys and values) was requested although the model has
+ * no layers for a bank there: the levels (bits) that are in `wished` but not in `used`. */
 static void tell_layers(struct engine *engine, unsigned wished, unsigned used) {
   char lacking[64], left[64];
   if (!(wished & ~used) || engine->told_layers == wished)
@@ -90,9 +90,9 @@ void bank_tell(struct engine *engine, const struct prepared *prepared) {
     engine->told_bank = bytes;
 }
 
-/* Logs once that a frame asks for `wish` earlier frames, more than the `room` frames that its handle's bank can store.
- * If frames come in real time (engine.paced), the program prepares another handle with a larger bank, so nothing is
- * logged. */
+/* Logs once that a frame asks for `wish` earlier frames, more than the `room` frames that the bank (earlier frames'
+ * keys and values) of its handle (prepared engine) can store. If frames come in real time (engine.paced), the program
+ * prepares another handle with a larger bank, so nothing is logged. */
 static void tell_room(struct engine *engine, int wish, int room) {
   if (wish <= room || engine->paced || engine->told_room)
     return;

@@ -30,7 +30,7 @@ static int open_depth(struct engine *engine, int number, const struct engine_con
 }
 
 /* Opens a control: its network and, for depth, the network of its map. The caller holds the lock `preparing` if other
- * threads may prepare handles already. */
+ * threads may prepare handles (engines for one size and step count) already. */
 static int open_one(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
   if (check_number(engine, number, err) < 0 || open_depth(engine, number, control, err) < 0)
     return -1;

@@ -37,8 +37,8 @@ static int check_room(const struct engine *engine, struct error *err) {
                            : "end what else uses it, or choose a smaller model or another device");
 }
 
-/* Opens the device, and loads and prepares what all handles share, because it does not depend on size, sampler or step
- * count. */
+/* Opens the device, and loads and prepares what all handles (prepared engines) share, because it does not depend on
+ * size, sampler or step count. */
 static int open_device(struct engine *engine, struct error *err) {
   if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
       prepare_prompts(engine, err) < 0 || style_pictures_begin(engine, err) < 0)

@@ -162,7 +162,8 @@ struct prepared {
 /* A run of frames, from engine_submit until the caller has got its last picture. */
 struct run_in_flight {
   struct prepared *prepared;
-  bool pending; /* true: the run makes no picture for the caller, because the stream batch is not full yet */
+  bool pending; /* true: the run makes no picture for the caller, because the stream batch (frames at different steps in
+                 * one run) is not full yet */
   /* count: number of pictures of the run that the caller gets; given: how many of them it has got so far */
   int count, given;
   struct {
@@ -290,7 +291,8 @@ struct background {
   enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge;
   /* called once the new weights are computed: starts to encode texts, and to compute keys, with these weights */
   int (*after_merge)(struct engine *engine, struct error *err);
-  /* wanted: the controls of the frame that asked for the change of weights; wanted_shape: the shape of its handle */
+  /* wanted: the controls of the frame that asked for the change of weights; wanted_shape: the shape of that frame's
+   * handle (prepared engine) */
   struct controls wanted;
   struct frame_shape wanted_shape;
   struct shown shown;
@@ -337,15 +339,17 @@ struct engine {
   struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
-  /* the fields of `sampling` that are the same for all handles; each handle begins with a copy of them */
+  /* the fields of `sampling` that are the same for all handles (prepared engines); each handle begins with a copy of
+   * them */
   struct sampling sampling;
   /* size in bytes of the largest bank (earlier frames' keys and values) that was logged so far; protected by the lock
    * `preparing` */
   size_t told_bank;
-  /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank there; protected by
-   * the lock `preparing` */
+  /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank (earlier frames' keys
+   * and values) there; protected by the lock `preparing` */
   unsigned told_layers;
-  /* true: it was logged that a frame asks for more earlier frames than its handle's bank can store */
+  /* true: it was logged that a frame asks for more earlier frames than the bank (earlier frames' keys and values) of
+   * its handle can store */
   bool told_room;
   bool told_feedback; /* true: it was logged that feedback has no effect, and it still has none */
   /* true: it was logged that the scheduler's file names a sampler that is not built in; protected by the lock
@@ -375,10 +379,11 @@ struct engine {
   /* The following fields are the list of handles (struct prepared) and its locks. */
   pthread_mutex_t preparing; /* lock that is held while a handle is prepared or released */
   uint64_t prepared_count;   /* number of handles prepared so far; protected by the lock `preparing` */
-  /* the list of handles; changed while both `preparing` and `listing` are held, read while at least one of the two is
-   * held */
+  /* the list of handles (prepared engines); changed while both `preparing` and `listing` are held, read while at least
+   * one of the two is held */
   struct prepared *handles;
-  /* second lock of the list of handles, held only for the moments in which the list is changed or searched */
+  /* second lock of the list of handles (prepared engines), held only for the moments in which the list is changed or
+   * searched */
   pthread_mutex_t listing;
 };
 
@@ -389,7 +394,7 @@ struct engine {
 bool prepared_is_known(struct engine *engine, const struct prepared *prepared);
 /* Releases those pictures of the run that were not given to the caller. */
 void run_release_pictures(struct run_in_flight *run);
-/* Releases every handle's programs and memory, before the engine closes its device. */
+/* Releases the programs and the memory of every handle (prepared engine), before the engine closes its device. */
 void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c: encoded prompts in slots on the device --- */
@@ -403,12 +408,12 @@ void prompts_leave(struct engine *engine);
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes the texts of all slots that were set, and the empty prompt, on a device that was just opened. */
 int prompts_restore(struct engine *engine, struct error *err);
-/* Finds all slot numbers in *run that have a weight in its first `rows` guidance rows, and stores their addresses in
- * used[], so that the caller can replace the numbers. Returns how many there are. */
+/* Finds all slot numbers in *run that have a weight in the run's first `rows` guidance rows (one for each prompt), and
+ * stores their addresses in used[], so that the caller can replace the numbers. Returns how many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
 /* Encodes again, if a weight of a text encoder has changed since, the texts of those slots that the run's first `rows`
- * guidance rows use. */
+ * guidance rows (one for each prompt) use. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Returns the number of the slot that is read for `slot`: slot itself, or SLOT_EMPTY if no text was set for it. */
 int prompts_slot(const struct engine *engine, int slot);
@@ -426,17 +431,17 @@ int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, st
 void text_keys_leave(struct engine *engine);
 /* Replaces in *run the slot number of each prompt by the index in device memory at which the keys and values of this
  * prompt are. If these keys and values are missing, chooses an index for them and starts to compute them.
- * prompts_refresh must have been called for the same run. shape: the shape of the run's handle. */
+ * prompts_refresh must have been called for the same run. shape: the shape of the run's handle (prepared engine). */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle; slots: the frame's
- * run parameters with numbers of prompt slots; placed: the same, but with numbers of the places on the device where
- * text_keys_place has put these prompts' keys and values. */
+/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle (prepared engine);
+ * slots: the frame's run parameters with numbers of prompt slots; placed: the same, but with numbers of the places on
+ * the device where text_keys_place has put these prompts' keys and values. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
 /* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame
  * needs are still to be computed in the background. slots: the frame's run parameters, which name prompts by their
  * slots; places: the same, but text_keys_place has replaced the numbers of slots by indices of keys and values in
- * device memory; shape: that of the frame's handle. */
+ * device memory; shape: that of the frame's handle (prepared engine). */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -512,7 +517,8 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
 
 /* --- mask.c: the region that inpainting models repaint --- */
 
-/* Resizes the engine's mask to the handle's size and writes it to the device, unless it is there already. */
+/* Resizes the engine's mask to the size of the handle (prepared engine) and writes it to the device, unless it is there
+ * already. */
 int mask_write(struct engine *engine, struct prepared *prepared, struct error *err);
 
 /* --- geometry.c: fitting frames into the picture --- */
@@ -522,17 +528,18 @@ struct geometry geometry_fit(enum fit fit, const struct frame *frame, const stru
 
 /* --- sampling.c: sampler, schedule and time projections --- */
 
-/* Sets those fields of *sampling that are the same for all handles of an engine. */
+/* Sets those fields of *sampling that are the same for all handles (prepared sizes and step counts) of an engine. */
 void sampling_begin(struct sampling *sampling, const struct engine_params *params, const struct checkpoint *checkpoint);
-/* Sets those fields of the handle's `sampling` that depend on the request. Refuses step counts and spacings that are
- * not supported. */
+/* Sets those fields of the `sampling` of a handle (prepared engine) that depend on the request. Refuses step counts and
+ * spacings that are not supported. */
 int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, const struct checkpoint *checkpoint,
                     struct error *err);
 /* Logs, once for each engine, that the scheduler's file names a sampler, or a spacing of timesteps, that is not built
  * in. Logs nothing if the user has chosen another one. The caller holds the lock `preparing`. */
 void sampling_tell(struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling);
-/* sampling_table computes the coefficients of the handle's steps for this strength and eta. sampling_times computes, on
- * the device, the time projections for the run's calls of the U-Net. Each does nothing if its result is up to date. */
+/* sampling_table computes the coefficients of the steps of a handle (prepared engine) for this strength and eta.
+ * sampling_times computes, on the device, the time projections for the run's calls of the U-Net. Each does nothing if
+ * its result is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 /* Returns true if this run can use the previous frame's prompts while its own are not ready: the device has these
@@ -545,20 +552,21 @@ int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepa
 
 /* --- bank.c: keys and values of earlier frames --- */
 
-/* Returns true if the model has self-attention that a bank can extend. */
+/* Returns true if the model has self-attention that a bank (earlier frames' keys and values) can extend. */
 bool bank_is_possible(const struct engine *engine);
 /* bank_check refuses a bank (earlier frames' keys and values) that is too large, or at levels of the U-Net that the
  * model does not have. bank_choose sets the fields of the frame's shape that describe the bank; it refuses a bank if
- * the handle has too many steps. */
+ * the handle (prepared engine) has too many steps. */
 int bank_check(const struct engine *engine, const struct engine_shape *wish, struct error *err);
 int bank_choose(const struct engine *engine, const struct engine_shape *wish, struct frame_shape *shape,
                 struct error *err);
-/* bank_bytes returns the size of a handle's bank in bytes; the handle's plan must be finished. bank_tell logs this
- * number, before the memory is allocated, and the requested levels of the U-Net that have no bank. */
+/* bank_bytes returns the size in bytes of the bank (earlier frames' keys and values) of a handle (prepared engine); the
+ * handle's plan must be finished. bank_tell logs this number, before the memory is allocated, and the requested levels
+ * of the U-Net that have no bank. */
 size_t bank_bytes(const struct engine *engine, const struct prepared *prepared);
 void bank_tell(struct engine *engine, const struct prepared *prepared);
-/* Fills in run->bank, the use of earlier frames' keys and values, for these controls. If they ask for more frames than
- * the handle's bank can store, only that many are used, and a log line says so. */
+/* Fills in run->bank, the use of earlier frames' keys and values, for these controls. If the controls ask for more
+ * frames than the bank of the handle (prepared engine) can store, only that many are used, and a log line says so. */
 void bank_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                struct run_params *run);
 
@@ -586,10 +594,12 @@ void past_follow(struct engine *engine, const struct engine_request *request, co
 
 /* --- noise.c: the noise of a seed, or of a position between two seeds --- */
 
-/* Allocates the host memory in which the handle's noise is computed. It is freed with the handle. */
+/* Allocates the host memory in which the noise of a handle (prepared engine) is computed. This memory is freed with the
+ * handle. */
 int noise_allocate(struct prepared *prepared, struct error *err);
 /* Writes to the device the noise for the seeds and seed positions in controls[0] to controls[count - 1], one for each
- * frame of the run. The steps' noise is written only for steps in which the handle's sampler table adds noise. */
+ * frame of the run. The steps' noise is written only for steps in which the sampler table of the handle (prepared
+ * engine) adds noise. */
 int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
                 struct error *err);
 /* Computes on the host a part of the noise that later frames will need, if the seed position moves by less than one

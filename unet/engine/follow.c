@@ -1,6 +1,6 @@
 /* Measures the motion of frames whose pictures nobody needs (engine_follow). A small program computes the motion into
- * tensors that the frame's program reads. So a later frame gets its position on the canvas, and its moved noise, as if
- * the pictures of all frames before it had been made. */
+ * tensors that the frame's program reads. So a later frame gets its position on the canvas (the plane that follows the
+ * camera), and its moved noise, as if the pictures of all frames before it had been made. */
 #include "unet/base/platform.h"
 #include "unet/engine/engine_impl.h"
 
@@ -8,7 +8,8 @@ bool engine_follows(const struct prepared *prepared) {
   return prepared->shape.canvas.lattice || prepared->shape.carried;
 }
 
-/* Prepares the program that computes only motion, when a frame first needs it; most handles never need it. */
+/* Prepares the program that computes only motion, when a frame first needs it; most handles (prepared engines) never
+ * need it. */
 static int prepare_program(struct engine *engine, struct prepared *prepared, struct error *err) {
   if (prepared->follow_program)
     return 0;

@@ -273,7 +273,7 @@ static void remove_oldest_run(struct engine *engine) {
 }
 
 /* Waits for the end of a run and stores its pictures in *run. Releases pictures that no request asked for, and all of
- * them if the stream batch is not full yet. */
+ * them if the stream batch (frames at different steps in one run) is not full yet. */
 static int await(struct engine *engine, struct run_in_flight *run, struct error *err) {
   struct device_counters counters;
   if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)

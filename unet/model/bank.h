@@ -16,7 +16,8 @@ struct bank {
   /* the small state that all layers share, with the count of stored frames and other whole numbers: int32 [1, 1, 1,
    * BANK_VALUES] */
   struct tensor state;
-  int room; /* number of slots, for one frame each, in each ring buffer; 0: there is no bank */
+  int room; /* number of slots, for one frame each, in each ring buffer; 0: there is no bank (earlier frames' keys and
+             * values) */
   unsigned levels;
   int scale; /* width in pixels of a cell, the part of the picture for which one latent value stands */
   int step;  /* number of the U-Net's call in the frame, from 0 */
@@ -24,12 +25,12 @@ struct bank {
 
 /* Returns the levels (bits) at which a U-Net has self-attention. scale: width of a latent's cell in pixels. */
 unsigned bank_levels_there(const struct walk *walk, int scale);
-/* Returns the two finest of these levels (bits), at which a bank is used by default: 1/8 and 1/16 for SD 1 and 2, 1/16
- * and 1/32 for SDXL. */
+/* Returns the two finest of these levels (bits), at which a bank (earlier frames' keys and values) is used by default:
+ * 1/8 and 1/16 for SD 1 and 2, 1/16 and 1/32 for SDXL. */
 unsigned bank_levels_usual(unsigned there);
 /* Appends OP_RECALL, which updates the count of stored frames at the beginning of a run, and returns the bank for the
- * U-Net's call 0. global: how the whole picture moved (motion.h); a cut in it empties the bank. No tensor: motion is
- * not measured. */
+ * U-Net's call 0. global: how the whole picture moved (motion.h); a cut (change of scene) in `global` empties the bank.
+ * No tensor: motion is not measured. */
 struct bank bank_begin(struct plan *plan, int room, unsigned levels, int scale, struct tensor global);
 /* Adds the keys and values of earlier frames to the operands of the attention *op, if the bank stores those of this
  * layer. The layer is identified by the plan's present prefix of names. */

@@ -38,8 +38,8 @@ bool control_is_controlnet(const struct control *control);
 bool control_is_pooled(const struct control *control);
 
 /* The features that a control's network computes from a frame's map. A ControlNet has one tensor, which is added to the
- * output of its own conv_in; a T2I-Adapter has one for each level. In a stream batch each tensor has a picture for
- * every frame. */
+ * output of its own conv_in; a T2I-Adapter has one for each level. In a stream batch (frames at different steps in one
+ * run) each tensor has a picture for every frame. */
 struct control_features {
   struct tensor list[LEVELS_MAX];
   int count;

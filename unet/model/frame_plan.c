@@ -181,8 +181,9 @@ static struct tensor texts_of(const struct denoising *d, int rows) {
 
 /* Appends the sampler's steps, each with a call of the U-Net. A few steps are unrolled, because a GPU takes 3 to 5 us
  * between iterations of a loop (H200); more steps become a loop, because preparing an unrolled step takes 10 ms. The
- * first step is always unrolled if it has another number of guidance rows than the rest. With a bank (keys and values
- * of earlier frames) all steps are unrolled, because each step has ring buffers of its own. */
+ * first step is always unrolled if it has another number of guidance rows (copies of a latent for several prompts) than
+ * the rest. With a bank (keys and values of earlier frames) all steps are unrolled, because each step has ring buffers
+ * of its own. */
 static void denoise(const struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   bool loop = d->shape->steps > (d->bank.room ? BANK_CALLS_MAX : UNROLLED_MAX), apart = rows.first != rows.each;
@@ -199,9 +200,9 @@ static void denoise(const struct denoising *d) {
   plan_loop_end(d->plan);
 }
 
-/* Makes a state (a tensor that outlives a run) that is a queue with one tensor for each frame of a stream batch, and
- * returns it. Appends the op that moves the queue on: `newest`, this run's tensor, becomes the first entry, and the
- * others move back by one. */
+/* Makes a state (a tensor that outlives a run) that is a queue with one tensor for each frame of a stream batch (frames
+ * at different steps in one run), and returns it. Appends the op that moves the queue on: `newest`, this run's tensor,
+ * becomes the first entry, and the others move back by one. */
 static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
   if (!tensor_exists(newest))
     return newest;
@@ -324,8 +325,8 @@ static struct tensor make_map(const struct model *model, const struct control *c
 }
 
 /* Returns the map, of control number `index`, of the frame whose picture this run outputs. map: the map of the newest
- * frame, which this run makes. In a stream batch the two differ: the picture is of an older frame, whose map an
- * earlier run has made. */
+ * frame, which this run makes. In a stream batch (frames at different steps in one run) the two maps differ: the
+ * picture is of an older frame, whose map an earlier run has made. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];
   if (!frame_is_batched(d->shape))

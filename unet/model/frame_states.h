@@ -16,7 +16,8 @@ bool frame_is_batched(const struct frame_shape *shape);
 bool frame_has_controlnet(const struct model *model, const struct frame_shape *shape, int control);
 
 /* Returns how many rows of time projections the first step has, and how many each later one. Both numbers are 1, unless
- * the U-Net reads pooled texts or the run is a stream batch: then they are the numbers of guidance rows. */
+ * the U-Net reads pooled texts or the run is a stream batch: then they are the numbers of guidance rows (copies of a
+ * latent for several prompts). */
 struct guidance_rows frame_time_rows(const struct model *model, const struct frame_shape *shape);
 /* frame_times_state returns the state with the time projections of all steps for the U-Net; frame_control_times_state
  * returns the one for the network of control number `control`. */

@@ -10,8 +10,8 @@
 #include "unet/base/controls.h"
 #include "unet/plan/operands.h"
 
-/* The values of the bank's small state (a tensor that outlives a run), which all layers share. Zeros stand for a bank
- * that holds no frame. */
+/* The values in the small state (a tensor that outlives a run) of the bank, which stores earlier frames' keys and
+ * values. All layers share this state. Zeros stand for a bank that holds no frame. */
 enum bank_value {
   /* number of earlier frames that this run attends to: those in slots 0 to BANK_COUNT - 1 of each layer's ring
    * buffer */
@@ -20,8 +20,8 @@ enum bank_value {
   /* index, in each layer's ring buffer, at which this run stores its keys and values or, if it stores none, at which
    * the next run that stores its own will */
   BANK_SLOT,
-  /* number of runs since a frame was last stored in the bank, the next run included, modulo run.bank.every; 0: the
-   * next run stores its frame */
+  /* number of runs since a frame was last stored in the bank (earlier frames' keys and values), the next run included,
+   * modulo run.bank.every; 0: the next run stores its frame */
   BANK_AGE,
   BANK_VALUES
 };

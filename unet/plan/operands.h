@@ -76,8 +76,9 @@ struct guidance_rows {
   int first, each;
 };
 
-/* guidance_index returns the number (from 0) of the latent to which guidance row `row` belongs, guidance_row the number
- * of this row among the latent's rows, and guidance_total the number of rows of `count` latents. */
+/* A guidance row is a copy of a latent for one prompt. guidance_index returns the number (from 0) of the latent to
+ * which guidance row `row` belongs, guidance_row the number of this row among the latent's rows, and guidance_total the
+ * number of rows of `count` latents. */
 static inline int guidance_index(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -93,8 +94,8 @@ static inline int guidance_total(struct guidance_rows rows, int count) {
 static inline int steps_behind(int latent, int together) {
   return latent / (together ? together : 1);
 }
-/* Returns the numbers of guidance rows that an op's fields `first` and `rows` (here `each`) stand for: `each` 0 means
- * `standard`, and `first` 0 means the same number as `each`. */
+/* Returns the numbers of guidance rows (copies of a latent, one for each prompt) that an op's fields `first` and `rows`
+ * (here `each`) stand for: `each` 0 means `standard`, and `first` 0 means the same number as `each`. */
 static inline struct guidance_rows guidance_rows(int first, int each, int standard) {
   each = each ? each : standard;
   return (struct guidance_rows){first ? first : each, each};

@@ -60,8 +60,9 @@ struct style_params {
 struct bank_params {
   /* largest number of earlier frames to attend to; 0: none, and the ops of REGION_BANK are not executed */
   int frames;
-  int every; /* one frame in every `every` frames is stored in the bank; at least 1 */
-  /* true: the bank is emptied first, because `frames` or `every` has changed, or because the last run did not use it */
+  int every; /* one frame in every `every` frames is stored in the bank (earlier frames' keys and values); at least 1 */
+  /* true: the bank (earlier frames' keys and values) is emptied first, because `frames` or `every` has changed, or
+   * because the last run did not use the bank */
   bool anew;
 };
 
@@ -116,8 +117,8 @@ struct run_params {
   bool on_device;
 
   /* The fields from `restart` to `bank` say how the run uses data that earlier frames have left. */
-  /* true: nothing of earlier frames is used: flow, moved noise, feedback and the bank start as if there had been
-   * none */
+  /* true: nothing of earlier frames is used: flow, moved noise, feedback and the bank (earlier frames' keys and values)
+   * start as if there had been none */
   bool restart;
   bool motion; /* REGION_MOTION: true: the run measures how the picture moved since the last frame */
   struct bank_params bank;
@@ -156,7 +157,8 @@ static inline int style_slot(const struct op_style *op, const struct style_param
   return guidance_row(guidance_rows(op->first, op->rows, op->y.n), picture) ? op->k.n - 1 : style->slot;
 }
 
-/* Returns how often a run with these parameters executes op number `op` of the plan; 0 if it skips the op's region. */
+/* Returns how often a run with these parameters executes op number `op` of the plan; 0 if the run skips the op's region
+ * (ops that a run may skip). */
 int run_op_runs(const struct plan *plan, int op, const struct run_params *params);
 /* Returns g, the factor in the formula of OP_INJECT (op_layers.h), for picture number `picture` of the op's y.
  * iteration: number, from 0, of the iteration of the plan's loop; 0 outside the loop. */

@@ -39,9 +39,9 @@ enum {
   TEXTURE_ZOOMED = 8,
   TEXTURE_STRAINED = 64,
   TEXTURE_PART = 16,
-  /* A limit for the strain of a cell of the latent when the texture is renewed. A cell with at most this strain keeps
-   * the fractional part of its place in the texture; the place of a cell with more strain is rounded to the middle of
-   * the nearest cell of the texture. */
+  /* A limit for the strain (how far a zoom or shear has changed distances) of a cell of the latent when the texture is
+   * renewed. A cell with at most this strain keeps the fractional part of its place in the texture; the place of a cell
+   * with more strain is rounded to the middle of the nearest cell of the texture. */
   TEXTURE_CALM = 16
 };
 
@@ -287,9 +287,9 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
 }
 
 /* Returns the new position of the latent's cell (y, x) in the noise texture when the texture is renewed; f has the old
- * positions. The new position is the middle of the texture's cell (y, x). If the latent cell's strain in f is at most
- * TEXTURE_CALM, the new position keeps the distance that the old one had from the middle of the nearest texture
- * cell. */
+ * positions. The new position is the middle of the texture's cell (y, x). If the latent cell's strain (how far a zoom
+ * or shear has changed distances) in f is at most TEXTURE_CALM, the new position keeps the distance that the old one
+ * had from the middle of the nearest texture cell. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {

@@ -36,7 +36,7 @@ void tokenizer_find_bytes(struct tokenizer_files *files, const struct vocabulary
     }
 }
 
-/* --- reading the list of merges --- */
+/* --- reading the list of merges (of two tokens into one) --- */
 
 static int refuse_pair(const char *path, int rank, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: merge %d is not two tokens; fetch the file again", path, rank + 1);
@@ -61,7 +61,7 @@ static int add_merge(struct tokenizer_files *files, const struct vocabulary *voc
   return 0;
 }
 
-/* Adds a merge that the file writes as one text, "left right", to the list. */
+/* Adds to the list a merge of two tokens that the file writes as one text, "left right". */
 static int add_pair(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *pair,
                     const char *path, struct error *err) {
   const char *space = strchr(pair, ' ');
@@ -97,7 +97,8 @@ int tokenizer_parse_merges(struct tokenizer_files *files, const struct vocabular
   return 0;
 }
 
-/* Adds a merge from an item of tokenizer.json's list: "left right", or since 2024 ["left", "right"]. */
+/* Adds a merge (of two tokens into one) from an item of tokenizer.json's list: "left right", or since 2024 ["left",
+ * "right"]. */
 static int add_item(struct tokenizer_files *files, const struct vocabulary *vocabulary, const cJSON *item,
                     const char *path, struct error *err) {
   const char *left = cJSON_GetStringValue(cJSON_GetArrayItem(item, 0)),

@@ -59,10 +59,10 @@ void tokenizer_byte_char(int byte, char text[3]);
 /* Finds the ids of the tokens that stand for single bytes, and stores them in files->byte_id. files->unknown must be
  * set already. */
 void tokenizer_find_bytes(struct tokenizer_files *files, const struct vocabulary *vocabulary);
-/* Reads merges from a text with one on each line. The text is changed. */
+/* Reads merges (of two tokens into one) from a text with one on each line. The text is changed. */
 int tokenizer_parse_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, char *text,
                            const char *path, struct error *err);
-/* Reads merges from a JSON list whose items are texts or pairs. */
+/* Reads merges (of two tokens into one) from a JSON list whose items are texts or pairs. */
 int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, const cJSON *list,
                           const char *path, struct error *err);
 /* Refuses a list of merges that is incomplete: there are tokens in the vocabulary that no merge makes. */
