@@ -10,7 +10,7 @@
 struct compare;
 
 /* Reads a report that --save or --json wrote. The caller closes it with compare_close. `path` is borrowed and must
- * outlive *compare. If path is a pipe, the function waits for its end, or until *stop is true. Returns 0, or -1 with
+ * outlive *compare. If `path` is a pipe, the function waits for its end, or until *stop is true. Returns 0, or -1 with
  * err. */
 int compare_open(struct compare **compare, const char *path, const atomic_bool *stop, const struct log *log,
                  struct error *err);

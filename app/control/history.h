@@ -16,8 +16,8 @@ struct history {
   char typed[LINE_EDIT_MAX]; /* the user's unfinished line, kept while an older line is shown */
 };
 
-/* Reads the file at path into the history. Lines that are too long or not UTF-8 are left out. path NULL: lines are kept
- * in memory only. */
+/* Reads the file at `path` into the history. Lines that are too long or not UTF-8 are left out. path NULL: lines are
+ * kept in memory only. */
 void history_open(struct history *history, const char *path);
 void history_close(struct history *history);
 

@@ -12,8 +12,8 @@
 struct presets_file;
 
 /* Opens and reads the file, and starts the thread. A file that does not exist counts as empty, and is made when a
- * preset is saved. path and log are borrowed and must outlive *file. Returns 0, or -1 with err set, also if the file is
- * damaged. */
+ * preset is saved. `path` and `log` are borrowed and must outlive *file. Returns 0, or -1 with err set, also if the
+ * file is damaged. */
 int presets_file_open(struct presets_file **file, const char *path, const struct log *log, struct error *err);
 /* Saves a preset that is still waiting to be saved, and ends the thread. *file becomes NULL; does nothing if it is
  * NULL. */

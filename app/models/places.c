@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Writes `folder`, followed by `name`, to path; `name` begins with a slash or is empty. Returns path; NULL: the result
- * does not fit into path. */
+/* Writes `folder`, followed by `name`, to `path`; `name` begins with a slash or is empty. Returns `path`; NULL: the
+ * result does not fit into `path`. */
 static const char *join(char *path, const char *folder, const char *name) {
   int length = snprintf(path, PATHS_MAX, "%s%s", folder, name);
   return length > 0 && length < PATHS_MAX ? path : NULL;
@@ -17,7 +17,7 @@ static const char *in_home(char *path, const char *name) {
 
 /* Stores in `path` the XDG base directory followed by `name`, which begins with a slash. The base directory is the one
  * that the environment variable names, or else `usual` in the home folder. A relative path in the variable is ignored,
- * as the XDG specification demands. Returns path, or NULL. */
+ * as the XDG specification demands. Returns `path`, or NULL. */
 static const char *base_folder(char *path, const char *variable, const char *usual, const char *name) {
   const char *base = getenv(variable);
   char folder[PATHS_MAX];
@@ -27,7 +27,7 @@ static const char *base_folder(char *path, const char *variable, const char *usu
 }
 
 /* Writes to `path` the folder that the environment variable names, followed by `name`, which begins with a slash. A
- * leading ~/ in the variable stands for the home folder, as in configuration files. Returns path; NULL: the variable
+ * leading ~/ in the variable stands for the home folder, as in configuration files. Returns `path`; NULL: the variable
  * names no folder. */
 static const char *named(char *path, const char *variable, const char *name) {
   const char *folder = getenv(variable);

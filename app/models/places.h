@@ -1,6 +1,6 @@
 /* Folders that contain models: reverie's own, and those of Hugging Face's programs, as the environment names them. Each
- * function returns path, which holds PATHS_MAX characters, or NULL if the environment names no such folder. The folder
- * need not exist. */
+ * function returns `path`, which holds PATHS_MAX characters, or NULL if the environment names no such folder. The
+ * folder need not exist. */
 #ifndef APP_MODELS_PLACES_H
 #define APP_MODELS_PLACES_H
 

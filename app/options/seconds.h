@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Parses a duration and stores it in seconds. Returns false and leaves *seconds unchanged if text is no duration. After
- * a colon, minutes and seconds must be below 60. */
+/* Parses a duration and stores it in seconds. Returns false and leaves *seconds unchanged if `text` is no duration.
+ * After a colon, minutes and seconds must be below 60. */
 bool seconds_read(const char *text, double *seconds);
 
 #endif

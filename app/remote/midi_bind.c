@@ -243,8 +243,8 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   return action;
 }
 
-/* True if the message is from the controller number + 32, where `number` is the knob that was just bound. That knob
- * sends 14 bits in two messages; its binding is changed to a knob of 14 bits, and *action reports this. */
+/* True if the message is from controller `number` + 32, where `number` is that of the knob that was just bound. That
+ * knob sends 14 bits in two messages; its binding is changed to a knob of 14 bits, and *action reports this. */
 static bool learn_pair(struct knobs *knobs, const struct midi_message *message, int64_t now_ns,
                        struct knob_action *action) {
   struct knob *learnt = &knobs->learnt;
@@ -485,9 +485,9 @@ static cJSON *write_binding(const struct knob_binding *binding) {
   return entry;
 }
 
-/* Removes the list of bindings from root, the file of bindings as JSON. Returns a list of those entries that knobs_read
- * cannot read, such as those of newer versions of the program; knobs_write writes these entries again. The caller owns
- * the list. */
+/* Removes the list of bindings from `root`, the file of bindings as JSON. Returns a list of those entries that
+ * knobs_read cannot read, such as those of newer versions of the program; knobs_write writes these entries again. The
+ * caller owns the list. */
 static cJSON *kept_list(cJSON *root) {
   struct knob_binding ignored;
   cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(root, "bindings");

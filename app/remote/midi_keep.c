@@ -10,8 +10,8 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-/* Returns the text of the file at path, which the caller frees; NULL: the file cannot be read, is no regular file or is
- * larger than TEXT_MAX, or memory is short. */
+/* Returns the text of the file at `path`, which the caller frees; NULL: the file cannot be read, is no regular file or
+ * is larger than TEXT_MAX, or memory is short. */
 static char *read_text(const char *path) {
   struct platform_file file;
   char *text = NULL;

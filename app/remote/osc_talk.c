@@ -60,7 +60,7 @@ void osc_tell_value(const struct parameters *values, enum parameter id, int inde
 static const char *const type_words[] = {[TYPE_REAL] = "real",     [TYPE_WHOLE] = "whole", [TYPE_SWITCH] = "switch",
                                          [TYPE_CHOICE] = "choice", [TYPE_SIZE] = "size",   [TYPE_TEXT] = "text"};
 
-/* Passes to sink a message with the range of a parameter: min, max, default, unit, type, and the words if it is a
+/* Passes to `sink` a message with the range of a parameter: min, max, default, unit, type, and the words if it is a
  * choice. */
 static void tell_range(const struct osc_name *name, const struct osc_sink *sink) {
   char address[OSC_ADDRESS_MAX];

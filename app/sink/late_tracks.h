@@ -23,8 +23,8 @@ struct late_tracks {
 
 /* True if the output is an MP4 file that is written in fragments and rewritten without them at the end. */
 bool late_tracks_are_due(const struct target *target);
-/* Opens an empty store of late tracks (those that are added to the output when its file is rewritten at the end).
- * Returns 0 or an FFmpeg error code. The caller closes *late. */
+/* Opens an empty store of late tracks (those that are added to the output when its file is rewritten at the end) for
+ * `output`. Returns 0 or an FFmpeg error code. The caller closes *late. */
 int late_tracks_open(struct late_tracks **late, const AVFormatContext *output);
 /* Stores a packet, and takes over its reference. Returns 0; AVERROR(ENOSPC) if more than LATE_TRACKS_BYTES would be
  * stored; or AVERROR(ENOMEM). After an error the caller still owns the packet. */

@@ -13,7 +13,8 @@
 #include "app/sink/tags.h"
 
 struct sound {
-  AVFormatContext *input, *output; /* packets are read from input and written to output; neither is owned */
+  AVFormatContext *input, *output; /* packets are read from `input` and written to `output`; neither of these is
+                                    * owned */
   struct side_reader *reader;
   AVPacket *packet;
   /* an element for each input stream: its encoder; NULL: the stream is copied or left out */

@@ -10,8 +10,8 @@ struct sound_encoder;
 /* Returns the codec that this container usually holds for sound like this; AV_CODEC_ID_NONE: the container holds no
  * sound, or this FFmpeg has no encoder for the codec. */
 enum AVCodecID sound_encoder_choose(const AVOutputFormat *container, const AVCodecParameters *from);
-/* Adds a stream to output. from: the input's stream. duration: greatest length of the output's sound in seconds; 0: no
- * limit. Returns 0, or an FFmpeg error code with *encoder NULL. */
+/* Adds a stream to `output`. from: the input's stream. duration: greatest length of the output's sound in seconds; 0:
+ * no limit. Returns 0, or an FFmpeg error code with *encoder NULL. */
 int sound_encoder_open(struct sound_encoder **encoder, AVFormatContext *output, enum AVCodecID codec,
                        const AVStream *from, double duration);
 AVStream *sound_encoder_stream(const struct sound_encoder *encoder);

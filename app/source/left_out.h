@@ -24,7 +24,7 @@ void left_out_tell_transparency(const char *spec, const struct log *log);
 /* Returns the video's Dolby Vision profile if its pictures are in Dolby Vision's own colours, which ordinary decoders
  * show wrong; else 0. */
 int left_out_own_colours(const AVStream *video);
-/* Logs a line if video is HDR, or in Dolby Vision's own colours. mapped: HDR is converted to SDR. why: if HDR is not
+/* Logs a line if `video` is HDR, or in Dolby Vision's own colours. mapped: HDR is converted to SDR. why: if HDR is not
  * converted, the reason in words; "": no conversion was requested. */
 void left_out_tell_video(const AVStream *video, const char *spec, bool mapped, const char *why, const struct log *log);
 

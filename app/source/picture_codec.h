@@ -4,7 +4,7 @@
 
 #include <libavcodec/avcodec.h>
 
-/* Returns the codec of the file at path; AV_CODEC_ID_NONE: the file cannot be read, is shorter than 16 bytes, or does
+/* Returns the codec of the file at `path`; AV_CODEC_ID_NONE: the file cannot be read, is shorter than 16 bytes, or does
  * not begin as a known picture format. */
 enum AVCodecID picture_codec_of(const char *path);
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* True if spec is a node of PipeWire. */
+/* True if `spec` names a node of PipeWire. */
 bool pipewire_is(const char *spec);
 /* Returns the name of a node from `spec`, for which pipewire_is must be true. The result points into `spec`; "": `spec`
  * names no node. */

@@ -24,7 +24,7 @@ static bool skip_digits(const char **at) {
   return count > 0;
 }
 
-/* True if spec is an X display, with or without a screen's number and an offset in pixels: ":91", ":91.0",
+/* True if `spec` names an X display, with or without a screen's number and an offset in pixels: ":91", ":91.0",
  * ":91.0+100,100". */
 static bool is_x_display(const char *spec) {
   bool fits = skip(&spec, ":") && skip_digits(&spec);

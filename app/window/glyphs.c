@@ -18,7 +18,7 @@ enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
 static const int64_t leave_ns = 500000000;
 
 /* A search for an installed font that has a given character. The search runs on a thread of its own, because the first
- * one may have to read all fonts. Neither pictures nor the end of the program wait for it. */
+ * search may have to read all fonts. Neither pictures nor the end of the program wait for it. */
 struct search {
   struct errand errand;
   struct fonts *fonts;

@@ -26,7 +26,7 @@ struct hud;
 struct hud_content {
   enum hud_layout layout;
   /* figures: measured values such as the frame rate are shown; help: the help is shown. Over the picture, alerts and
-   * notices are shown only if figures is true. */
+   * notices are shown only if `figures` is true. */
   bool figures, help;
   int help_page; /* page of the help, from 0 */
   /* true: the engine is open; false: it is not open, and the overlay shows only the text `state` in place of measured

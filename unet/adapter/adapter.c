@@ -28,7 +28,7 @@ struct opening {
 
 /* --- opening the adapter's file --- */
 
-/* Returns the path of the adapter's file: path itself, or the file that PEFT or diffusers saved in the folder `path`.
+/* Returns the path of the adapter's file: `path` itself, or the file that PEFT or diffusers saved in the folder `path`.
  * The caller frees it. NULL: out of memory. */
 static char *find_file(const char *path) {
   static const char *const names[] = {"adapter_model.safetensors", "pytorch_lora_weights.safetensors"};
@@ -44,7 +44,7 @@ static char *find_file(const char *path) {
 }
 
 /* Opens an adapter's file. path: the file or folder that the user has named; file: the adapter's file in that folder,
- * or path itself. Fails with a message of its own if path is a folder without an adapter's file. */
+ * or `path` itself. Fails with a message of its own if `path` is a folder without an adapter's file. */
 static int open_found(struct opening *o, const char *path, const char *file, struct error *err) {
   if (!strcmp(path, file) && platform_exists(file) && !platform_can_read_file(file))
     return error_set(err, STATUS_MODEL,

@@ -11,7 +11,7 @@
 /* A layer of the checkpoint that has a weight. */
 struct module {
   const struct component *component;
-  const struct safetensor *weight, *bias; /* the layer's weight and bias; bias is NULL if it has none */
+  const struct safetensor *weight, *bias; /* the layer's weight and bias; `bias` is NULL if the layer has none */
 };
 
 struct module_name {

@@ -272,7 +272,7 @@ static const char *end_before_next(const char *behind, const char *end) {
   return next ? next : end;
 }
 
-/* Copies an address from a filter graph to buffer without its backslashes. */
+/* Copies an address from a filter graph to `buffer` without its backslashes. */
 static struct piece without_backslashes(char *buffer, size_t size, const char *from, const char *end) {
   size_t length = 0;
   for (; from < end && length + 1 < size; from++)
@@ -292,7 +292,7 @@ static void put_shown(struct writer *out, struct piece scheme, const char *behin
   put_address(out, &address);
 }
 
-/* Writes text to `out` without its secrets. line: true if other words may follow an address in the text; false if an
+/* Writes `text` to `out` without its secrets. line: true if other words may follow an address in the text; false if an
  * address extends to the end of the text. */
 static void conceal(struct writer *out, const char *text, bool line) {
   const char *begin = text, *end = text + strlen(text), *at, *behind;

@@ -23,7 +23,7 @@ struct shown address_name(const char *spec);
  * address may become two bytes longer, and then the line is cut at its end. Returns `text`. */
 char *address_conceal(char *text, size_t size);
 
-/* Returns true if text begins with an address and not with a path. */
+/* Returns true if `text` begins with an address and not with a path. */
 bool address_is(const char *text);
 
 #endif

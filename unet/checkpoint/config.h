@@ -46,8 +46,8 @@ void config_refuse(struct config *config, const char *key, const char *value, co
 void config_refuse_field(struct config *config, const char *key, const char *hint);
 
 bool config_has(const struct config *config, const char *key); /* Returns true if the field is there and not null. */
-/* config_int reads a whole number and config_number any number, from min to max; they refuse all other values. absent:
- * the result if the field is missing. */
+/* config_int reads a whole number and config_number any number, from `min` to `max`; they refuse all other values.
+ * absent: the result if the field is missing. */
 int config_int(struct config *config, const char *key, int absent, int min, int max);
 double config_number(struct config *config, const char *key, double absent, double min, double max);
 /* Reads a field that is true or false; null counts as false. absent: the result if the field is missing. */
@@ -73,8 +73,8 @@ int config_length(const struct config *config, const char *key);
 /* Copies string number `index` of a list; "" if it is not a string. The field is not removed. */
 void config_item(const struct config *config, const char *key, int index, char *value, int size);
 
-/* Reads a list of exactly `count` numbers from min to max. If the field is missing or null, the values are copied from
- * `absent`. */
+/* Reads a list of exactly `count` numbers from `min` to `max`. If the field is missing or null, the values are copied
+ * from `absent`. */
 void config_numbers(struct config *config, const char *key, const double *absent, double min, double max,
                     double *values, int count);
 

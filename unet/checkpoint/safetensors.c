@@ -47,7 +47,7 @@ static int bad_tensor(const char *path, const char *name, const char *what, stru
 }
 
 /* Reads the field "shape" of a tensor, and stores the product of its numbers in *elements. If there are more than
- * SAFETENSOR_RANK_MAX dimensions, t->rank is their number, and shape has only the first of them. */
+ * SAFETENSOR_RANK_MAX dimensions, t->rank is their number, and t->shape has only the first of them. */
 static int read_shape(struct safetensor *t, const cJSON *shape, const char *path, uint64_t *elements,
                       struct error *err) {
   if (!cJSON_IsArray(shape))

@@ -20,7 +20,7 @@ struct view_tensor {
   int64_t first, rows;
   /* number of dimensions in the view; 0: the tensor keeps the shape of `from`, except for its number of rows */
   int rank;
-  /* shape in the view, if rank is not 0; it has as many elements as the chosen rows, in the same order */
+  /* shape in the view, if `rank` is not 0; this shape has as many elements as the chosen rows, in the same order */
   int64_t shape[SAFETENSOR_RANK_MAX];
   bool transposed; /* true: the whole matrix is transposed to [columns, rows]; rank must be 0 */
 };

@@ -55,7 +55,7 @@ static int choices(struct device *base, char **text, struct error *err) {
 }
 
 /* Uses as many threads as another engine, whose choices (describe_choices) are in `text`, if everything else in the
- * text is the same on this device; otherwise logs a warning. Does nothing if text is NULL. */
+ * text is the same on this device; otherwise logs a warning. Does nothing if `text` is NULL. */
 static void take_choices(struct cpu_device *device, const char *text) {
   char own[160];
   const char *number = text ? strrchr(text, ',') : NULL;

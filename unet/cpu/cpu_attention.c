@@ -137,7 +137,7 @@ size_t KERNEL(cpu_attend_tile)(int dim) {
   return (size_t)round_up((int)(sizeof(struct tile) / sizeof(float) + data), 16);
 }
 
-/* Turns scores 0 to columns - 1 of one query into softmax weights relative to the highest score so far (*max). Scores
+/* Turns scores 0 to `columns` - 1 of one query into softmax weights relative to the highest score so far (*max). Scores
  * from `valid` on belong to no key and become 0. If the highest score has grown, *sum and `out`, the sums over earlier
  * blocks of keys, are scaled down to it. */
 static void soften_row(float *scores, int valid, int columns, float *max, float *sum, float *out, int out_columns) {

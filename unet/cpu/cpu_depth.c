@@ -118,8 +118,8 @@ static double square_mean(const struct op_range *op, const float *x, int row, in
   return sum / ((double)op->size * op->size);
 }
 
-/* Returns the fraction, 0 to 1, by which the stored range of depths moves towards this frame's range, low to high (the
- * formula of OP_RANGE). */
+/* Returns the fraction, 0 to 1, by which the stored range of depths moves towards this frame's range, `low` to `high`
+ * (the formula of OP_RANGE). */
 static double followed(double speed, const float range[3], double low, double high) {
   double width = fmax((double)range[1] - (double)range[0], high - low);
   double far = fmax(fabs(low - (double)range[0]), fabs(high - (double)range[1]));

@@ -23,7 +23,7 @@ struct cpu_input {
 /* Returns how many bytes of scratch memory cpu_gather needs for this input. */
 size_t cpu_gather_scratch(const struct cpu_input *input);
 /* Computes the input of a convolution or linear layer (concatenation, norm, activation, upsampling), and stores it in
- * out with type dtype. scratch has cpu_gather_scratch bytes, aligned to 64. */
+ * `out` with type `dtype`. `scratch` has cpu_gather_scratch bytes, aligned to 64. */
 void cpu_gather(const struct cpu_program *program, const struct cpu_input *input, void *out, enum dtype dtype,
                 void *scratch);
 

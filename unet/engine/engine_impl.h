@@ -581,7 +581,7 @@ void carry_fill(struct engine *engine, struct prepared *prepared, const struct c
 /* --- past.c: whether a run may use data of earlier frames --- */
 
 /* Refuses options that need earlier frames, such as --feedback, together with features that exclude them, such as a
- * stream batch. The sizes in shape must be set. */
+ * stream batch. The sizes in `shape` must be set. */
 int past_check(const struct engine_shape *wish, const struct frame_shape *shape, struct error *err);
 /* Returns true if the requested features allow a canvas, an endless plane that follows the camera. */
 bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *shape);

@@ -223,7 +223,7 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
 
 /* Computes the next values of a seed's noise in `made`, at most AHEAD_ELEMENTS, until `made` has `all` values. sample:
  * number of values of one sample (the noise for one latent); first: number of the first sample. Returns false if all
- * were computed already. */
+ * values were computed already. */
 static bool make_some(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t all) {
   size_t there = made->seed == seed ? made->elements : 0;
   make_noise(made, seed, first, sample, all < there + AHEAD_ELEMENTS ? all : there + AHEAD_ELEMENTS);

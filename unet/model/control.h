@@ -45,7 +45,7 @@ struct control_features {
   int count;
 };
 
-/* Appends the ops that compute the features from map [1, H, W, 3] and store them in states of the plan. The caller
+/* Appends the ops that compute the features from `map` [1, H, W, 3] and store them in states of the plan. The caller
  * begins the map's region (ops that a run may skip) before and ends it afterwards. */
 struct control_features control_read_map(const struct control *control, struct plan *plan, struct tensor map);
 /* In a stream batch of `frames` frames, appends the ops that put this run's features before those of earlier frames,

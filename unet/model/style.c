@@ -71,7 +71,7 @@ static struct tensor project_embedding(const struct net *net, const struct ip_co
                    (struct op_norm){.x = x, .prologue = net_layer_norm(net, "image_proj.norm", c->text_width, 1e-5f)});
 }
 
-/* Appends one attention of IP-Adapter Plus's resampler, and returns latents + attention. Queries are norm2(latents),
+/* Appends one attention of IP-Adapter Plus's resampler, and returns `latents` + attention. Queries are norm2(latents),
  * keys and values norm1(x) and norm2(latents), concatenated. */
 static struct tensor perceive(const struct net *net, const struct ip_config *c, struct tensor x,
                               struct tensor latents) {

@@ -102,11 +102,11 @@ struct op_operand {
   unsigned roles;   /* bits of enum operand_role: how the op uses the operand */
 };
 
-/* Stores in list the operands of an op that have any of these roles, in the order of the op's list of operands, and
+/* Stores in `list` the operands of an op that have any of these roles, in the order of the op's list of operands, and
  * returns their number. Optional operands that were left out are stored as TENSOR_NONE. */
 enum { OPERANDS_MAX = 10 };
 int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]);
-/* Stores in list the tensors of those operands that have any of these roles, without operands that were left out, and
+/* Stores in `list` the tensors of those operands that have any of these roles, without operands that were left out, and
  * returns their number. */
 int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]);
 

@@ -18,7 +18,7 @@ struct profile_roof {
   double flops;  /* floating-point operations a second in a large matrix product */
   double memory; /* bytes a second, read and written together, in a long copy in device memory */
   double cache;  /* bytes a second that the GPU's multiprocessors read from its last-level cache */
-  int element;   /* bytes of a weight's element, usually also of an activation's */
+  int element;   /* size in bytes of a weight's element, usually also of an activation's */
 };
 
 /* One kernel or library call of an op, and the time that it takes, in microseconds. */

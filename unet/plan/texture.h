@@ -115,8 +115,8 @@ TEXTURE_FUNCTION int64_t texture_root(int64_t square) {
   return r;
 }
 
-/* Returns true if d is between half a cell and two cells long. d: difference between the positions in the noise
- * texture of two neighbouring cells of the latent; a longer or shorter one means that the field jumps between them. */
+/* Returns true if d is between half a cell and two cells long. d: difference between the positions in the noise texture
+ * of two neighbouring cells of the latent; a longer or shorter difference means that the field jumps between them. */
 TEXTURE_FUNCTION bool texture_is_usual(const struct texture_field *f, struct texture_place d) {
   int64_t square = texture_square(d), one = (int64_t)f->unit * f->unit;
   return 4 * square >= one && square <= 4 * one;
@@ -266,8 +266,8 @@ TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f
 
 /* --- strain: how far the field (each cell's position in the texture of noise) stretches the texture --- */
 
-/* Returns by how much a squared length differs from `one`, in 1/256: 256 * (1 - r), where r is the smaller of square /
- * one and one / square. So growing and shrinking by the same factor give the same number. */
+/* Returns by how much a squared length differs from `one`, in 1/256: 256 * (1 - r), where r is the smaller of `square`
+ * / `one` and `one` / `square`. So growing and shrinking by the same factor give the same number. */
 TEXTURE_FUNCTION int32_t texture_excess(int64_t square, int64_t one) {
   return (int32_t)(square < one ? 256 * (one - square) / one : 256 * (square - one) / square);
 }

@@ -81,7 +81,7 @@ struct sampling {
    * which it starts. */
   enum sampler sampler;
   enum spacing spacing;
-  int steps; /* number of steps, 1 to STEPS_MAX; if quantised is true, a strength below 1 leaves some of them out */
+  int steps; /* number of steps, 1 to STEPS_MAX; if `quantised` is true, a strength below 1 leaves some of them out */
   /* how much of the input is replaced: above 0, and at most 1, where sampling starts from pure noise; ignored for text
    * to image. With strength 0 the engine returns the input without sampling. */
   double strength;

@@ -26,9 +26,9 @@ struct prompt {
   int left_out; /* number of tokens of the text that were left out, because the chunks were full */
 };
 
-/* Fills *prompt from spans with weights, split as AUTOMATIC1111 does: if fewer than 20 tokens lie between the last
- * comma and the end of a full chunk, these tokens move to the next chunk; BREAK begins a new chunk. length: number of
- * tokens in a chunk, 3 to PROMPT_LENGTH_MAX. Returns 0, or -1 with err. */
+/* Fills *prompt from `spans`, which have weights, split as AUTOMATIC1111 does: if fewer than 20 tokens lie between the
+ * last comma and the end of a full chunk, these tokens move to the next chunk; BREAK begins a new chunk. length: number
+ * of tokens in a chunk, 3 to PROMPT_LENGTH_MAX. Returns 0, or -1 with err. */
 int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const struct spans *spans,
                       int length, struct error *err);
 /* Fills *prompt as diffusers does: with one chunk. Tokens that do not fit are left out. */
