@@ -1,5 +1,5 @@
-/* The file displays.json, in which it is kept for each display how the output window shows the picture there: JSON with
- * an object for each display's name,
+/* The file displays.json. It keeps for each display how the output window shows the picture on that display, as JSON
+ * with an object for each display's name,
  *
  *   {"displays": {"HDMI-1": {"output-flip": "horizontal", "corner[1].x": 0.04}}}
  *

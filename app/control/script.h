@@ -3,7 +3,7 @@
  *   {"time": 12.5, "parameter": "strength", "value": 0.8, "ease": "linear"}
  *
  * "time" is in seconds: at this time the parameter has this value. "ease" tells how a number changes to this value
- * from the value in the line that sets the same parameter next before, or from its value when the script begins:
+ * from the value in the previous line (by time) that sets the same parameter, or from its value when the script begins:
  * "step" (the default) changes it at that moment, "linear" evenly, "smooth" slowly at both ends. Lines may be in
  * any order; of two for the same moment the later line counts. Any parameter that can change while frames run may
  * be named. */

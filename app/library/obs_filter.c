@@ -1,8 +1,8 @@
 /* A filter of OBS, which restyles any source that has video. On OBS's graphics thread it renders the source, and copies
  * the pixels from the GPU's memory one frame later, when the GPU has finished with them, so that it does not wait for
  * the GPU. A thread of the filter (obs_worker.c) makes pictures of the newest frame. The filter draws the newest
- * finished picture in the source's size; until the first one is there, and while the engine has failed, the source as
- * it is.
+ * finished picture in the source's size. Until the first picture is finished, and while the engine has failed, it draws
+ * the source as it is.
  *
  * The licence of the compiled plug-in stands in obs_filter.h. */
 #include "app/library/obs_filter.h"

@@ -1,5 +1,5 @@
 /* The operator's window of the live window: the widgets that it shows beside the overlay's panels, and what the mouse
- * and fingers do there. Only the main thread uses these functions. */
+ * and fingers do in the window. Only the main thread uses these functions. */
 #ifndef APP_LIVE_OPERATING_H
 #define APP_LIVE_OPERATING_H
 

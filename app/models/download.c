@@ -251,8 +251,8 @@ int download_file(const struct download *download, const struct repository_file 
       make_folder(&arrival, err))
     return -1;
   int result = open_part(&arrival, err) || get_right(&arrival, err) || keep(&arrival, err) ? -1 : 0;
-  /* true: the .part file is still open here, so it belongs to this program, which may remove it below; false: it may
-   * belong to another process, or has its final name already */
+  /* true: this process still has the .part file open, so the file belongs to it and may be removed below; false: the
+   * file may belong to another process, or has its final name already */
   bool own = arrival.out;
   if (own)
     fclose(arrival.out);

@@ -75,7 +75,7 @@ PRINTF_LIKE(2, 3) void hub_tell(struct hub *hub, const char *format, ...);
 void hub_get_values(struct hub *hub, struct parameters *values);
 /* Copies the measured values (figures) that the window's thread published last. */
 void hub_get_figures(struct hub *hub, struct hub_figures *figures);
-/* Stores a list for clients to read, in the place of the one before, and calls the callbacks that hub_watch has
+/* Stores a list for clients to read, in the place of the former list, and calls the callbacks that hub_watch has
  * registered. The hub owns `json` from then on and frees it; NULL: there is no such list. Any thread may call this. */
 void hub_set_list(struct hub *hub, enum hub_list list, char *json);
 /* Returns a copy of one of the lists, as JSON text, which the caller frees; NULL: it is not set, or memory is
@@ -118,8 +118,8 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
 /* Copies the text of the last hub_tell, which the caller shows and logs. Returns false if no text came since the last
  * call. */
 bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]);
-/* Stores the parameters' values and the figures (measured values) for clients to read. If any of them differ from those
- * stored before, the hub calls the callbacks that hub_watch has registered. */
+/* Stores the parameters' values and the figures (measured values) for clients to read. If any of them differ from the
+ * values stored last, the hub calls the callbacks that hub_watch has registered. */
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures);
 /* Stores the picture on the screen for clients to read. The hub holds references of its own to the frames in *shown. */
 void hub_show(struct hub *hub, const struct covered *shown);

@@ -22,9 +22,9 @@ struct opened {
   struct loop_beginning beginning;
 };
 
-/* Opens an engine with the values in opened->beginning.values; values that the engine cannot use are changed there.
- * used: describes the engine that is in use meanwhile (a copy made when the new engine was requested); NULL: there is
- * none. Returns 0, or -1 with err and no engine. */
+/* Opens an engine with the values in opened->beginning.values; in that struct, values that the engine cannot use are
+ * changed. used: describes the engine that is in use meanwhile (a copy made when the new engine was requested); NULL:
+ * there is none. Returns 0, or -1 with err and no engine. */
 typedef int open_engine(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err);
 
 /* The task of opening or closing an engine on another thread. Zero-initialise to start, except for the fields `open`

@@ -36,10 +36,10 @@ struct styling {
 /* Requests that the next video frame be used as the style of slot 1. Any thread may call it. */
 void styling_ask(struct styling *styling);
 /* Starts to read files whose names have changed, and gives styles that were read to the engine. Called in each pass of
- * the live loop. has: names of the files whose styles the engine has; updated here. wish: names of the files that the
- * user wants. frame: the newest video frame, or NULL. If the engine is another than in the last call, it also gets the
- * style that was made from a video frame, if there is one and its image encoder reads pictures of that size and patch
- * size. Returns 0, 1 if the engine got another style, or -1 with err. */
+ * the live loop. has: names of the files whose styles the engine has; this function updates them. wish: names of the
+ * files that the user wants. frame: the newest video frame, or NULL. If the engine is another than in the last call, it
+ * also gets the style that was made from a video frame, if there is one and its image encoder reads pictures of that
+ * size and patch size. Returns 0, 1 if the engine got another style, or -1 with err. */
 int styling_follow(struct styling *styling, struct engine *engine, struct parameters *has,
                    const struct parameters *wish, const struct frame *frame, struct error *err);
 /* If the file that a parameter `style` names could not be read, resets that parameter in `values` to the name in `has`,

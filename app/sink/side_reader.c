@@ -366,7 +366,7 @@ static int64_t shorter_duration(const struct side_track *track, const AVPacket *
 }
 
 /* Shifts the times of the oldest waiting packet, items[0]. Where the input's timestamps jump, a new part of the input
- * begins (joins.h); all times of a part are shifted by one amount, to continue the part before. Returns false if the
+ * begins (joins.h); all times of a part are shifted by one amount, to continue the previous part. Returns false if the
  * packet is to be left out, because its stream has sound at that time already. Packets shorter than four ticks may have
  * equal times: packets of TrueHD last less than a millisecond, to which Matroska rounds times. */
 static bool place(struct side_reader *reader) {

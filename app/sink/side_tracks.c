@@ -73,8 +73,8 @@ static bool has_to_look(const struct side_tracks *side) {
   return compressed && muxer_counts_sound(side->output->oformat) && !muxer_needs_sound(side->output->oformat);
 }
 
-/* Finds out which tracks of sound have gaps, by reading the input once if this matters for the output. Errors of the
- * input are ignored here: they occur again later and are reported then. Returns 0, or -1 if memory is short. */
+/* Finds out which tracks of sound have gaps, by reading the input once if this matters for the output. This function
+ * ignores errors of the input: they occur again later and are reported then. Returns 0, or -1 if memory is short. */
 static int find_gaps(struct side_tracks *side, const struct sink_options *options) {
   const struct sound_part part = {.origin = side->origin, .duration = side->duration, .stop = options->stop};
   AVFormatContext *input = NULL;

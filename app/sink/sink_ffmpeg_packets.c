@@ -35,9 +35,9 @@ int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole) {
   return 0;
 }
 
-/* Calls muxer_flush if it is due before this packet of video, and lists in the manifest the segments (pictures that
- * can be decoded without the others) that are complete then. If a track of sound begins late, its first packet is
- * written before, so that MP4's index lists the track. Returns 0 or an FFmpeg error code. */
+/* Calls muxer_flush if it is due before this packet of video, and lists in the manifest the segments (pictures that can
+ * be decoded without the others) that are complete then. If a track of sound begins late, its first packet is written
+ * before this packet of video, so that MP4's index lists the track. Returns 0 or an FFmpeg error code. */
 static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
   if (!muxer_is_due(&to->muxer, packet))
     return 0;

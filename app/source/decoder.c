@@ -20,7 +20,7 @@ struct kept_packet {
   bool given; /* true: hardware has given out the picture of this packet */
 };
 
-/* One thread at a time uses a decoder; only `hardware` is read by other threads, too. */
+/* One thread at a time uses a decoder; other threads read only the field `hardware`. */
 struct decoder {
   struct decoder_params params;
   struct decoding decoding;
@@ -140,8 +140,8 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
 /* Notes that hardware has put out this picture: marks the picture's packet in `kept`, so that software, if it takes
  * over, does not put out the same picture again. Software would begin at the last key frame, so if this packet is one,
  * the packets before it are dropped from `kept`. They stay if the picture only starts a gradual refresh of H.264:
- * FFmpeg marks its packet as a key frame, but software cannot begin there. For a live source all of `kept` is dropped,
- * because software would wait for the next key frame. */
+ * FFmpeg marks its packet as a key frame, but software cannot begin with this packet. For a live source all of `kept`
+ * is dropped, because software would wait for the next key frame. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);

@@ -1,6 +1,6 @@
-/* A mixer stands between readers and the mailbox from which the engine takes frames. Several readers may give frames
- * at the same time, each to an input of its own; the mixer passes on those of one input. When the source changes, the
- * new source may fade in over some seconds: its frames are then mixed with those of the source before, in host memory.
+/* A mixer stands between readers and the mailbox from which the engine takes frames. Several readers may give frames at
+ * the same time, each to an input of its own; the mixer passes on those of one input. When the source changes, the new
+ * source may fade in over some seconds: its frames are then mixed with those of the former source, in host memory.
  *
  * Threads: any thread may call these functions. A mixer has a thread of its own, which mixes while the source that
  * comes is a single picture. */

@@ -4,7 +4,7 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/pixdesc.h>
 
-/* FFmpeg's header of CUDA contexts uses these two types. They are declared here, so that CUDA's own headers are not
+/* FFmpeg's header of CUDA contexts uses these two types. This file declares them, so that CUDA's own headers are not
  * needed. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;

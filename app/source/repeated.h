@@ -14,9 +14,9 @@ enum { REPEATED_MOST = 10000 };
  * is read once. Does nothing for pictures of a sequence, which picture_files.h repeats. Returns 0, or -1 with err. */
 int repeated_measure(const char *spec, struct source_options *options, struct error *err);
 
-/* Opens the file as one demuxer, which reads the file options->repeat times. repeated_measure must have stored the
- * length of a pass in options->pass before. Each pass has the file's chapters; tags, covers and dispositions are those
- * of the file. interrupt may be NULL. The caller closes *input. Returns 0, or -1 with err. */
+/* Opens the file as one demuxer, which reads the file options->repeat times. repeated_measure must have been called
+ * first, to store the length of a pass in options->pass. Each pass has the file's chapters; tags, covers and
+ * dispositions are those of the file. interrupt may be NULL. The caller closes *input. Returns 0, or -1 with err. */
 int repeated_open(AVFormatContext **input, const char *spec, const struct source_options *options,
                   const AVIOInterruptCB *interrupt, struct error *err);
 

@@ -57,7 +57,7 @@ static int open_found(struct opening *o, const char *path, const char *file, str
 static int open_file(struct opening *o, const char *path, struct error *err) {
   char *file = find_file(path);
   int result = file ? open_found(o, path, file, err) : error_set(err, STATUS_FAILED, "out of memory");
-  /* a FaceID file has a LoRA besides its IP-Adapter, but cannot be used as an adapter here */
+  /* a FaceID file has a LoRA besides its IP-Adapter, but this program cannot use it as an adapter */
   if (!result && (!adapter_recognise(o->files) || weights_kind(o->files) == WEIGHTS_IP_ADAPTER))
     result = weights_kind_refuse(weights_kind(o->files), file, WEIGHTS_LORA, err);
   if (!result)

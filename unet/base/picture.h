@@ -25,7 +25,7 @@
 /* The kinds of memory in which a picture's pixels can be, as bits; a picture may have several. If a picture has device
  * memory and host memory, the host memory is allocated from the start, and the owner's function `wait` fills it when it
  * is first called with MEMORY_HOST, on the calling thread. Shared memory may be device_plane itself; if it is not,
- * wait(MEMORY_SHARED) fills it in the same way, unless the owner has done so before. */
+ * wait(MEMORY_SHARED) fills the shared memory in the same way, unless the owner has filled it before that call. */
 enum memory {
   MEMORY_HOST = 1,   /* ordinary host memory: the planes are at frame.plane */
   MEMORY_DEVICE = 2, /* device memory: the planes are at device_plane */

@@ -195,9 +195,9 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
 
 /* --- deciding whether a network's outputs are pooled (averaged over the picture), which its tensors do not show --- */
 
-/* Reads whether a file's network is pooled (global_average_pooling: each of its outputs is averaged over the
- * picture) from the config that web UIs write next to it, such as "control_v11e_sd15_shuffle.yaml". *says becomes
- * false if there is no config, or if the config does not have the field. */
+/* Reads whether a file's network is pooled (global_average_pooling: each of its outputs is averaged over the picture)
+ * from the config that web UIs write next to the file, such as "control_v11e_sd15_shuffle.yaml". *says becomes false if
+ * there is no config, or if the config does not have the field. */
 static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
   char *path = yaml_beside(network->path), *text = NULL;
   *says = false;

@@ -32,7 +32,8 @@ static const struct type_info {
     {"I16", 2}, {"U16", 2}, {"I8", 1},   {"U8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"BOOL", 1},
 };
 
-/* Reads a whole number from 0 to 2^53. JSON numbers are doubles here, which are exact up to there. */
+/* Reads a whole number from 0 to 2^53. This program's JSON parser has doubles for numbers, which are exact up to
+ * 2^53. */
 static bool read_size(const cJSON *item, uint64_t *value) {
   if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 0x1p53 ||
       floor(item->valuedouble) != item->valuedouble)
@@ -149,8 +150,8 @@ static int compare_offsets(const void *a, const void *b) {
   return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Fails unless each byte of the data belongs to exactly one tensor. In all files that programs write this is so; if it
- * is not, the offsets are wrong. */
+/* Fails unless each byte of the data belongs to exactly one tensor. All files that programs write fulfil this; in
+ * others the offsets are wrong. */
 static int check_cover(struct safetensors *files, size_t first, const struct weight_file *file, size_t at,
                        struct error *err) {
   size_t count = files->count - first;

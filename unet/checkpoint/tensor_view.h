@@ -32,7 +32,7 @@ int view_open(struct safetensors **view, struct safetensors *const *sets, int co
 /* Adds a tensor to the view. Fails if `from` has not the rows that are asked for, or not as many elements as the
  * shape. */
 int view_add(struct safetensors *view, const struct view_tensor *tensor, struct error *err);
-/* Completes the view, after all tensors were added; before that no tensor can be found in it. Fails if two of its
+/* Completes the view, after all tensors were added; until then no tensor can be found in the view. Fails if two of its
  * tensors have the same name or share bytes. */
 int view_finish(struct safetensors *view, struct error *err);
 

@@ -473,7 +473,7 @@ static int picture_make(void *opaque, struct picture *picture, struct error *err
     cpu_count_pictures(device, bytes_of(&device->base.pictures), NULL);
     return error_set(err, STATUS_DEVICE, "output pictures: no memory for %zu MB", pictures->bytes >> 20);
   }
-  memset(memory, 0, pictures->bytes); /* Zeros make the padding at the end of rows defined. */
+  memset(memory, 0, pictures->bytes); /* Rows may have padding at their end. Zeros give it a defined value. */
   picture->memory = MEMORY_HOST;
   picture->template.plane[0] = memory;
   return 0;

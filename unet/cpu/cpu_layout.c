@@ -35,7 +35,7 @@ static struct element first_choice(const struct cpu_program *program, int place)
 }
 
 /* Sets the type of an operand to FP32, because its op does not accept bfloat16. Fails if the operand is a state that
- * belongs to another program (the owner) and is bfloat16 there. */
+ * belongs to another program (the owner) and is bfloat16 in that program. */
 static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
   struct element *element = &program->element[plan_place(program->plan, t)];
   if (is_shared(program, t) && !element_is(*element, DTYPE_F32))
@@ -47,7 +47,7 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
 
 /* Chooses bfloat16 for each tensor that is used only by ops which accept it, and FP32 for the others. Operands with a
  * value for each channel (OPERAND_VECTOR) are always FP32, and whole numbers int32. States that belong to another
- * program (the owner) keep the type that they have there. */
+ * program (the owner) keep the type that they have in that program. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);

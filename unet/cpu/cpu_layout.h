@@ -11,7 +11,7 @@ int cpu_states_make(struct cpu_program *program, struct error *err);
 
 /* Chooses the type and the memory of every temporary, and takes working memory from the arena. An op that adds a
  * residual stores its result over the residual, if this is a temporary of the same type which no later op reads; the
- * device "cpu:plain" (the plain definitions) never does so. */
+ * device "cpu:plain" (the plain definitions) never shares memory in this way. */
 int cpu_layout(struct cpu_program *program, struct error *err);
 
 #endif

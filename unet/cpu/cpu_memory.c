@@ -48,8 +48,8 @@ static void uncount_bytes(struct cpu_device *device, size_t bytes) {
   device_uncount_bytes(&device->base, &device->counters, bytes);
 }
 
-/* Returns an address that stands for memory on a device that only counts sizes. No page is mapped there, so that any
- * use of it is noticed. */
+/* Returns an address that stands for memory on a device that only counts sizes. No page is mapped at this address, so
+ * that any use of the memory is noticed. */
 static void *nowhere(void) {
   return (void *)(uintptr_t)CPU_ALIGN;
 }

@@ -23,7 +23,7 @@ struct matching {
  * repeats the pixels at the edge. */
 enum { SEARCH_EDGE = 40, SEARCH_SPARE = 64 };
 struct padded {
-  int16_t *data; /* h + 2 SEARCH_EDGE rows; a row begins `pitch` values after the row before */
+  int16_t *data; /* h + 2 SEARCH_EDGE rows; a row begins `pitch` values after the previous row */
   int w, h, pitch;
 };
 

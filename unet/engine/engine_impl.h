@@ -35,8 +35,8 @@
 enum { IN_FLIGHT_MAX = 2 };
 
 /* All inputs from which a set of time projections (each residual block's bias from the time embedding) was computed:
- * the projections on the device are up to date if these are equal. Everything that a U-Net adds to its time embedding
- * must be listed here. */
+ * the projections on the device are up to date if these inputs are equal. Everything that a U-Net adds to its time
+ * embedding must be listed in this struct. */
 struct conditioning {
   float timestep[CALLS_MAX];
   struct {

@@ -104,9 +104,9 @@ static int make_now(struct engine *engine, const struct frame_shape *shape, cons
   return status;
 }
 
-/* Fills in the prompts that the run reads, and computes the time projections. Afterwards run->prompt has the numbers
- * by which the device finds the prompts' keys and values, instead of numbers of prompt slots. Returns 1 if the run
- * shows the prompts that the controls ask for, 0 if it shows those of the frame before, -1 on failure. */
+/* Fills in the prompts that the run reads, and computes the time projections. Afterwards run->prompt has the numbers by
+ * which the device finds the prompts' keys and values, instead of numbers of prompt slots. Returns 1 if the run shows
+ * the prompts that the controls ask for, 0 if it shows the prompts of the previous frame, -1 on failure. */
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
   struct run_params placed;

@@ -51,7 +51,7 @@ struct control_params {
 struct style_params {
   float weight; /* REGION_STYLE, OP_STYLE: weight of the style picture; 0: it adds nothing and is not read */
   /* OP_STYLE: for each group of attention layers (enum style_part), a factor by which the style picture's weight is
-   * multiplied there */
+   * multiplied in these layers */
   float part[STYLE_PARTS];
   int slot; /* OP_STYLE: number of the slot that holds the style picture's keys and values */
 };

@@ -233,7 +233,7 @@ TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field 
 /* Returns the new place of a cell that was not seen in the last frame: cell (y, x) - count * (dy, dx). It is
  * extrapolated from cell (y, x), which was seen. With each cell the place changes by the length of one cell, in the
  * direction from the place of cell (y + dy, x + dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or
- * the field jumps there, the direction is -(dy, dx), as in a latent that has not moved. */
+ * the field jumps between these two cells, the direction is -(dy, dx), as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_field *f, const struct texture_motion *m,
                                                        int32_t y, int32_t x, int32_t dy, int32_t dx, int32_t count) {
   struct texture_place at = texture_follow(f, m, y, x), step = {-dy * f->unit, -dx * f->unit};

@@ -7,7 +7,7 @@
 /* Returns true if steps combine the network's outputs as they are, without first computing the noise that they predict.
  * diffusers does so even for velocities (v), although equal velocities at different levels stand for different noise;
  * combining the noise would be better. But if the schedule ends without signal (zero_snr), the noise cannot be computed
- * from a velocity there. */
+ * from a velocity at the level without signal. */
 static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
