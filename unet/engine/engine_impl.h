@@ -162,8 +162,8 @@ struct prepared {
 /* A run of frames, from engine_submit until the caller has got its last picture. */
 struct run_in_flight {
   struct prepared *prepared;
-  bool pending; /* true: the run makes no picture for the caller, because the stream batch (frames at different steps in
-                 * one run) is not full yet */
+  bool pending; /* true: the run gives the caller no picture: the stream batch (frames at different steps) is not
+                 * full */
   /* count: number of pictures of the run that the caller gets; given: how many of them it has got so far */
   int count, given;
   struct {
@@ -225,8 +225,7 @@ struct style_pictures {
    * image encoder's square patches, before the plan runs */
   struct tensor input;
   struct style_slot list[STYLES_MAX];
-  /* number of style pictures that were set so far, in all slots; the value after a picture was set is that picture's
-   * number */
+  /* number of style pictures set so far, in all slots; the value becomes the number of the picture just set */
   uint64_t pictures;
 };
 
@@ -291,8 +290,7 @@ struct background {
   enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge;
   /* called once the new weights are computed: starts to encode texts, and to compute keys, with these weights */
   int (*after_merge)(struct engine *engine, struct error *err);
-  /* wanted: the controls of the frame that asked for the change of weights; wanted_shape: the shape of that frame's
-   * handle (prepared engine) */
+  /* wanted: controls of the frame that asked for the change of weights; wanted_shape: shape of this frame's handle */
   struct controls wanted;
   struct frame_shape wanted_shape;
   struct shown shown;
@@ -339,8 +337,7 @@ struct engine {
   struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
-  /* the fields of `sampling` that are the same for all handles (prepared engines); each handle begins with a copy of
-   * them */
+  /* the fields of `sampling` that are the same for all handles; each handle begins with a copy of these fields */
   struct sampling sampling;
   /* size in bytes of the largest bank (earlier frames' keys and values) that was logged so far; protected by the lock
    * `preparing` */
@@ -348,8 +345,7 @@ struct engine {
   /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank (earlier frames' keys
    * and values) there; protected by the lock `preparing` */
   unsigned told_layers;
-  /* true: it was logged that a frame asks for more earlier frames than the bank (earlier frames' keys and values) of
-   * its handle can store */
+  /* true: it was logged that a frame asks for more earlier frames than its handle's bank of them can store */
   bool told_room;
   bool told_feedback; /* true: it was logged that feedback has no effect, and it still has none */
   /* true: it was logged that the scheduler's file names a sampler that is not built in; protected by the lock
@@ -379,11 +375,9 @@ struct engine {
   /* The following fields are the list of handles (struct prepared) and its locks. */
   pthread_mutex_t preparing; /* lock that is held while a handle is prepared or released */
   uint64_t prepared_count;   /* number of handles prepared so far; protected by the lock `preparing` */
-  /* the list of handles (prepared engines); changed while both `preparing` and `listing` are held, read while at least
-   * one of the two is held */
+  /* the list of handles; changed while both `preparing` and `listing` are held, read while one of them is held */
   struct prepared *handles;
-  /* second lock of the list of handles (prepared engines), held only for the moments in which the list is changed or
-   * searched */
+  /* second lock of the list of handles, held only for the moments in which the list is changed or searched */
   pthread_mutex_t listing;
 };
 
@@ -517,8 +511,7 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
 
 /* --- mask.c: the region that inpainting models repaint --- */
 
-/* Resizes the engine's mask to the size of the handle (prepared engine) and writes it to the device, unless it is there
- * already. */
+/* Resizes the engine's mask to the handle's size and writes it to the device, unless the device has it already. */
 int mask_write(struct engine *engine, struct prepared *prepared, struct error *err);
 
 /* --- geometry.c: fitting frames into the picture --- */
@@ -537,9 +530,8 @@ int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, 
 /* Logs, once for each engine, that the scheduler's file names a sampler, or a spacing of timesteps, that is not built
  * in. Logs nothing if the user has chosen another one. The caller holds the lock `preparing`. */
 void sampling_tell(struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling);
-/* sampling_table computes the coefficients of the steps of a handle (prepared engine) for this strength and eta.
- * sampling_times computes, on the device, the time projections for the run's calls of the U-Net. Each does nothing if
- * its result is up to date. */
+/* sampling_table computes the coefficients of the handle's steps for this strength and eta. sampling_times computes, on
+ * the device, the time projections for the run's calls of the U-Net. Each does nothing if its result is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 /* Returns true if this run can use the previous frame's prompts while its own are not ready: the device has these
@@ -594,12 +586,10 @@ void past_follow(struct engine *engine, const struct engine_request *request, co
 
 /* --- noise.c: the noise of a seed, or of a position between two seeds --- */
 
-/* Allocates the host memory in which the noise of a handle (prepared engine) is computed. This memory is freed with the
- * handle. */
+/* Allocates the host memory in which the handle's noise is computed. The memory is freed with the handle. */
 int noise_allocate(struct prepared *prepared, struct error *err);
 /* Writes to the device the noise for the seeds and seed positions in controls[0] to controls[count - 1], one for each
- * frame of the run. The steps' noise is written only for steps in which the sampler table of the handle (prepared
- * engine) adds noise. */
+ * frame of the run. The steps' noise is written only for steps in which the handle's sampler table adds noise. */
 int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
                 struct error *err);
 /* Computes on the host a part of the noise that later frames will need, if the seed position moves by less than one
