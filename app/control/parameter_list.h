@@ -9,8 +9,9 @@
 
 enum { LIST_ROWS_MAX = 256, LIST_TYPED_MAX = 32, LIST_FILTER_MAX = 32 };
 
-/* A row of the list: a parameter and its instance, counted from 1 (0: the parameter has no instances). id
- * PARAMETER_NONE: the heading of a group; index is the group then (enum parameter_group). Headings cannot be chosen. */
+/* A row of the list: a parameter and its instance, counted from 1 (0: the parameter has no instances). `id`
+ * PARAMETER_NONE: the heading of a group; `index` is then the group (enum parameter_group). Headings cannot be
+ * chosen. */
 struct list_row {
   enum parameter id;
   int index;

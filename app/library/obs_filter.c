@@ -87,7 +87,7 @@ static void hand_over(struct filter *filter, struct staging *staging) {
   staging->filled = false;
 }
 
-/* Begins to copy this frame of the source, and hands the one before it to the worker. */
+/* Begins to copy this frame of the source, and hands the previous frame to the worker. */
 static void capture(struct filter *filter) {
   obs_source_t *target = obs_filter_get_target(filter->source), *parent = obs_filter_get_parent(filter->source);
   uint32_t width = obs_source_get_base_width(target), height = obs_source_get_base_height(target);

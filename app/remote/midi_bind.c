@@ -101,7 +101,7 @@ static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, s
   return true;
 }
 
-/* Reads a controller message. If the controllers `number` and number + 32 are bound as one knob with 14 bits, the
+/* Reads a controller message. If the controllers `number` and `number` + 32 are bound as one knob with 14 bits, the
  * position is computed from both. The message with the upper 7 bits comes first, and is read as a position of 7
  * bits. */
 static void read_controller(struct knobs *knobs, const struct midi_message *message, struct use *use) {

@@ -41,7 +41,7 @@ struct decoder {
   int64_t numbered; /* number of packets that got a packet number so far, which is also the next packet number */
   /* codec of the next packets if decoder_expect was called, else AV_CODEC_ID_NONE */
   enum AVCodecID expected;
-  /* packet with which the stream changes to another codec; it waits here until the decoder of the codec before has
+  /* packet with which the stream changes to another codec; it waits here until the decoder of the previous codec has
    * given out all its pictures; NULL: no packet waits */
   AVPacket *behind;
 };
@@ -356,7 +356,7 @@ void decoder_expect(struct decoder *decoder, enum AVCodecID codec) {
   decoder->expected = codec;
 }
 
-/* For a packet of another codec than the packets before: keeps a copy of it in decoder->behind until change_codec,
+/* For a packet of another codec than the previous packets: keeps a copy of it in decoder->behind until change_codec,
  * and makes the decoder context give out the pictures that it still holds. Returns 0 or an FFmpeg code. */
 static int hold_back(struct decoder *decoder, const AVPacket *packet) {
   decoder->behind = av_packet_clone(packet);

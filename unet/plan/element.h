@@ -19,7 +19,7 @@ enum demand {
   ELEMENT_WHOLE,
 };
 
-/* A type of numbers and a factor: the value of an element is scale times the stored number. */
+/* A type of numbers and a factor: the value of an element is `scale` times the stored number. */
 struct element {
   enum dtype type;
   /* factor by which stored numbers are multiplied; 1 for types whose range is wide enough without it */
