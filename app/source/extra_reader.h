@@ -10,7 +10,7 @@
 
 struct reader;
 
-/* Zero-initialise to start. It must not be moved while `ending` is busy. */
+/* Zero-initialise to start. The struct must not be moved while its field `ending` is busy. */
 struct extra_reader {
   struct reader *reader; /* the reader; NULL: there is none */
   struct errand ending;  /* errand (work on a thread of its own) that stops the reader `former` */
@@ -23,12 +23,12 @@ struct extra_reader {
 int extra_reader_start(struct extra_reader *extra, struct source **source, const char *spec,
                        const struct source_options *options, struct mixer *mixer, enum mixer_input input,
                        struct error *err);
-/* True if extra_reader_start may be called: there is no reader, and the one before has stopped. */
+/* True if extra_reader_start may be called: there is no reader, and the previous reader has stopped. */
 bool extra_reader_is_free(struct extra_reader *extra);
 /* Begins to stop the thread that reads, and does not wait for its end; does nothing if there is no reader. */
 void extra_reader_end(struct extra_reader *extra);
-/* Ends the reader, and waits until it has ended. Also waits for the reader that an earlier extra_reader_end has begun
- * to stop. */
+/* Ends the reader and waits for its end. If an earlier extra_reader_end has begun to stop a reader, waits for the end
+ * of that reader as well. */
 void extra_reader_close(struct extra_reader *extra);
 
 #endif

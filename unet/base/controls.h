@@ -86,9 +86,10 @@ struct controls {
   enum show show;   /* what the output shows: the generated picture, the map of one control, or both; read only if the
                      * engine has controls */
   int show_control; /* number, from 0, of the control whose map is shown */
-  float mix;        /* 1: the generated picture; 0: the input picture; between: cross-fade */
-  /* 0 to 1: how much of the input's detail of a few pixels is added to the generated picture; below 0: as much as suits
-   * the styles of the prompts (engine_usual_detail) */
+  float mix;        /* what the output shows: 1: the generated picture; 0: the input picture; in between: a cross-fade
+                     * of these two */
+  /* 0 to 1: how much of the input's fine detail (of a few pixels) is added to the generated picture; below 0: as much
+   * as suits the styles of the prompts (engine_usual_detail) */
   float detail;
 
   /* The fields `adapter`, `style` and `control` say how strongly adapters, style pictures and controls act. */
