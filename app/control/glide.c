@@ -31,7 +31,8 @@ void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns
   glide->halfway = false;
 }
 
-/* --- prompts during a glide (gradual change of values): their texts, slots and weights --- */
+/* --- prompts during a glide (gradual change of values): their texts, weights, and slots (places for encoded prompts)
+ * --- */
 
 static bool is_of_prompts(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_BLEND || id == PARAMETER_SHOWN_PROMPT;
@@ -78,8 +79,8 @@ static void place_prompts(struct glide *glide, struct settings *settings, int64_
   }
 }
 
-/* Starts a fade, of length_ns, to a blend of prompts with these weights, and stores the weights in the parameter
- * blend. shares[i]: weight of the text in the slot of prompt i + 1. */
+/* Starts a fade, of length_ns, to a blend of prompts with these weights, and stores the weights in the parameter blend.
+ * shares[i]: weight of the text in the slot (place for an encoded prompt) of prompt i + 1. */
 static void show(struct settings *settings, const float shares[SLOT_PRESETS], int64_t now_ns, int64_t length_ns) {
   struct error ignored;
   for (int i = 0; i < SLOT_PRESETS; i++)
@@ -117,7 +118,8 @@ static void set_texts(struct glide *glide, struct settings *settings, bool at_en
   }
 }
 
-/* Some slots contained another prompt's text during the glide. Sets in each of these the text of its own prompt. */
+/* During the glide, some slots (places for encoded prompts) contained another prompt's text. Sets in each of these
+ * slots the text of its own prompt. */
 static void return_places(struct glide *glide, struct settings *settings) {
   for (int i = 0; i < SLOT_PRESETS; i++) {
     int lent = glide->place[i];

@@ -157,7 +157,8 @@ int values_bank_layers_word(unsigned layers) {
 }
 
 /* Fills in the values of control number i, from 0. A control that is switched off gets the weight 0, because the handle
- * that the engine uses may still contain the control's network until a new handle is ready. */
+ * (prepared size, steps and so on) that the engine uses may still contain the control's network until a new handle is
+ * ready. */
 static void fill_control(const struct parameters *values, int i, struct control_values *control) {
   const struct map_parameter *map;
   int maps = map_parameters(kind_of(values, i + 1), &map);

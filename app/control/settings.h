@@ -133,8 +133,9 @@ struct moment {
 void moment_copy(struct moment *to, const struct moment *from);
 bool moment_equal(const struct moment *a, const struct moment *b);
 
-/* Returns the reason why the negative prompt has no effect with the model and handle in use, as words for a message
- * ("without --guidance above 1"). NULL: it has an effect, or there is no negative prompt. */
+/* Returns the reason why the negative prompt has no effect with the model and handle (prepared size, steps, guidance)
+ * in use, as words for a message ("without --guidance above 1"). NULL: it has an effect, or there is no negative
+ * prompt. */
 const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
                                  const struct prepared_info *prepared);
 

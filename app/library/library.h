@@ -18,8 +18,9 @@ enum { LIBRARY_HANDLES = 4, LIBRARY_SLOTS = SLOT_NEGATIVE + 1 };
 struct library_handle {
   struct prepared *prepared;
   struct engine_shape wish; /* the size, step count and so on that were asked for; 0 where the model decides */
-  int in_flight;            /* number of frames that were submitted with this handle and not collected yet */
-  /* value of the counter reverie.uses when the handle was used last; the lowest one belongs to the handle unused for
+  int in_flight;            /* number of frames that were submitted with this handle (prepared size and step count) and
+                             * not collected yet */
+  /* value of the counter reverie.uses when this handle was used last; the handle with the lowest value was not used for
    * longest */
   uint64_t used;
 };
@@ -42,11 +43,12 @@ struct reverie {
   struct settings asked; /* values that the caller has set; the next frame uses them */
   struct library_handle handles[LIBRARY_HANDLES];
   uint64_t uses;
-  /* chunks: number of chunks in each prompt slot's text, which a text encoder reads one by one (engine_count_chunks).
-   * They are valid while parameters.texts, the number of the texts' version, equals `counted`. */
+  /* chunks: number of chunks of tokens in each prompt slot's text; a text encoder reads the chunks one by one
+   * (engine_count_chunks). The numbers are valid while parameters.texts, the number of the texts' version, equals
+   * `counted`. */
   uint64_t counted;
   int chunks[LIBRARY_SLOTS];
-  bool given[LIBRARY_SLOTS]; /* true: the prompt slot has a text */
+  bool given[LIBRARY_SLOTS]; /* true: the prompt slot (place for an encoded prompt) has a text */
 
   /* mutex that is locked while a handle is prepared or released; a thread that needs both locks this one before
    * `lock` */
@@ -54,10 +56,14 @@ struct reverie {
 
   /* The following fields are used only by the thread that submits frames. */
   struct settings used; /* the parameters' values with which the last frame was submitted */
-  unsigned stale;       /* bit i is 1: the engine does not have the text of prompt slot i yet */
-  unsigned encoded;     /* bit i is 1: a text was given to the engine for prompt slot i at least once */
-  struct library_handle *flying[REVERIE_IN_FLIGHT_MOST]; /* the handles of the frames in flight, oldest first */
-  /* the handle with which the last frame was submitted; NULL: no frame was submitted yet */
+  unsigned stale;       /* bit i is 1: the engine does not have the text of prompt slot i (a place for an encoded
+                         * prompt) yet */
+  unsigned encoded;     /* bit i is 1: the engine got a text for prompt slot i (a place for an encoded prompt) at least
+                         * once */
+  struct library_handle *flying[REVERIE_IN_FLIGHT_MOST]; /* the handles (prepared sizes and step counts) of the frames
+                                                          * in flight, oldest first */
+  /* the handle (prepared size and step count) with which the last frame was submitted; NULL: no frame was submitted
+   * yet */
   struct library_handle *current;
   /* value of current->prepared when the last frame was submitted. If current->prepared has another value now, the
    * handle was released, and the frames of the stream batch were dropped with it */

@@ -126,9 +126,9 @@ struct live {
   /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
-  /* description of the first source, from which an engine takes the shape of its pictures. The loop's thread fills it
-   * under source_lock, once the reader's thread has opened the source; threads that help the loop's thread to open an
-   * engine copy it under that lock, and the loop's thread itself reads it without. */
+  /* description of the first source, from which an engine takes the size and aspect ratio of its pictures. The loop's
+   * thread fills it under source_lock, once the reader's thread has opened the source; threads that help the loop's
+   * thread to open an engine copy it under that lock, and the loop's thread itself reads it without. */
   pthread_mutex_t source_lock;
   struct source_info first_source;
 
@@ -314,8 +314,8 @@ struct live {
   /* descriptor of the connection to the curtain (a still picture in another process's window, curtain.h); -1: there is
    * none */
   int curtain;
-  /* curtain_ns: when the curtain (another process's window) was started; window_shown_ns: when this window was shown in
-   * its place, 0: not yet */
+  /* curtain_ns: when the curtain (a still picture in another process's window) was started; window_shown_ns: when this
+   * window was shown in its place, 0: not yet */
   int64_t curtain_ns, window_shown_ns;
   enum handing handing;
   bool handing_told; /* true: the user was told that the program will restart */

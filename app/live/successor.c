@@ -17,8 +17,10 @@
 
 enum {
   SEEN_MS = 5000,    /* least time in ms for which an engine must not have answered before it is given up */
-  CURTAIN_MS = 3000, /* longest time in ms to wait until the curtain's window appears */
-  /* time in ms for which the curtain stays in front of the new window, because that window takes a moment to appear */
+  CURTAIN_MS = 3000, /* longest time in ms to wait until the window of the curtain (still picture that hides a restart)
+                      * appears */
+  /* time in ms for which the curtain (still picture that hides a restart) stays in front of the new window, because
+   * that window takes a moment to appear */
   OVERLAP_MS = 250,
   /* longest time in ms until the new window is shown, even if the source has given no frame */
   HIDDEN_MOST_MS = 10000,

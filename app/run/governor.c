@@ -29,7 +29,7 @@ static const double lasting_s = 60;
 static const double believed_s = 60;
 static const double second_ns = 1e9;
 
-/* --- the list of rungs: the user's size and steps first, then cheaper settings --- */
+/* --- the list of rungs (settings of size and steps): the user's setting first, then cheaper ones --- */
 
 static double work_of(const struct governor_rung *rung) {
   return (double)rung->width * rung->height * rung->steps;

@@ -75,7 +75,7 @@ struct loop_status {
   /* the shape (size, step count and so on) that the user's values ask for; while `governed` is true, `prepared` has a
    * cheaper shape */
   struct engine_shape wish;
-  bool governed; /* true: `prepared` has a cheaper shape than `wish`, to keep the time budget */
+  bool governed; /* true: `prepared` has a cheaper shape (fewer pixels or steps) than `wish`, to keep the time budget */
   /* the last shape (size, step count and so on) that could not be prepared; steps 0: none */
   struct engine_shape refused;
   int engines; /* number of engines opened so far; readers of the status notice a new engine by it */

@@ -25,7 +25,8 @@ static void begin_round(struct ffmpeg_source *from) {
   from->loop_shift = from->clock.last + from->clock.step;
 }
 
-/* packets: reading continues at the input's start after its end, with times that rise from round to round */
+/* packets: reading continues at the input's start after its end, with times that rise from round to round (pass through
+ * the input) */
 
 static bool reads_next(const struct rounds *rounds) {
   return rounds->sought || rounds->held || rounds->ahead;

@@ -160,7 +160,7 @@ static int open_input(struct listener *listener, struct error *err) {
   return 0;
 }
 
-/* --- decoding and measuring the sound, and giving its packets to the tap --- */
+/* --- decoding and measuring the sound, and giving its packets to the tap (the buffer for recordings) --- */
 
 /* Stores the levels and the onset measured last, for listener_get and listener_get_onset. rest_s: duration in seconds
  * of samples that have arrived but are not measured yet, so the measured ones were heard that long ago. */

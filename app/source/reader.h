@@ -93,8 +93,8 @@ void reader_set_speed(struct reader *reader, double speed);
 void reader_pause(struct reader *reader, bool paused);
 /* Copies the reader's present state to *status. */
 void reader_get_status(struct reader *reader, struct reader_status *status);
-/* Copies the info of the current source. Returns false, and leaves *info unchanged, while the source is not open or the
- * shape of its pictures is not known; a stream's shape is known from its first frame on. */
+/* Copies the info of the current source. Returns false, and leaves *info unchanged, while the source is not open, or
+ * while the size and aspect ratio of its pictures are not known; a stream's are known from its first frame on. */
 bool reader_get_info(struct reader *reader, struct source_info *info);
 /* Waits until the info of the current source is known, and copies the info. Returns false if the thread ends before the
  * info is known. */

@@ -1,8 +1,8 @@
 /* Reads a second source (a mask, or frames for ControlNets) so that its frames match the times of a first one. A thread
- * reads the second source's frames in advance; for each moment (a time of the first source) the caller gets the newest
- * frame of the second source that is not later. If the two begin within one frame period of each other, their first
- * frames are aligned. The second source's first frame is also used for earlier moments, its last frame for later
- * ones. */
+ * reads the second source's frames in advance. For each moment (a time of the first source), the caller gets the newest
+ * frame of the second source that is not later than that moment. If the two sources begin within one frame period of
+ * each other, their first frames are aligned. The second source's first frame is also used for earlier moments, its
+ * last frame for later ones. */
 #ifndef APP_SOURCE_SECOND_SOURCE_H
 #define APP_SOURCE_SECOND_SOURCE_H
 

@@ -20,10 +20,11 @@ struct entry {
 struct sound_tap {
   pthread_mutex_t lock;
   pthread_cond_t arrived;
-  /* The following fields are protected by lock. sounds: how many sources have owned the tap so far. present: the
-   * current owner has sound. */
+  /* The following fields are protected by `lock`. sounds: how many sources have owned the tap (the buffer) so far.
+   * present: the current owner has sound. */
   struct entry entry[PACKETS]; /* packet number n is at n modulo PACKETS */
-  unsigned long put;           /* number of packets put into the tap so far, which is also the number of the next one */
+  unsigned long put;           /* number of packets of sound put into the tap (the buffer) so far, which is also the
+                                * number of the next packet */
   unsigned long begun;         /* number of the present owner's first packet, counted like `put` */
   const void *owner;
   char name[SOUND_NAME_MAX];

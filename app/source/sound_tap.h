@@ -13,12 +13,12 @@
 
 struct sound_tap;
 
-/* Allocates a tap, which has no owner and no packets at first. Returns 0, or -1 with err. The caller closes the tap
- * when no thread uses it any more. */
+/* Allocates a tap (a buffer of sound), which has no owner and no packets at first. Returns 0, or -1 with err. The
+ * caller closes the tap when no thread uses it any more. */
 int sound_tap_open(struct sound_tap **tap, struct error *err);
 void sound_tap_close(struct sound_tap **tap); /* closes the tap; *tap becomes NULL; does nothing if it is NULL */
 
-/* Describes the sound of a source that puts packets into the tap. */
+/* Describes the sound of a source that puts packets into the tap (the buffer). */
 struct sound_origin {
   const void *owner;
   const char *name;               /* the source's name in messages */
@@ -29,8 +29,9 @@ struct sound_origin {
 
 enum { SOUND_NAME_MAX = 256 };
 
-/* Makes a source the owner of the tap: from now on only its packets are kept. takes_over: true: the source replaces the
- * present owner, if any; false: it becomes the owner only if there is none. What origin points to is copied. */
+/* Makes a source the owner of the tap (the buffer): from now on only that source's packets are kept. takes_over: true:
+ * the source replaces the present owner, if any; false: it becomes the owner only if there is none. What `origin`
+ * points to is copied. */
 void sound_tap_begin(struct sound_tap *tap, const struct sound_origin *origin, bool takes_over);
 /* Keeps a packet of sound, if `owner` owns the tap and the packet has data and a timestamp. shift: the packet's
  * position minus its timestamp, in seconds. */
@@ -39,8 +40,8 @@ void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *pac
  * functions that describe the current owner still describe the former one. */
 void sound_tap_leave(struct sound_tap *tap, const void *owner);
 
-/* How far one reader of the tap has got among the packets. Zero-initialise to begin with the oldest packet that is
- * kept. */
+/* A cursor: how far one reader of the tap (the buffer) has got among the packets. Zero-initialise to begin with the
+ * oldest packet that is kept. */
 struct sound_cursor {
   bool begun;
   unsigned long next;

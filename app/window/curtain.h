@@ -29,7 +29,8 @@ int curtain_look(int line);
  * nothing if *line is -1. */
 void curtain_drop(int *line);
 
-/* Runs the curtain in a process of its own. value: contents of CURTAIN_VARIABLE. Returns the process's exit status. */
+/* Runs the curtain (the window that hides a restart of this program) in a process of its own. value: contents of
+ * CURTAIN_VARIABLE. Returns the process's exit status. */
 int curtain_main(const char *value);
 
 #endif
