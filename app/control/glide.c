@@ -31,8 +31,7 @@ void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns
   glide->halfway = false;
 }
 
-/* --- prompts during a glide (gradual change of values): their texts, weights, and slots (places for encoded prompts)
- * --- */
+/* --- prompts during a glide (gradual change): their texts, weights and slots (places of encoded texts) --- */
 
 static bool is_of_prompts(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_BLEND || id == PARAMETER_SHOWN_PROMPT;

@@ -127,8 +127,8 @@ struct live {
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
   /* description of the first source, from which an engine takes the size and aspect ratio of its pictures. The loop's
-   * thread fills it under source_lock, once the reader's thread has opened the source; threads that help the loop's
-   * thread to open an engine copy it under that lock, and the loop's thread itself reads it without. */
+   * thread fills it under source_lock, once the reader's thread has opened the source. Threads that help the loop's
+   * thread to open an engine copy it under that lock; the loop's thread itself reads it without the lock. */
   pthread_mutex_t source_lock;
   struct source_info first_source;
 
