@@ -485,7 +485,7 @@ int live_close_outputs(struct live *live, struct error *err);
 
 /* --- successor.c: restarting the program --- */
 
-/* The beginning of a restarted program: the options of the command line, into which the former program's values were
+/* What a restarted program begins with: the options of the command line, into which the former program's values were
  * written, and the memory to which pointers in these options point. */
 struct succession {
   struct options options;

@@ -292,8 +292,8 @@ static void forget_dropped(struct changer *changer, int index) {
     changer->dropped = -1;
 }
 
-/* Called when the wanted source, the one at `index`, could not be opened: it is not cued any more, or the next one of
- * the list becomes the wanted one, unless all were tried. */
+/* Called when the wanted source, the one at `index`, could not be opened. If that source was cued, the cue is dropped;
+ * otherwise the next source of the list becomes the wanted one, unless all were tried. */
 static void try_another(struct changer *changer, int index) {
   if (changer->cued == index) { /* the cue is only dropped: what follows instead is chosen when the present source has
                                  * ended */

@@ -199,9 +199,9 @@ int64_t frame_places_from_start(const struct frame_places *places, double start)
   return av_rescale_q(clock_us(places) + llrint(start * AV_TIME_BASE), AV_TIME_BASE_Q, tick_of(places));
 }
 
-/* Converts a frame's time to source_options.start, in seconds. It is rounded down to microseconds, as the source
- * rounds that option. If a tick is longer than a microsecond, the source rounds to the same tick again; if it is
- * shorter, the frame is still not before the start. */
+/* Converts a frame's time to source_options.start, in seconds. The result is rounded down to microseconds, as the
+ * source rounds that option. If a tick is longer than a microsecond, the source rounds to the same tick again; if a
+ * tick is shorter, the frame is still not before the start. */
 double frame_places_to_start(const struct frame_places *places, int64_t time) {
   int64_t us = av_rescale_q_rnd(time, tick_of(places), AV_TIME_BASE_Q, AV_ROUND_DOWN) - clock_us(places);
   return (double)us / AV_TIME_BASE;

@@ -45,10 +45,10 @@ enum reader_when { READER_NOW, READER_AT_END };
 
 /* Starts the thread and takes over *source, which the thread closes at the end. *source NULL: the thread opens it. spec
  * and options are copied, so that the source can be opened again; the mailbox, and what options point to, must outlive
- * the reader. Once options->stop (NULL: none) is set, no further frame is read and no source opened again; the flag is
- * checked between frames and between tries, but does not interrupt a call that blocks, as reader_end does. Returns 0,
- * or -1 with err and *reader unchanged; then *source is still the caller's if memory was short, else closed and NULL,
- * so that source_close(source) is right in both cases. */
+ * the reader. Once the flag options->stop (NULL: none) is set, no further frame is read and no source opened again. The
+ * flag is checked between frames and between tries; unlike reader_end, it does not interrupt a call that blocks.
+ * Returns 0, or -1 with err and *reader unchanged; then *source is still the caller's if memory was short, else closed
+ * and NULL, so that source_close(source) is right in both cases. */
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err);
 
