@@ -17,8 +17,8 @@
 #include "app/source/repeated.h"
 #include "app/source/side_feed.h"
 
-/* Returns how many of OUT's frames need not be made: those of an unfinished file that is gone on with, and `skipped`
- * ones that exist already. */
+/* Returns how many of OUT's frames need not be made: those in an unfinished file that this render continues, and
+ * `skipped` frames whose pictures exist already. */
 static long there_before(const struct render *render, long skipped) {
   return (long)render->resuming.pictures + (render->existing.pattern ? skipped : 0);
 }
@@ -27,8 +27,9 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
   double frames = (double)at->frames;
   render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
-  if (render->frames_in_out !=
-      1) { /* frames that OUT's rate leaves out are skipped, but OUT's frames take their time */
+  /* if OUT has another frame rate, the progress counts OUT's frames: frames of the input that OUT's rate leaves out count
+   * as skipped, but also have their share of OUT's frames */
+  if (render->frames_in_out != 1) {
     frames = (double)(at->frames + at->skipped) * render->frames_in_out;
     render->progress.total = lround((double)render->total * render->frames_in_out);
   }

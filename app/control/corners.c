@@ -43,8 +43,8 @@ void corners_move(struct live_state *state, int corner, double x, double y, int6
   bool was_good = placement_corners_good(at);
   at[corner - 1][0] = home[0] + right;
   at[corner - 1][1] = home[1] + down;
-  /* if another program has set corners that make no good shape, each may be moved freely, because otherwise none
-   * could */
+  /* if another program has set corners that make no good shape, each corner may be moved freely, because otherwise no
+   * corner could be moved */
   if (was_good && !placement_corners_good(at))
     return;
   live_set_at(state, PARAMETER_CORNER_X, corner, right, now_ns);

@@ -23,7 +23,7 @@ struct mail {
   int64_t put_ns;      /* time when mailbox_put was called (platform_now_ns) */
   int64_t finished_ns; /* time when the picture was finished (platform_now_ns) */
   double frame_ms;     /* the engine's time for this picture in ms */
-  /* ms within frame_ms in which the device worked, by the device's own clock; 0: the device has no clock */
+  /* the part of frame_ms, in ms, in which the device worked, by the device's own clock; 0: the device has no clock */
   double device_ms;
   /* true: the picture took longer than the time budget, counted from the time when its input was available */
   bool missed;

@@ -74,7 +74,7 @@ struct live_probe {
   } round;                 /* begin of the current repetition of the clip, if the clip is repeated */
   double bringing_ms;      /* time in ms that drawing the input frame beside the last picture took */
   int64_t begun_ns;        /* when measuring began; 0: it has not begun */
-  struct pulse *pulse;     /* measures how late a thread wakes up (pulse.h); NULL: not running */
+  struct pulse *pulse;     /* measurement of how late a thread wakes up (pulse.h); NULL: it does not run */
   struct probe_use before; /* processor time and so on that had been used when measuring began */
   /* processor time of the main thread, since measuring began, that the probe used itself for drawing and reading
    * markers */

@@ -144,7 +144,8 @@ static size_t take_field(char *bytes, size_t size, size_t count, void *opaque) {
   struct transfer *transfer = opaque;
   char line[1024], range[HTTP_FIELD_MAX] = "";
   snprintf(line, sizeof line, "%.*s", (int)(size * count), bytes);
-  /* the first line of an answer's header; values from the answer before (a redirect) no longer count */
+  /* this is the first line of an answer's header, so values from the header of the previous answer (a redirect) no
+   * longer count */
   if (!strncmp(line, "HTTP/", 5)) {
     transfer->answer->from = transfer->answer->total = -1;
   }

@@ -76,8 +76,8 @@ void midi_input_close(struct midi_input **pointer) {
   *pointer = NULL;
 }
 
-/* Closes the file or device. at_end true: its end was reached; false: reading failed. A pipe is opened again at once,
- * because its next writer may come at any time; a device is opened again only after a pause. */
+/* Closes the file, pipe or device. at_end: true: the end was reached; false: reading failed. A pipe is opened again at
+ * once, because its next writer may come at any time; a device is opened again only after a pause. */
 static void lose(struct midi_input *input, bool at_end) {
   struct platform_entry entry;
   input->ended = at_end && !platform_look_at(&entry, input->descriptor) && entry.kind == ENTRY_FILE;

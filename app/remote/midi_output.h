@@ -12,10 +12,10 @@
 
 struct midi_output;
 
-/* Opens a sink for MIDI bytes. target "": makes a sequencer port, to which other programs connect. A text with a
- * slash, or the name of a file in the working directory: that device or pipe, which need not have a reader yet. Any
+/* Opens a sink for MIDI bytes. target "": makes a sequencer port, to which other programs connect. A text with a slash,
+ * or the name of a file in the working directory: opens that device or pipe, which need not have a reader yet. Any
  * other text, "NAME" or "CLIENT:PORT": makes a sequencer port and connects it to the device or program of that name.
- * log is borrowed and must outlive *output. Returns 0, or -1 with err set. */
+ * `log` is borrowed and must outlive *output. Returns 0, or -1 with err set. */
 int midi_output_open(struct midi_output **output, const char *target, const struct log *log, struct error *err);
 /* closes the sink; *output becomes NULL; does nothing if it is NULL */
 void midi_output_close(struct midi_output **output);

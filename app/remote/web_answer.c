@@ -64,8 +64,8 @@ static const char *find_attribute(struct MHD_Connection *connection) {
 }
 
 /* True if the request is one of OSCQuery: for an address in the tree of OSC. The tree itself has the same address as
- * the web page, "/"; a request for that is one of OSCQuery if it names an attribute, or if its header Accept does not
- * ask for HTML, as browsers do. */
+ * the web page, "/". A request for "/" is one of OSCQuery if it names an attribute, or if its header Accept does not
+ * ask for HTML, as that of a browser does. */
 static bool is_query(const struct web_request *request, const char *attribute) {
   if (!strcmp(request->path, "/reverie") || !strncmp(request->path, OSC_ROOT, strlen(OSC_ROOT)))
     return true;

@@ -86,7 +86,7 @@ struct deal {
 };
 
 /* Puts a frame into the queue before the engines, and adds up, for the statistics, how long the reading thread has
- * waited for room in it. Returns false if the queue is closed. */
+ * waited for room in the queue. Returns false if the queue is closed. */
 static bool put_decoded(struct run *run, const struct frame *frame) {
   int64_t begin = platform_now_ns();
   bool put = queue_put(&run->decoded, frame);

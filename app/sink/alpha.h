@@ -1,6 +1,6 @@
 /* Keeps the alpha of input frames until their pictures are encoded, because the network makes pictures without alpha.
- * Each frame that the engine gets is put here, and the frame's alpha, scaled and placed as the engine does with the
- * frame, becomes the alpha of the frame's picture. */
+ * Each frame that the engine gets is put into this store. The frame's alpha, scaled and placed as the engine does with
+ * the frame, becomes the alpha of the frame's picture. */
 #ifndef APP_SINK_ALPHA_H
 #define APP_SINK_ALPHA_H
 

@@ -20,7 +20,7 @@ int replacement_make(struct replacement *replacement, const char *path);
 /* Renames the file that replacement_make has created to `path`, in place of an older file of that name, and closes the
  * new file. Returns 0, or -1 with errno; then the caller must still call replacement_drop. */
 int replacement_take_over(struct replacement *replacement, const char *path);
-/* Closes and deletes the file that replacement_make has created; an older file at path stays as it is. */
+/* Closes and deletes the file that replacement_make has created; an older file at `path` stays as it is. */
 void replacement_drop(struct replacement *replacement);
 
 /* Deletes the unfinished files of replacement_make that killed processes of this user left in `path`'s folder. Logs a

@@ -71,8 +71,8 @@ struct ffmpeg_source {
                                       * frames are used as they are */
   AVPacket *packet;
   AVFrame *frame;
-  AVStream *stream; /* the stream of the video, owned by input */
-  AVStream *sound;  /* the stream of sound, owned by input; NULL: the input has no sound, or sound is not wanted */
+  AVStream *stream; /* the stream of the video, owned by `input` */
+  AVStream *sound;  /* the stream of sound, owned by `input`; NULL: the input has no sound, or sound is not wanted */
   struct convert convert;
   int32_t matrix[9];       /* FFmpeg's display matrix, from which the orientation in `convert` was set */
   struct source_info info; /* what was known about the source when it was opened */

@@ -40,7 +40,7 @@ struct joins {
   struct join_part parts[JOINS_KEPT];
 };
 
-/* Initialises joins. Must be called when input's streams are known and before a packet is read. */
+/* Initialises `joins`. Must be called when the streams of `input` are known and before a packet is read. */
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video);
 /* Forgets all joins found so far and returns to the state before the first packet. Called after a seek. */
 void joins_restart(struct joins *joins);

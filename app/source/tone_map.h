@@ -1,6 +1,6 @@
-/* Maps HDR video (PQ and HLG) to SDR in BT.709, with FFmpeg's filters zscale (zimg) and tonemap. Codes become linear
- * light with BT.709's primaries. A curve then leaves dark and middle tones as they are and compresses bright ones, and
- * the result becomes codes again. All of it is computed in floating point. */
+/* Maps HDR video (PQ and HLG) to SDR in BT.709, with FFmpeg's filters zscale (zimg) and tonemap. The pixels' codes
+ * become linear light with BT.709's primaries. A curve then leaves dark and middle tones as they are and compresses
+ * bright ones, and the result becomes codes again. All of it is computed in floating point. */
 #ifndef APP_SOURCE_TONE_MAP_H
 #define APP_SOURCE_TONE_MAP_H
 

@@ -3,8 +3,8 @@
 #include <stdbool.h>
 
 enum { LIST_COLUMNS = HUD_NAME_COLUMNS + HUD_BAR_COLUMNS + HUD_VALUE_COLUMNS };
-/* The font's size in pixels is the drawable's height divided by LINES_OF_TYPE, or three quarters of its width where
- * that is less, but at least TYPE_MIN and at most TYPE_MAX. All other lengths are computed from the font's size. */
+/* The font's size in pixels is the smaller one of the drawable's height and three quarters of its width, divided by
+ * LINES_OF_TYPE, but at least TYPE_MIN and at most TYPE_MAX. All other lengths are computed from the font's size. */
 enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
 
 static int least(int a, int b) {

@@ -65,7 +65,8 @@ struct meter_state {
 /* A graph over time, made of columns. Each column has a height, and a mark at a height of its own; both in pixels. */
 struct graph_state {
   int columns, wide; /* number of columns, and the width of each in pixels */
-  int limit;         /* height in pixels of a level line across the graph, from its bottom; 0: none */
+  int limit;         /* height in pixels, from the graph's bottom, of a horizontal line across the graph; 0: there is no
+                      * line */
   char head[WIDGET_VALUE_MAX];
   /* high: height of each of the graph's columns in pixels; mark: height of the mark in it; negative: there is none */
   short high[WIDGET_COLUMNS_MAX], mark[WIDGET_COLUMNS_MAX];
