@@ -201,7 +201,8 @@ static int parse(struct options *options, struct options_request *request, int a
   const struct options_config both = {text, complain, &lines, .always = true};
   if (text && options_parse_with(options, request, argc, argv, &both, err))
     return error_prefix(err,
-                        /* the command line was parsed alone before and has no error, so the error is in a file */
+                        /* the command line alone was parsed before without an error, so the error is in reverie.conf or
+                         * the show file */
                         show ? "reverie.conf or the show file: " : "reverie.conf: ");
   free(config);
   if (show)

@@ -17,8 +17,8 @@
 #include "unet/base/text_file.h"
 
 #define HUB "https://huggingface.co"
-/* name of a file in the model's folder; it is locked while a process downloads into the folder, so that no second one
- * does */
+/* name of a file in the model's folder; the file is locked while a process downloads into the folder, so that no second
+ * process downloads into it */
 #define LOCK ".fetching"
 enum { TOKEN_MAX = 512, ENDPOINT_MAX = 1024, BAR = 30, AMOUNT_MAX = 24 };
 

@@ -27,8 +27,8 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
   double frames = (double)at->frames;
   render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
-  /* if OUT has another frame rate, the progress counts OUT's frames: frames of the input that OUT's rate leaves out count
-   * as skipped, but also have their share of OUT's frames */
+  /* if OUT has another frame rate, the progress counts OUT's frames: frames of the input that OUT's rate leaves out
+   * count as skipped, but also have their share of OUT's frames */
   if (render->frames_in_out != 1) {
     frames = (double)(at->frames + at->skipped) * render->frames_in_out;
     render->progress.total = lround((double)render->total * render->frames_in_out);

@@ -82,7 +82,7 @@ bool render_keeps_alpha(const struct options *options);
 /* Sets the output's name, and checks that it can be written to, before any expensive work. With --skip-existing it also
  * finds out whether the output exists. Returns 0, or -1 with err. */
 int render_check_output(struct render *render, struct error *err);
-/* Functions that pipeline.h calls as `skips` and `open_sink`; opaque points to the struct render. */
+/* Functions that pipeline.h calls as `skips` and `open_sink`; `opaque` points to the struct render. */
 int render_skips(void *opaque, struct frame *frame, struct error *err);
 int render_open_sink(void *opaque, struct sink **sink, struct error *err);
 /* Called if a shard's output could not be completed. With --skip-existing, if another process has made the same shard

@@ -242,8 +242,8 @@ static int count_choices(enum parameter id) {
   return (int)high + 1;
 }
 
-/* Changes the row's value by `by` steps. Beyond the last choice or switch position follows the first, and the other way
- * round; numbers stop at the ends of their range. */
+/* Changes the row's value by `by` steps. After the last choice or switch position comes the first one, and before the
+ * first one the last; numbers stop at the ends of their range. */
 void parameter_list_step(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
   const struct parameter_row *of = parameter_row(row.id);
   const struct parameters *values = &state->settings.values;

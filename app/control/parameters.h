@@ -110,7 +110,7 @@ int parameters_set_number(struct parameters *values, enum parameter id, int inde
 int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
 int parameters_set_size(struct parameters *values, enum parameter id, int index, int width, int height,
                         struct error *err);
-/* Parses text and sets the parameter's value. The text is a number, a choice's word, "on" or "off", WIDTHxHEIGHT, or
+/* Parses `text` and sets the parameter's value. The text is a number, a choice's word, "on" or "off", WIDTHxHEIGHT, or
  * for a text parameter the text itself. Returns 0, or -1 with err set. */
 int parameters_parse(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
 /* Adds `by` to the parameter's number, rounds the sum to the parameter's decimals, limits it to the parameter's range,

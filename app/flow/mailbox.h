@@ -44,7 +44,7 @@ struct mailbox {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* The following fields are protected by `lock`. */
-  struct mail newest; /* the newest frame, if the reader has not taken it yet; zeros if full is false */
+  struct mail newest; /* the newest frame, if the reader has not taken it yet; zeros if `full` is false */
   bool full, closed;
   bool woken;  /* true: mailbox_wake was called, and the reader's wait has not ended because of that yet */
   bool undone; /* true: the reader has not called mailbox_done since the newest frame was put into the mailbox */
@@ -63,8 +63,8 @@ void mail_release(struct mail *mail); /* releases the frame and its input */
 void mailbox_init(struct mailbox *mailbox);
 void mailbox_free(struct mailbox *mailbox); /* releases the frames that are left in the mailbox */
 
-/* Called by the writer: stores mail in the mailbox, in place of a frame that was not taken. The mailbox takes over the
- * references in *mail. */
+/* Called by the writer: stores `mail` in the mailbox, in place of a frame that was not taken. The mailbox takes over
+ * the references in *mail. */
 void mailbox_put(struct mailbox *mailbox, const struct mail *mail);
 /* Called by the writer: tells the mailbox that no more frames will come. The newest frame can still be taken. */
 void mailbox_close(struct mailbox *mailbox);

@@ -11,7 +11,7 @@ enum { DEVICE = 1, THREADS, IN_FLIGHT, SMOOTH };
 
 /* --- making the names of properties and of their types --- */
 
-/* Returns the name of an instance of a parameter: "prompt[]" and instance 2 become "prompt[2]". instance 0: the
+/* Returns the name of an instance of a parameter: "prompt[]" and instance 2 become "prompt[2]". `instance` 0: the
  * parameter has no instances, and its name is returned as it is. */
 static char *instance_name(const char *name, int instance) {
   const char *bracket = strstr(name, "[]");

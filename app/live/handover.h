@@ -57,6 +57,6 @@ char *handover_print(const struct handover *handover);
 /* Reads the state from JSON text into *handover, which must be initialised, with zeros for instance. Returns 0, or -1
  * with err; in both cases the caller calls handover_free. */
 int handover_read(struct handover *handover, const char *text, struct error *err);
-void handover_free(struct handover *handover); /* frees the memory that handover points to, but not handover itself */
+void handover_free(struct handover *handover); /* frees the memory that *handover points to, but not *handover itself */
 
 #endif

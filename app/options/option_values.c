@@ -204,8 +204,8 @@ static int add_prompt(const struct option *option, struct options *options, cons
   return set_parameter(option, options, ++options->prompt_count, text, err);
 }
 
-/* Finds WEIGHT in "FILE:WEIGHT". Returns a pointer to the colon before it and stores the number in *weight; NULL: no
- * number follows the last colon. */
+/* Finds WEIGHT in "FILE:WEIGHT". Returns a pointer to the colon before WEIGHT and stores the number in *weight; NULL:
+ * no number follows the last colon. */
 static const char *find_weight(const char *text, double *weight) {
   const char *colon = strrchr(text, ':');
   char *end;

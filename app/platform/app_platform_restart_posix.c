@@ -260,8 +260,8 @@ static void close_at_exec(int first) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Runs in the forked process and replaces the program there by the one at path. After fork only functions that are
- * allowed in signal handlers may be called. */
+/* Runs in the forked process and replaces the program in it by the program at `path`. After fork only functions that
+ * are allowed in signal handlers may be called. */
 static void become_second(const char *path, char **environment, const int *kept, int count) {
   char name[] = "reverie", *argv[] = {name, NULL};
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++)

@@ -12,7 +12,7 @@ static const int64_t again_ns = 250000000;
 
 struct midi_input {
   const struct log *log;
-  struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the source is a file, pipe or device at path */
+  struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the source is a file, pipe or device at `path` */
   char *path;
   /* the open file, pipe or device; -1: it is closed, because it ended, disappeared or is read by another program */
   int descriptor;

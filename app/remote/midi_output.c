@@ -13,7 +13,7 @@ static const int64_t again_ns = 250000000;
 
 struct midi_output {
   const struct log *log;
-  struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the sink is a pipe or device at path */
+  struct midi_alsa *alsa; /* the port of ALSA's sequencer; NULL: the sink is a pipe or device at `path` */
   char *path;
   int descriptor; /* descriptor of the pipe or device; -1: it is not open, because it is gone or has no reader */
   bool told;      /* true: a log line has said that the pipe or device is not open */

@@ -81,7 +81,7 @@ bool web_comes_from_here(const struct web *web, const struct web_request *reques
 /* Returns true if the request contains the page's token, or if no token is needed. *in_address becomes true if the
  * token is in the request's URL. */
 bool web_has_token(const struct web *web, struct MHD_Connection *connection, bool *in_address);
-/* Answers a request with an HTTP status and a plain text. words is not copied and must be a string constant. */
+/* Answers a request with an HTTP status and a plain text. `words` is not copied and must be a string constant. */
 enum MHD_Result web_refuse(struct MHD_Connection *connection, unsigned status, const char *words);
 /* Answers a request for the page, one of its files or the picture. */
 enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, const struct web_request *request);

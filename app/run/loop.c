@@ -274,8 +274,8 @@ static int64_t drawn_by_ns(const struct loop *loop) {
   return params->budget_ms > 0 && late_ns < until_ns ? late_ns : until_ns;
 }
 
-/* If the window draws on the engine's GPU, waits until it has drawn the last picture. If a newer frame arrives
- * meanwhile, it replaces the one that was to be submitted. */
+/* If the window draws on the engine's GPU, waits until the window has drawn the last picture. A newer frame that
+ * arrives meanwhile replaces the one that was to be submitted. */
 static void let_draw(struct loop *loop) {
   if (loop->drawn_there && loop->fresh && mailbox_wait_done(loop->out, drawn_by_ns(loop)))
     take_newest(loop, 0);

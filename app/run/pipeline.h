@@ -39,8 +39,8 @@ struct pipeline_progress {
 struct pipeline {
   struct source *source;
   /* The engines, with handles of one shape (size, step count and so on). If the handles are for text to image, only
-   * time and number of the frames are used. There can be only one engine with a stream batch (frames at different steps
-   * in one run), and if a picture depends on earlier frames. */
+   * time and number of the frames are used. There can be only one engine if it has a stream batch (frames at different
+   * steps in one run), or if a picture depends on earlier frames. */
   const struct engines *engines;
   long frames; /* number of frames to process; 0: until the source ends */
   /* Opens the sink. Called after the first frame was decoded, so that an invalid input leaves no empty file behind.

@@ -38,7 +38,7 @@ void held_close(struct held *held);
 struct held_place {
   int from_x, from_y, from_w, from_h, to_x, to_y, to_w, to_h;
 };
-/* Computes where a frame is seen in a picture of width x height, as the engine fits it (engine.h, enum fit). */
+/* Computes where a frame is seen in a picture of `width` x `height`, as the engine fits it (engine.h, enum fit). */
 struct held_place held_fit(const struct held *held, const struct frame *frame, int width, int height);
 
 #endif

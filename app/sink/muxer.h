@@ -46,7 +46,7 @@ bool muxer_needs_long_packets(const AVOutputFormat *container);
 /* Writes packets into one output. Zero-initialise to start. */
 struct muxer {
   AVFormatContext *output;    /* FFmpeg's context of the output; not owned */
-  struct muxer_track *tracks; /* an array with an element for each stream of output */
+  struct muxer_track *tracks; /* an array with an element for each stream of `output` */
   int64_t flushed;            /* time of the output up to which data was written to the file, in AV_TIME_BASE units */
   bool begun;                 /* true: the field `flushed` has a value */
   /* numbers of packets that FFmpeg's muxer refused because they are damaged or of another codec than their track: of

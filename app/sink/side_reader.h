@@ -62,7 +62,7 @@ struct side_reader {
   /* queue through which the source hands over the packets that it reads; not owned; NULL: packets are read from
    * `input` */
   struct side_feed *feed;
-  AVStream *video; /* the stream of the pictures, owned by input; NULL: there is no video */
+  AVStream *video; /* the stream of the pictures, owned by `input`; NULL: there is no video */
   struct joins joins;
   struct list_cuts cuts;
   bool is_list; /* true: the input is a list of files, each of which may overlap the one before */

@@ -10,7 +10,7 @@
 /* The part of the input in whose sound gaps are searched for. */
 struct sound_part {
   int64_t origin;          /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
-  double duration;         /* seconds of the input, from origin on, that are searched; 0: to the input's end */
+  double duration;         /* seconds of the input, from `origin` on, that are searched; 0: to the input's end */
   const atomic_bool *stop; /* a flag that ends the search when it is set; may be NULL */
 };
 

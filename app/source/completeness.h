@@ -33,7 +33,7 @@ struct completeness {
   long sent, given;  /* sent: number of packets sent to the decoder; given: number of pictures that the decoder gave */
 };
 
-/* Starts to count packets and pictures. Must be called when input's streams are known. */
+/* Starts to count packets and pictures. Must be called when the streams of `input` are known. */
 void completeness_begin(struct completeness *completeness, AVFormatContext *input, const AVStream *stream);
 /* True if the header's duration is that of the whole file (whole_file), which may end with the sound instead of the
  * video. Then the packets of all streams must be read and counted to tell whether the file is complete. */

@@ -80,7 +80,8 @@ bool input_lends_few(const struct ffmpeg_source *from) {
          decoder_context(from->decoder)->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
-/* Limits how much is read to analyse the input, because pictures of a live stream that come meanwhile are late. */
+/* Limits how much is read to analyse the input, because pictures that a live stream sends during the analysis are shown
+ * late. */
 static void probe_little(struct ffmpeg_source *from) {
   from->input->fps_probe_size = 0;
   if (!input_is_stream(from))

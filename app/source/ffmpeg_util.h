@@ -47,8 +47,8 @@ int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t p
  * I/O context is asked. */
 int ffmpeg_read_failure(AVFormatContext *input, int code);
 
-/* Adds to `to` a chapter with the tags of the chapter `from`, and with these times in from's time base. Returns 0, or
- * -1 if memory is short. */
+/* Adds to `to` a chapter with the tags of the chapter `from`, and with these times in the time base of `from`. Returns
+ * 0, or -1 if memory is short. */
 int ffmpeg_add_chapter(AVFormatContext *to, const AVChapter *from, int64_t start, int64_t end);
 
 /* Returns how long a decoded frame is shown, in its stream's time base; 0: unknown. */

@@ -79,7 +79,7 @@ void hud_get_face_places(const struct hud *hud, int width, int height, struct fa
   face_place(places, width, height, &hud->wish);
 }
 
-/* Stores the positions of the overlay's panels in the operator's window, whose size in pixels is width x height. */
+/* Stores the positions of the overlay's panels in the operator's window, whose size in pixels is `width` x `height`. */
 static void place_beside_face(const struct hud *hud, int width, int height, struct hud_places *places) {
   struct face_places at;
   hud_get_face_places(hud, width, height, &at);
