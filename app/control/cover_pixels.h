@@ -10,8 +10,8 @@
 /* How the source is fitted into the picture. The numbers are those of the choices of the parameter "fit". */
 enum fit_kind { FIT_AS_CROP, FIT_AS_LETTERBOX, FIT_AS_STRETCH };
 
-/* The frames that the window shows at one moment, and how it mixes them. held and source have no pixels (are zeros) if
- * their levels in `cover` are 0. */
+/* The frames that the window shows at one moment, and how it mixes them. `held` and `source` have no pixels (are zeros)
+ * if their levels in `cover` are 0. */
 struct covered {
   struct frame picture; /* the newest picture of the engine, RGBA */
   struct frame held;    /* the picture that a freeze keeps on screen, RGBA; it is drawn with opacity cover.held */

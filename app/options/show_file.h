@@ -35,7 +35,7 @@ struct show_file {
 typedef void show_complain(void *opaque, const char *why);
 
 /* Reads the text of a show file. folder: the file's folder, from which relative names begin. trusted: names may lie
- * anywhere, and all options count. complain is called for each wrong member. The caller frees *show with
+ * anywhere, and all options count. `complain` is called for each wrong member. The caller frees *show with
  * show_file_free, when nothing points into it any more. Returns 0, or -1 with err if the text is no JSON object or
  * memory is short. */
 int show_file_read(struct show_file **show, const char *text, const char *folder, bool trusted, show_complain *complain,
@@ -48,7 +48,7 @@ void show_file_apply(const struct show_file *show, struct options *options);
 /* Returns a JSON object with the options of live that differ from the defaults and are no parameters, as a show file
  * has them; names of files that exist become absolute paths. NULL: memory is short. */
 cJSON *show_file_options(const struct options *options);
-/* Returns a JSON object with the values that differ from the defaults and that a show keeps, NULL: memory is short. */
+/* Returns a JSON object with the values that differ from the defaults and that a show keeps. NULL: memory is short. */
 cJSON *show_file_values(const struct parameters *values);
 /* Returns the absolute path of a file that exists; other names, as of devices and addresses, as they are. The caller
  * frees it. NULL: memory is short. */

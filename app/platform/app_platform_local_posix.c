@@ -26,7 +26,7 @@ static int make_socket(void) {
   return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Removes the socket at path if no process listens at that socket. Returns 0 if nothing has the name path
+/* Removes the socket at `path` if no process listens at that socket. Returns 0 if nothing has the name `path`
  * afterwards. */
 static int remove_stale(const char *path, const struct sockaddr_un *address) {
   struct stat file;

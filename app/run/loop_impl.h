@@ -138,7 +138,7 @@ struct loop {
   /* version number of the texts (parameters.texts) for which all slots were last found to be encoded; 0: unknown */
   uint64_t encoded_texts;
 
-  /* The following fields are used by several threads: settings and status with `lock` held, `sent` without it. */
+  /* The following fields are used by several threads: `settings` and `status` with `lock` held, `sent` without it. */
   pthread_mutex_t lock;
   /* the current values; a mark shows that someone has set the value. Before the engine is open: only the changes so
    * far */

@@ -26,7 +26,8 @@ int fallback_open(struct fallback **out, const char *file, const struct source_o
   fallback->options = *options;
   playlist_narrow(&(struct playlist_entry){.plain = true}, &fallback->options);
   fallback->options.loop = true;
-  fallback->options.tap = NULL; /* recordings and modulations use only the sound of the sources in the list */
+  fallback->options.tap = NULL; /* the sound of this file is not kept: recordings and modulations use only the sound of
+                                 * the sources in the list */
   if (source_open(&source, file, &fallback->options, err)) {
     free(fallback);
     return -1;

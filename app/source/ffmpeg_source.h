@@ -61,7 +61,7 @@ struct ffmpeg_source {
   char *spec;
   AVFormatContext *input;
   struct pipe_input *pipe; /* the pipe that `input` reads from; NULL: none */
-  /* The files of a picture sequence, which are read instead of input's packets; NULL: the input is no sequence. */
+  /* The files of a picture sequence, which are read instead of packets of `input`; NULL: the input is no sequence. */
   struct pictures *pictures;
   /* for a picture sequence: time of the picture given out last, which is its place in the sequence, from 0 */
   int64_t number_time;

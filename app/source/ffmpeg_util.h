@@ -6,7 +6,7 @@
 
 #include "app/source/source.h"
 
-/* Returns the text of an FFmpeg error code. buffer holds 128 characters. */
+/* Returns the text of an FFmpeg error code. `buffer` holds 128 characters. */
 const char *ffmpeg_reason(int code, char *buffer);
 
 /* Returns the reason why a URL could not be opened: ffmpeg_reason's text, or a better one where the code alone says

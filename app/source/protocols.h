@@ -12,7 +12,7 @@ enum { PROTOCOLS_MAX = 4096, OPENINGS_MAX = 400, OPENINGS_SAME_MAX = 8 };
 
 /* Returns the value of FFmpeg's option protocol_whitelist for an input: the protocol of the input's URL and those that
  * this protocol needs. So an input that is a file may refer to other files, an input from a server can use only the
- * server's protocols, and input through a pipe may refer to nothing. buffer holds PROTOCOLS_MAX characters. */
+ * server's protocols, and input through a pipe may refer to nothing. `buffer` holds PROTOCOLS_MAX characters. */
 const char *protocols_for(const char *url, char *buffer);
 
 /* Returns the protocol_whitelist for input through a pipe. */
