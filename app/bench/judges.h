@@ -15,9 +15,9 @@
 /* For each pixel of a picture, the place in an earlier picture where the same part of the scene was. */
 struct origins {
   int width, height;
-  float *xy; /* coordinates x and y in the earlier picture, [height][width][2] */
-  /* [height][width]; false: the earlier picture does not show what is at this pixel (it was covered, for example), so
-   * the pixel is not judged */
+  float *xy; /* array [height][width][2]: coordinates x and y in the earlier picture */
+  /* array [height][width]; false: the earlier picture does not show what is at this pixel (it was covered, for
+   * example), so the pixel is not judged */
   bool *seen;
 };
 

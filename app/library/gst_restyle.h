@@ -19,7 +19,7 @@ struct restyle_row {
 
 typedef struct {
   GstBaseTransformClass parent_class;
-  /* one for each property that sets a parameter; the property with id i is described by rows[i - 1] */
+  /* the properties that set parameters: rows[i - 1] describes the property with id i */
   struct restyle_row *rows;
   int count; /* number of entries of `rows` */
 } ReverieRestyleClass;

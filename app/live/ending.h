@@ -14,7 +14,7 @@ struct ending {
 };
 
 /* Returns the exit status. If several fields are true, the first of these causes decides: a recording is incomplete
- * (why is STATUS_OUTPUT), which the user must know; a signal; another error; an engine that hangs. */
+ * (`why` is STATUS_OUTPUT), which the user must know; a signal; another error; an engine that hangs. */
 enum status ending_status(const struct ending *ending);
 
 #endif

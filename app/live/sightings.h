@@ -38,8 +38,8 @@ struct late_picture {
  * engine_ms. */
 struct sightings {
   double deadline_ms; /* ms from capture within which a picture must be presented; 0: no limit */
-  /* usual time in ms of the engine for a frame; when the reason of a late picture is looked for, only the time beyond
-   * this one counts as a delay in the engine */
+  /* usual time in ms that the engine takes for a frame; a late picture counts as delayed in the engine only by the time
+   * beyond this usual time */
   double engine_ms;
   /* presented: number of pictures that were presented; unread: number of those whose marker could not be read */
   long presented;

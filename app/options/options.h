@@ -129,8 +129,8 @@ struct options {
    * first, without being written; -1: the command's default */
   long warmup;
   const char *json; /* file to which bench writes its measurements as JSON, or "-" for standard output */
-  /* files of bench reports: `save` is written with the new measurements; `compare` is read, and they are compared with
-   * it; NULL: none */
+  /* files of bench reports: `save`: the new measurements are written to it; `compare`: an earlier report, with which
+   * they are compared; NULL: none */
   const char *save, *compare;
   const char *report; /* file of the HTML report; NULL: none */
   enum sweep_by sweep;

@@ -66,14 +66,15 @@ bool paths_make(char *path) {
   return !platform_make_folder(path) && platform_can_write(path);
 }
 
-/* Writes to path the name of the folder "reverie" in the folder that the environment variable names, or else of the
- * folder `usual` in the home folder. Returns false if neither variable names a folder. */
+/* Writes the path of a folder to `path`. If the environment variable `variable` names a folder, the path is that of its
+ * subfolder "reverie"; otherwise it is that of `usual` in the home folder (HOME). Returns false if neither variable
+ * names a folder. */
 static bool name_folder(char *path, const char *variable, const char *usual) {
   const char *chosen = getenv(variable), *home = getenv("HOME");
   return chosen && *chosen == '/' ? join(path, chosen, "reverie") : home && *home == '/' && join(path, home, usual);
 }
 
-/* Makes the folder whose name name_folder writes to path. Returns path, or NULL if this fails. */
+/* Makes the folder whose path name_folder writes to `path`. Returns `path`, or NULL if this fails. */
 static const char *own_folder(char *path, const char *variable, const char *usual) {
   return name_folder(path, variable, usual) && paths_make(path) ? path : NULL;
 }

@@ -185,8 +185,8 @@ static void subscribe(struct osc *osc, const struct datagram_address *address) {
   osc->listeners[number].allowance = NULL;
 }
 
-/* Extends the subscriptions of all listeners on the machine from which a message came. The port may be another one,
- * because many programs send from another port than they receive at. */
+/* Extends the subscriptions of all listeners on the machine from which a message came. A listener's port may differ
+ * from the port of the message, because many programs send from another port than the one at which they receive. */
 static void renew_leases(struct osc *osc, const struct datagram_address *from) {
   for (int i = 0; i < osc->listener_count; i++)
     if (datagram_same_host(&osc->listeners[i].address, from))

@@ -21,7 +21,7 @@ struct web_key {
 /* Time limits of a connection, in seconds. */
 struct web_limits {
   /* time within which a complete request must arrive, counted from the opening of the connection or from the end of the
-   * answer before it */
+   * previous answer */
   int request;
   int answer; /* time within which an answer must be sent completely */
   int taken;  /* time within which the browser must receive some of the bytes that wait to be sent to it */

@@ -140,8 +140,8 @@ int existing_file(const char *output, const struct options *options, const struc
 
 /* --- outputs that are a sequence of pictures --- */
 
-/* Compares the text in an existing picture that tells with which settings it was made (`mark`) with the present
- * settings. Returns 0 if they agree or the picture has no such text, or -1 with err. */
+/* Compares the settings with which an existing picture was made, as a text in the picture tells them, with the present
+ * settings (`mark`). Returns 0 if they agree or the picture has no such text, or -1 with err. */
 static int compare_mark(const char *path, const char *mark, struct error *err) {
   struct error why;
   char *text = NULL;

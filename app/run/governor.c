@@ -52,8 +52,8 @@ static void scale(const struct governor_wish *wish, double by, int floor_pixels,
 }
 
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]) {
-  /* work (pixels times steps) that the cheaper rungs (settings of size and steps) should have, as a fraction of that of
-   * the user's setting */
+  /* work (pixels times steps) that the cheaper rungs (settings of size and steps) should have, as a fraction of the
+   * work of the user's setting */
   static const double shares[] = {0.75, 0.5, 0.25};
   const double distinct = 0.93;
   int count = 1, floor_pixels = wish->floor_pixels ? wish->floor_pixels : wish->width * wish->height / 4;

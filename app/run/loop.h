@@ -80,7 +80,8 @@ struct loop_status {
   struct engine_shape refused;
   int engines; /* number of engines opened so far; readers of the status notice a new engine by it */
 
-  /* The fields of this block tell whether the engine has failed, and how long a call of it has been running. */
+  /* The fields of this block tell whether the engine has failed, and how long the present call of the engine has been
+   * running. */
   bool away;          /* true: the engine has failed and is being opened again */
   char why_away[200]; /* message of the engine's last failure; "" while the engine works (`away` is false) */
   /* true: the device cannot be used by this process any more; a new process may be able to open it */

@@ -123,8 +123,8 @@ static int open_sink(struct output *output, struct error *err) {
       .tap = recording ? output->tap : NULL,
       .tap_by_clock = output->tap_by_clock,
       .patience = patience_s,
-      /* `stop` interrupts the sink at once. A stream may end so, but a recording must first write the pictures in its
-       * queue */
+      /* `stop` interrupts the sink at once. A stream may end in this way, but a recording must first write the pictures
+       * in its queue */
       .stop = recording ? NULL : &output->stop,
       .log = output->tries++ ? NULL : output->log,
   };

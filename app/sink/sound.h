@@ -1,5 +1,5 @@
-/* Copies sound of the input, packet by packet, to the output, or encodes it again. The sink's thread makes all calls;
- * the functions on a sound accept NULL. */
+/* Copies sound of the input, packet by packet, to the output, or encodes it again. The sink's thread makes all calls.
+ * sound NULL (no sound) is allowed for all functions except sound_write. */
 #ifndef APP_SINK_SOUND_H
 #define APP_SINK_SOUND_H
 

@@ -223,8 +223,8 @@ static int check_pictures(const struct ffmpeg_source *from, int64_t end, bool en
   return 0;
 }
 
-/* Checks that the pictures of a sequence up to the one given out last existed and were decoded. Returns 0, or -1 with
- * err. */
+/* Checks that all pictures of a sequence, up to the last one that was given out, existed and were decoded. Returns 0,
+ * or -1 with err. */
 static int ffmpeg_check(const struct source *source, struct error *err) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   return from->pictures ? check_pictures(from, from->number_time + 1, false, err) : 0;

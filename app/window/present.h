@@ -30,9 +30,9 @@ struct present_view {
   struct cover_levels cover;
 };
 
-/* Counts of pictures, by the way in which OpenGL got their pixels, and bytes that were copied for this. */
+/* Numbers of pictures, by the way in which OpenGL got their pixels, and number of bytes that were copied. */
 struct present_counts {
-  /* shared: number of pictures read directly in GPU memory; uploaded: number of those copied from host memory */
+  /* shared: number of pictures read directly in GPU memory; uploaded: number of pictures copied from host memory */
   long shared, uploaded;
   uint64_t bytes; /* number of bytes copied from host memory, including input frames */
 };
