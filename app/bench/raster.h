@@ -26,8 +26,8 @@ static inline float *raster_at(const struct raster *raster, int x, int y) {
  * Outside the picture the edge pixels are repeated. */
 void raster_sample(const struct raster *raster, double x, double y, float rgb[3]);
 
-/* raster_read copies 8-bit RGBA pixels of the raster's size into it; raster_write copies the other way, rounds the
- * values, and sets alpha to 255. pitch: bytes from one row of rgba to the next. */
+/* raster_read copies 8-bit RGBA pixels, as many as the raster has, into the raster. raster_write copies the raster into
+ * such pixels, rounds the values, and sets alpha to 255. pitch: bytes from one row of rgba to the next. */
 void raster_read(struct raster *raster, const struct frame *rgba);
 void raster_write(const struct raster *raster, uint8_t *rgba, int pitch);
 /* Rounds each value of the picture to a whole grey level from 0 to 255. */

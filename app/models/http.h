@@ -13,7 +13,7 @@
 
 enum { HTTP_URL_MAX = 8192, HTTP_FIELD_MAX = 256 };
 
-/* A server and the access token for it. The token is sent to no other server, also after a redirect. */
+/* A server and the access token for it. The token is sent to no other server, not even after a redirect. */
 struct http_origin {
   const char *url;   /* the server's URL, for example "https://huggingface.co" */
   const char *token; /* access token for the server; NULL: none */

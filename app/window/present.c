@@ -50,8 +50,8 @@ struct present {
   } at;               /* locations of the uniforms (variables) of the shader input.frag */
   struct colors told; /* the values to which the uniforms of input.frag were set last */
   struct image picture, held, input, source, card;
-  /* give OpenGL direct access to the engine's pictures (import) and to the source's frames (import_frames) in GPU
-   * memory; NULL: these are uploaded */
+  /* functions that give OpenGL direct access to the engine's pictures (import) and to the source's frames
+   * (import_frames) in GPU memory; NULL: these are uploaded */
   struct import *import, *import_frames;
   struct present_counts counts;
 };
