@@ -20,14 +20,18 @@ static bool writes_table; /* true: the table is written to the page instead of c
 
 /* --- reading an output --- */
 
+#define CREATED "2020-01-02T03:04:05.000000Z"
+
 /* What an output has besides its first video track. */
 struct seen {
   int sounds, chapters, covers, attachments, videos;
   char sound[32];            /* codec of the first sound track */
   char text[2][32];          /* codecs of the first two text subtitle tracks */
   bool pgs, timecode, title; /* pgs: PGS subtitles; title: the file's title */
-  /* of the second sound track: name and language are kept; dubs: it is marked as a dub */
-  bool track_title, language, dubs;
+  /* of the second sound track: name and language are kept; dubs: it is marked as a dub; is_default: as the default
+   * track, which the first one is not */
+  bool track_title, language, dubs, is_default;
+  bool created; /* the time of the file's creation is there */
 };
 
 static bool has_tag(const AVDictionary *tags, const char *key, const char *value) {
@@ -35,7 +39,12 @@ static bool has_tag(const AVDictionary *tags, const char *key, const char *value
   return tag && !strcmp(tag->value, value);
 }
 
+static bool is_created(const AVDictionary *tags) {
+  return has_tag(tags, "creation_time", CREATED) || has_tag(tags, "modification_date", CREATED);
+}
+
 static void see_sound(struct seen *seen, const AVStream *stream) {
+  seen->is_default = stream->disposition & AV_DISPOSITION_DEFAULT && seen->sounds == 1;
   if (!seen->sounds++)
     snprintf(seen->sound, sizeof seen->sound, "%s", avcodec_get_name(stream->codecpar->codec_id));
   seen->track_title |=
@@ -92,8 +101,11 @@ static struct seen look(const char *name) {
   seen.timecode = has_tag(file->metadata, "timecode", "10:00:00:00");
   seen.title = has_tag(file->metadata, "title", "Whole") ||
                (file->nb_programs && has_tag(file->programs[0]->metadata, "service_name", "Whole"));
-  for (unsigned i = 0; i < file->nb_streams; i++)
+  seen.created = is_created(file->metadata);
+  for (unsigned i = 0; i < file->nb_streams; i++) {
     see_stream(&seen, file->streams[i]);
+    seen.created |= is_created(file->streams[i]->metadata);
+  }
   see_chapters(&seen, file);
   avformat_close_input(&file);
   return seen;
@@ -154,7 +166,8 @@ static void make_full(void) {
         "-map 2 -map_chapters 3 -map_metadata 3 -c copy -c:s:1 ass -attach font.ttf -attach cover.jpg "
         "-metadata:s:t:0 mimetype=font/ttf -metadata:s:t:1 mimetype=image/jpeg -metadata:s:t:1 "
         "filename=cover.jpg -metadata:s:v:0 timecode=10:00:00:00 -metadata:s:a:1 title=Second "
-        "-metadata:s:a:1 language=spa -disposition:a:1 dub full.mkv");
+        "-metadata:s:a:1 language=spa -disposition:a:0 0 -disposition:a:1 default+dub -metadata creation_time=" CREATED
+        " full.mkv");
 }
 
 static const char *yes(bool kept) {
@@ -172,10 +185,10 @@ static void add_row(char *table, size_t size, const char *ending, const struct s
   else
     snprintf(text, sizeof text, "as %s", seen->text[0]);
   snprintf(sound, sizeof sound, "%s, %s", seen->sounds == 2 ? "all" : "one", seen->sound);
-  snprintf(table + used, size - used, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", ending,
-           sound, text, yes(seen->pgs), yes(seen->chapters == 2), yes(seen->covers == 1), yes(seen->attachments == 1),
-           yes(seen->videos == 1), yes(seen->timecode), yes(seen->title), yes(seen->track_title), yes(seen->language),
-           yes(seen->dubs));
+  snprintf(table + used, size - used, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
+           ending, sound, text, yes(seen->pgs), yes(seen->chapters == 2), yes(seen->covers == 1),
+           yes(seen->attachments == 1), yes(seen->videos == 1), yes(seen->timecode), yes(seen->title),
+           yes(seen->track_title), yes(seen->language), yes(seen->dubs), yes(seen->is_default), yes(seen->created));
 }
 
 /* Checks that the message names what the output lacks, and nothing that it has. */
@@ -188,6 +201,8 @@ static void expect_told(const char *ending, const struct seen *seen, const char 
                 {seen->attachments == 1, "an attachment"},
                 {seen->videos == 1, "another video track"},
                 {seen->timecode, "a timecode"},
+                {seen->created, "the time of its creation"},
+                {seen->is_default || seen->sounds < 2, "the default track"},
                 {seen->sounds == 2, "no place for another track"},
                 {*seen->text[1] && seen->pgs, "subtitle track"}};
   for (size_t i = 0; i < sizeof things / sizeof *things; i++)
@@ -228,7 +243,8 @@ static void test_containers(void **state) {
                                         "avi", "wmv",  "flv", "mpg", "mxf", "ogv"};
   static char table[TEXT_MOST] =
       "| OUT | sound | SRT, ASS | PGS | chapters | cover | attachments | further video | timecode | title | names of "
-      "tracks | languages | dub, forced ... |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "tracks | languages | dub, forced ... | default track | time of creation |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   make_full();
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     struct outcome outcome;
@@ -323,6 +339,10 @@ static void test_from_mp4(void **state) {
   struct seen seen = look("back.mkv");
   assert_true(seen.covers == 1 && seen.chapters == 2 && seen.videos == 1 && seen.sounds == 2);
   assert_string_equal(seen.text[1], "subrip");
+  /* MP4 has a track's name as that of its handler */
+  assert_true(seen.track_title && seen.is_default && seen.created);
+  expect_same("the track's name", "echo Second",
+              "ffprobe -v error -select_streams a:1 -show_entries stream_tags=title,HANDLER_NAME -of csv=p=0 back.mkv");
   expect_same("the cover's name", "echo cover.jpg",
               "ffprobe -v error -show_entries stream_tags=filename -of csv=p=0 back.mkv | grep cover");
   /* Between containers with the same subtitle codec, subtitles do not change. */
@@ -375,10 +395,50 @@ static void test_lost_tags(void **state) {
   }
 }
 
+/* Of five marks of tracks each container keeps what FFmpeg's muxer can store, and a line names the rest. */
+static void test_kept_marks(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *told, *marks;
+  } cases[] = {
+      {"marks.mkv", "", "0,0,0,0,0,0,0 1,0,0,1,0,0,0 0,0,1,0,0,0,1 0,0,0,0,1,1,0"},
+      {"marks.mp4", "left out: a track's mark such as dub or forced\n",
+       "0,0,0,0,0,0,0 1,0,0,1,0,0,0 0,0,0,0,0,0,1 0,0,0,0,1,1,0"},
+      {"marks.mov", "left out: 3 marks of tracks such as dub or forced\n",
+       "0,0,0,0,0,0,0 1,0,0,0,0,0,0 0,0,0,0,0,0,0 0,0,0,0,0,0,0"},
+      {"marks.webm", "left out: 3 marks of tracks such as dub or forced\n",
+       "0,0,0,0,0,0,0 1,0,0,0,0,0,0 0,0,0,0,0,0,0 0,0,0,0,1,0,0"},
+      {"marks.nut", "left out: 2 marks of tracks such as dub or forced\n",
+       "0,0,0,0,0,0,0 1,0,0,1,0,0,0 0,0,1,0,0,0,0 0,0,0,0,0,0,0"},
+      {"marks.ts", "left out: 3 marks of tracks such as dub or forced, the default track\n",
+       "0,0,0,0,0,0,0 0,0,0,0,0,0,0 0,0,0,0,0,0,1 0,0,0,0,0,1,0"},
+      {"marks.avi", "left out: 3 marks of tracks such as dub or forced, the default track\n",
+       "0,0,0,0,0,0,0 0,0,0,0,0,0,0 0,0,0,0,0,0,0 0,0,0,0,0,0,0"},
+  };
+  shell(FFMPEG "-i plain.mkv -map 0:0 -map 0:1 -map 0:1 -map 0:1 -map 0:1 -c copy -disposition:a:0 0 "
+               "-disposition:a:1 default+comment -disposition:a:2 original+visual_impaired "
+               "-disposition:a:3 hearing_impaired+forced marked.mkv");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    char wanted[128], found[256];
+    program_run(&outcome, "render marked.mkv %s --size 64x64 --frames 10", cases[i].name);
+    bool told = strstr(outcome.said, *cases[i].told ? cases[i].told : "left out") != NULL;
+    if (outcome.status || told != (*cases[i].told != 0))
+      fail_msg("%s: status %d: %s", cases[i].name, outcome.status, outcome.said);
+    snprintf(wanted, sizeof wanted, "echo %s", cases[i].marks);
+    snprintf(found, sizeof found,
+             "ffprobe -v error -select_streams a -show_entries stream_disposition=default,dub,original,comment,forced,"
+             "hearing_impaired,visual_impaired -of csv=p=0 %s | grep . | head -n 4 | xargs",
+             cases[i].name);
+    expect_same(cases[i].name, wanted, found);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_containers), cmocka_unit_test(test_part),          cmocka_unit_test(test_pipe),
       cmocka_unit_test(test_from_mp4),   cmocka_unit_test(test_damaged_words), cmocka_unit_test(test_lost_tags),
+      cmocka_unit_test(test_kept_marks),
   };
   writes_table = argc == 4 && !strcmp(argv[2], "--write");
   if ((argc != 3 && !writes_table) || !clips_open())

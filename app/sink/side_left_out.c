@@ -16,6 +16,8 @@ static const struct {
     [SIDE_NAMES] = {"a track's name", "names of tracks"},
     [SIDE_LANGUAGES] = {"a track's language", "languages of tracks"},
     [SIDE_MARKS] = {"a track's mark such as dub or forced", "marks of tracks such as dub or forced"},
+    [SIDE_DEFAULTS] = {"the default track", "default tracks"},
+    [SIDE_TIMES] = {"the time of its creation", "times of creation"},
 };
 
 void side_left_out_tell(const int counts[SIDE_THINGS], const char *input, const struct log *log) {

@@ -18,6 +18,8 @@ enum side_thing {
   SIDE_NAMES,
   SIDE_LANGUAGES,
   SIDE_MARKS,
+  SIDE_DEFAULTS,
+  SIDE_TIMES,
   SIDE_THINGS
 };
 

@@ -179,6 +179,8 @@ static void count_tags(const struct side_tracks *side, int left_out[SIDE_THINGS]
   left_out[SIDE_NAMES] = lost.names;
   left_out[SIDE_LANGUAGES] = lost.languages;
   left_out[SIDE_MARKS] = lost.marks;
+  left_out[SIDE_DEFAULTS] = lost.defaults;
+  left_out[SIDE_TIMES] = lost.times;
 }
 
 /* Adds the tracks, covers and chapters that are copied to the output. Returns 0, or -1 with err. */

@@ -60,9 +60,29 @@ static void spell_language(const AVOutputFormat *container, AVStream *track) {
     }
 }
 
+/* True if this name of a handler was made by a program for all of its files, and not given to the track by a user. */
+static bool is_usual_handler(const char *name) {
+  static const char *const parts[] = {"Handle", "Core Media", "ISO Media file"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (strstr(name, parts[i]))
+      return true;
+  return !*name;
+}
+
+/* Makes the name of the handler, which is where MP4 has the name of a track, the title that other containers have. */
+static void take_handler(AVStream *track) {
+  const AVDictionaryEntry *handler = av_dict_get(track->metadata, "handler_name", NULL, 0);
+  if (!handler || is_usual_handler(handler->value))
+    return;
+  av_dict_set(&track->metadata, "title", handler->value, AV_DICT_DONT_OVERWRITE);
+  av_dict_set(&track->metadata, "handler_name", NULL, 0);
+}
+
 void tags_fit_track(const AVOutputFormat *container, AVStream *track) {
   const AVDictionaryEntry *title = av_dict_get(track->metadata, "title", NULL, 0);
-  if (title && muxer_is_mp4(container))
+  if (!muxer_is_mp4(container))
+    take_handler(track);
+  else if (title)
     av_dict_set(&track->metadata, "handler_name", title->value, 0);
   spell_language(container, track);
 }
@@ -85,13 +105,49 @@ static bool keeps_names(const AVOutputFormat *container) {
                                          "mxf_opatom,gxf,dv");
 }
 
-/* Returns those of the marks of a track that the container does not store, such as that the track is a dub. */
-static int lost_marks(const AVOutputFormat *container, int disposition) {
-  int marks = disposition & (AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT |
-                             AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED);
-  if (av_match_name(container->name, "matroska,mp4,nut"))
+/* Marks of tracks that the listed containers store; others store none. Matroska stores all. */
+static const struct {
+  const char *containers;
+  int marks;
+} kept_marks[] = {
+    {"mp4", AV_DISPOSITION_DUB | AV_DISPOSITION_COMMENT | AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED |
+                AV_DISPOSITION_VISUAL_IMPAIRED},
+    {"nut", AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT},
+    {"webm", AV_DISPOSITION_FORCED},
+};
+
+/* Returns those of the marks of a track that the container does not store, such as that the track is a dub. A transport
+ * stream stores two of them, of sound alone. */
+static int lost_marks(const AVOutputFormat *container, const AVStream *track) {
+  int marks =
+      track->disposition & (AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT |
+                            AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED);
+  if (!strcmp(container->name, "matroska"))
     return 0;
-  return !strcmp(container->name, "webm") ? marks & ~AV_DISPOSITION_FORCED : marks;
+  if (!strcmp(container->name, "mpegts") && track->codecpar->codec_type == AVMEDIA_TYPE_AUDIO)
+    return marks & ~(AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED);
+  for (size_t i = 0; i < sizeof kept_marks / sizeof *kept_marks; i++)
+    if (!strcmp(container->name, kept_marks[i].containers))
+      return marks & ~kept_marks[i].marks;
+  return marks;
+}
+
+/* True if the output does not store that this track is the default one of its kind. Where the first track of a kind is
+ * the default, players take it anyway. */
+static bool loses_default(const AVFormatContext *output, const AVStream *track) {
+  if (!(track->disposition & AV_DISPOSITION_DEFAULT) || muxer_is_mp4(output->oformat) ||
+      av_match_name(output->oformat->name, "matroska,webm,nut"))
+    return false;
+  for (int i = 0; i < track->index; i++)
+    if (output->streams[i]->codecpar->codec_type == track->codecpar->codec_type)
+      return !(output->streams[i]->disposition & AV_DISPOSITION_DEFAULT);
+  return false;
+}
+
+/* True if the output has the time of its creation, and the container does not store it. */
+static bool loses_time(const AVFormatContext *output) {
+  return av_match_name(output->oformat->name, "mpegts,rtp_mpegts,avi,asf,asf_stream,mpeg,vcd,svcd,dvd,vob,gxf,dv") &&
+         av_dict_get(output->metadata, "creation_time", NULL, 0);
 }
 
 /* Returns how many tags of the file that users set the container does not store. MPEG's transport streams have the
@@ -109,14 +165,15 @@ static int lost_of_file(const AVFormatContext *output) {
 }
 
 void tags_count_lost(const AVFormatContext *output, struct tags_lost *lost) {
-  *lost = (struct tags_lost){.of_file = lost_of_file(output)};
+  *lost = (struct tags_lost){.of_file = lost_of_file(output), .times = loses_time(output)};
   for (unsigned i = 0; i < output->nb_streams; i++) {
     const AVStream *track = output->streams[i];
     const AVDictionaryEntry *language = av_dict_get(track->metadata, "language", NULL, 0);
     lost->names += !keeps_names(output->oformat) && av_dict_get(track->metadata, "title", NULL, 0);
     lost->languages += language && *language->value && strcmp(language->value, "und") != 0 &&
                        !keeps_language(output->oformat, track, language->value);
-    lost->marks += lost_marks(output->oformat, track->disposition) != 0;
+    lost->marks += lost_marks(output->oformat, track) != 0;
+    lost->defaults += loses_default(output, track);
   }
 }
 

@@ -16,12 +16,14 @@ void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video,
 /* Copies the tags of one stream, except a timecode. */
 void tags_copy_stream(AVStream *to, const AVStream *from);
 /* Changes a track's tags to what the container stores. FFmpeg 5 writes no title of a track into MP4, so the title
- * becomes the name of the handler, which players show. MOV's muxer takes only one of the two codes of a language. */
+ * becomes the name of the handler, which players show, and in other containers a handler's name becomes the title. MOV's
+ * muxer takes only one of the two codes of a language. */
 void tags_fit_track(const AVOutputFormat *container, AVStream *track);
 
-/* Numbers of tags that a container does not store. marks: of tracks, such as that one is a dub, or forced. */
+/* Numbers of tags that a container does not store. marks: of tracks, such as that one is a dub, or forced; defaults:
+ * marks that a track which is not the first of its kind is the default one; times: of the file's creation. */
 struct tags_lost {
-  int of_file, names, languages, marks;
+  int of_file, names, languages, marks, defaults, times;
 };
 /* Counts the tags of the output, and of its tracks, that its container does not store. */
 void tags_count_lost(const AVFormatContext *output, struct tags_lost *lost);
