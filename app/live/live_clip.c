@@ -43,6 +43,14 @@ static bool take_mark(struct parameters *values, enum parameter id) {
   return marked;
 }
 
+/* True if somebody has set one of the points. put: live_follow_points has set it in the last turn of the main thread's
+ * loop, to the value `told`; the mark that this has left does not count. */
+static bool point_is_set(const struct parameters *values, enum parameter id, bool *put, double told) {
+  bool marked = parameters_marked(values, id, 0);
+  *put = *put && marked;
+  return marked && !(*put && parameters_number(values, id, 0) == told);
+}
+
 void live_take_clip_wishes(struct live *live) {
   struct parameters *values = &live->state.settings.values;
   if (take_mark(values, PARAMETER_CLIP_POSITION)) {
@@ -53,8 +61,9 @@ void live_take_clip_wishes(struct live *live) {
     live->played.wish = values->clip_time_left;
     live->played.wish_left = true;
   }
-  live->played.in_set |= parameters_marked(values, PARAMETER_CLIP_IN, 0);
-  live->played.out_set |= parameters_marked(values, PARAMETER_CLIP_OUT, 0);
+  struct live_clip *played = &live->played;
+  played->in_set |= point_is_set(values, PARAMETER_CLIP_IN, &played->in_put, played->in_told);
+  played->out_set |= point_is_set(values, PARAMETER_CLIP_OUT, &played->out_put, played->out_told);
 }
 
 /* Returns the position in seconds to which seek_by_s leads (the sum of commands' seeks), counted from the position of a
@@ -114,11 +123,12 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
     now = live_clip_position(live);
     left = fmax(0, end - now) / values->clip_speed;
   }
-  /* Clients are told of each change of a value, so the position and the time left are stored only once a second, or at
-   * once when the time left jumps, because the end or the speed has changed. */
+  /* Clients are told of each change of a value, so the position and the time left are stored only once a second, of the
+   * file's time or of the clock's, or at once when the time left jumps, because the end or the speed has changed. */
   double expected = live->played.left_told - (now - live->played.told) / values->clip_speed;
   if (floor(now) != floor(live->played.told) || (left > 0) != (live->played.left_told > 0) ||
-      fabs(left - expected) > 0.2) {
+      fabs(left - expected) > 0.2 || now_ns - live->played.told_ns >= 1000000000) {
+    live->played.told_ns = now_ns;
     live->played.told = round(now * 10) / 10;
     live->played.left_told = round(left * 10) / 10;
   }
@@ -154,10 +164,10 @@ static bool is_pointless(const struct live *live, int source) {
   return status->reached && !status->lost && !live->played.is_clip && source == changer_now(live->changer);
 }
 
-static void put(struct live *live, enum parameter id, double now, double value, double *told) {
+static void put(struct live *live, enum parameter id, double now, double value, bool *put, double *told) {
   struct error ignored;
   if (now != value)
-    parameters_set_number(&live->state.settings.values, id, 0, value, &ignored);
+    *put = !parameters_set_number(&live->state.settings.values, id, 0, value, &ignored);
   *told = parameters_number(&live->state.settings.values, id, 0);
 }
 
@@ -165,6 +175,8 @@ void live_follow_points(struct live *live, int64_t now_ns) {
   struct live_clip *played = &live->played;
   const struct parameters *values = &live->state.settings.values;
   int wanted = changer_wanted(live->changer);
+  if (!changer_is_at(live->changer, &live->source_status))
+    return; /* another source has begun since live->info was taken: the points wait for the next turn */
   double in, out, now_in = values->clip_in, now_out = values->clip_out;
   bool shown = played->is_clip && wanted == changer_now(live->changer);
   bool in_set = played->in_set || now_in != played->in_told, out_set = played->out_set || now_out != played->out_told;
@@ -182,8 +194,8 @@ void live_follow_points(struct live *live, int64_t now_ns) {
     out = fmin(out, live->info.length);
   }
   changer_set_range(live->changer, wanted, in, out);
-  put(live, PARAMETER_CLIP_IN, now_in, in, &played->in_told);
-  put(live, PARAMETER_CLIP_OUT, now_out, out, &played->out_told);
+  put(live, PARAMETER_CLIP_IN, now_in, in, &played->in_put, &played->in_told);
+  put(live, PARAMETER_CLIP_OUT, now_out, out, &played->out_put, &played->out_told);
   if (shown && in_set && live_clip_position(live) < in)
     go_to(live, in);
 }

@@ -218,12 +218,10 @@ void live_exchange(struct live *live, int64_t now_ns) {
   if (hub_take_notice(live->hub, told))
     live_tell(live, LOG_INFO, now_ns, "%s", told);
   hub_take(live->hub, state, now_ns);
-  if (live->reader) {
-    /* the status is read before the info: if the status says that a source was reached, the info describes that source
-     * or a later one */
-    reader_get_status(live->reader, &live->source_status);
-    reader_get_info(live->reader, &live->info);
-  }
+  if (live->reader)
+    reader_look(live->reader, &live->source_status, &live->info);
+  if (live->changer) /* else the points of the source before would count as those of the one that the info describes */
+    changer_follow(live->changer, &live->source_status);
   live_take_scene(live, now_ns);
   live_follow_tempo(live, now_ns);
   live_take_clip_wishes(live);

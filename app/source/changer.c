@@ -362,10 +362,9 @@ static void pass_over_first(struct changer *changer, const struct reader_status 
   changer->wanted = from_begin(changer, adjacent(changer, changer->now, changer->step));
 }
 
-/* Records that the reader has begun with another source: handed[0], or handed[1] if a further source was handed over
- * before the reader began (status.next). If that was the wanted source, no source is wanted any more. */
-static void follow_reader(struct changer *changer, struct reader_status *status) {
-  reader_get_status(changer->params.reader, status);
+/* The source that the reader has begun with is handed[0], or handed[1] if a further source was handed over before the
+ * reader began (status.next). If that was the wanted source, no source is wanted any more. */
+void changer_follow(struct changer *changer, const struct reader_status *status) {
   if (status->sources == changer->begun)
     return;
   changer->begun = status->sources;
@@ -388,11 +387,11 @@ static void follow_reader(struct changer *changer, struct reader_status *status)
   changer->changed |= !begun->seeks;
 }
 
-/* Records in `changer` which source the reader reads now (follow_reader), for callers that need no status of the
- * reader. */
+/* Records in `changer` which source the reader reads now, for callers that need no status of the reader. */
 static void look(struct changer *changer) {
   struct reader_status status;
-  follow_reader(changer, &status);
+  reader_get_status(changer->params.reader, &status);
+  changer_follow(changer, &status);
 }
 
 /* Returns for how many seconds the picture stays on screen at the end of a source: params.still_s for a single picture;
@@ -466,7 +465,8 @@ static void tell_end(struct changer *changer) {
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news) {
   struct reader_status status;
   *news = (struct changer_news){.changed = false};
-  follow_reader(changer, &status);
+  reader_get_status(changer->params.reader, &status);
+  changer_follow(changer, &status);
   take_opened(changer, news);
   pass_over_first(changer, &status, news);
   follow_end(changer, &status, now_ns);
@@ -564,6 +564,10 @@ void changer_get_range(const struct changer *changer, int index, double *in_s, d
 
 int changer_now(const struct changer *changer) {
   return changer->now;
+}
+
+bool changer_is_at(const struct changer *changer, const struct reader_status *status) {
+  return changer->begun == status->sources;
 }
 
 int changer_wanted(const struct changer *changer) {

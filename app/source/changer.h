@@ -75,6 +75,11 @@ struct changer_news {
  * Fills *news. The main loop calls this function once in each pass; the function does not wait. */
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news);
 
+/* Records that the reader has begun with another source, if `status`, the reader's present state, says so. Without this
+ * call changer_turn notes it. */
+void changer_follow(struct changer *changer, const struct reader_status *status);
+/* True if the source that the reader read when it gave out this status is the one that changer_now names. */
+bool changer_is_at(const struct changer *changer, const struct reader_status *status);
 /* Returns the index of the source that is read. */
 int changer_now(const struct changer *changer);
 /* Returns the index of the source that the user has asked for, or that follows one that has ended or cannot be opened,

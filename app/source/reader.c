@@ -1,5 +1,6 @@
 #include "app/source/reader_impl.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "app/flow/wait.h"
@@ -385,18 +386,18 @@ static void read_on(struct reader *reader, struct origin *former) {
 }
 
 /* Called when a source has ended or failed. Begins with the next source, if there is one, and returns true. Waits for a
- * next source if more may follow (reader_go_on) or the last one was a single picture. Returns false if the thread is to
+ * next source if more may follow (reader_go_on) or the last one gave a single frame. Returns false if the thread is to
  * end. got: 0: the source has ended or was left; -1: it failed with err. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
   struct origin former = {0}, replaced = {0};
   be_urgent(reader, false);
   pthread_mutex_lock(&reader->lock);
-  bool is_picture = got == 0 && reader->from_here == 1;
+  bool is_single = got == 0 && reader->from_here == 1;
   if (got < 0 && (reader->goes_on || reader->has_next))
     log_line(reader->now.options.log, LOG_WARNING, "%s", err->message);
   reader->status.stands = !reader->has_next;
-  reader->status.picture = is_picture;
-  while (!reader->stop && !reader->has_next && (reader->goes_on || is_picture))
+  reader->status.picture = is_single && reader->info.length * fmax(reader->info.fps, 1) < 1.5;
+  while (!reader->stop && !reader->has_next && (reader->goes_on || is_single))
     pthread_cond_wait(&reader->changed, &reader->lock);
   bool more = !reader->stop && reader->has_next, left = reader->away;
   if (more) {

@@ -27,7 +27,8 @@ struct reader_status {
   /* true: the source has ended or failed and no other one waits, so that the last picture stays on the screen; becomes
    * false when another source begins */
   bool stands;
-  /* true: the source ended after one frame, so it is a single picture; becomes false when another source begins */
+  /* true: the source ended after one frame and is a single picture, not a file of which only one frame was to be read;
+   * becomes false when another source begins */
   bool picture;
   bool moves;  /* true: the current source gave more than one frame; becomes false when another source begins */
   bool next;   /* true: reader_switch has handed over another source, which has not begun yet */
@@ -96,6 +97,8 @@ void reader_get_status(struct reader *reader, struct reader_status *status);
 /* Copies the info of the current source. Returns false, and leaves *info unchanged, while the source is not open, or
  * while the size and aspect ratio of its pictures are not known; a stream's are known from its first frame on. */
 bool reader_get_info(struct reader *reader, struct source_info *info);
+/* Works as reader_get_status and then reader_get_info, but no other source begins between the two. */
+bool reader_look(struct reader *reader, struct reader_status *status, struct source_info *info);
 /* Waits until the info of the current source is known, and copies the info. Returns false if the thread ends before the
  * info is known. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);

@@ -171,11 +171,26 @@ void reader_pause(struct reader *reader, bool paused) {
   set(reader, &reader->paused, paused);
 }
 
-void reader_get_status(struct reader *reader, struct reader_status *status) {
-  pthread_mutex_lock(&reader->lock);
+/* Copies the reader's present state. The caller holds the lock. */
+static void copy_status(const struct reader *reader, struct reader_status *status) {
   *status = reader->status;
   status->next = reader->has_next;
+}
+
+void reader_get_status(struct reader *reader, struct reader_status *status) {
+  pthread_mutex_lock(&reader->lock);
+  copy_status(reader, status);
   pthread_mutex_unlock(&reader->lock);
+}
+
+bool reader_look(struct reader *reader, struct reader_status *status, struct source_info *info) {
+  pthread_mutex_lock(&reader->lock);
+  copy_status(reader, status);
+  bool known = reader->knows;
+  if (known)
+    *info = reader->info;
+  pthread_mutex_unlock(&reader->lock);
+  return known;
 }
 
 static bool get_info(struct reader *reader, struct source_info *info, bool wait) {

@@ -1,0 +1,98 @@
+/* Tests the in and out points of the live program's files, and what follows at their ends, on an X server (Xvfb). */
+#include "tests/rigs/cmocka_all.h"
+
+#include <stdio.h>
+
+#include "tests/rigs/clips.h"
+#include "tests/rigs/live_ipc.h"
+#include "tests/rigs/program.h"
+#include "tests/rigs/screen.h"
+
+static void make_clips(void) {
+  shell(FFMPEG "-i still.mkv -t 0.5 -c copy -y short.mkv; cp still.mkv twice.mkv");
+}
+
+static void set_points(const char *source, const char *in, const char *out) {
+  char command[100], answer[40];
+  snprintf(command, sizeof command, "[\"set_property\",\"source\",%s]", source);
+  snprintf(answer, sizeof answer, "\"data\":%s", source);
+  expect_ipc(command, "success");
+  wait_ipc("[\"get_property\",\"source\"]", answer);
+  wait_ipc("[\"get_property\",\"clip-out\"]", "\"data\":0");
+  snprintf(command, sizeof command, "[\"set_property\",\"clip-in\",%s]", in);
+  expect_ipc(command, "success");
+  snprintf(command, sizeof command, "[\"set_property\",\"clip-out\",%s]", out);
+  expect_ipc(command, "success");
+  wait_ipc("[\"get_property\",\"clip-time-left\"]", "\"data\":0."); /* before another source is asked for */
+}
+
+static void expect_points(const char *source, const char *in, const char *out) {
+  char command[100];
+  snprintf(command, sizeof command, "[\"set_property\",\"source\",%s]", source);
+  expect_ipc(command, "success");
+  wait_ipc("[\"get_property\",\"clip-in\"]", in);
+  wait_ipc("[\"get_property\",\"clip-out\"]", out);
+}
+
+/* A file keeps its points, and what follows it has its own, when a shorter file or a picture follows at its end. */
+static void test_points_stay_with_their_file(void **state) {
+  (void)state;
+  make_clips();
+  start_window("still.mkv short.mkv twice.mkv still.png --still 0.2s --loop --clip-loop loop --ipc ipc.sock" PICTURE);
+  set_points("3", "1.5", "1.875");
+  set_points("1", "1.25", "1.75");
+  expect_ipc("[\"set_property\",\"clip-loop\",\"list\"]", "success");
+  wait_said("source 2 of 4: short.mkv");
+  wait_said("source 3 of 4: twice.mkv");
+  wait_said("source 4 of 4: still.png");
+  expect_ipc("[\"set_property\",\"clip-loop\",\"loop\"]", "success");
+  expect_points("2", "\"data\":0", "\"data\":0");
+  expect_points("1", "\"data\":1.25", "\"data\":1.75");
+  expect_points("3", "\"data\":1.5", "\"data\":1.875");
+  quit_window();
+}
+
+/* From the last frame of a file the list goes on, as it does from any other place in the file. */
+static void test_list_goes_on_from_the_last_frame(void **state) {
+  (void)state;
+  make_clips();
+  start_window("still.mkv twice.mkv --loop --clip-loop loop --ipc ipc.sock" PICTURE);
+  expect_ipc("[\"set_property\",\"clip-in\",1.95]", "success"); /* one frame, again and again */
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1.9");
+  expect_ipc("[\"set_property\",\"clip-in\",0]", "success");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1");
+  expect_ipc("[\"set_property\",\"clip-speed\",0.1]", "success");
+  expect_ipc("[\"set_property\",\"clip-loop\",\"list\"]", "success");
+  expect_ipc("[\"set_property\",\"clip-time-left\",0]", "success");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  quit_window();
+}
+
+/* While a last picture stays, its place and the time left are told, whatever the speed was. */
+static void test_place_of_a_last_picture(void **state) {
+  (void)state;
+  start_window("still.mkv --clip-loop hold --clip-speed 4 --ipc ipc.sock" PICTURE);
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1.9");
+  wait_ipc("[\"get_property\",\"clip-time-left\"]", "\"data\":0}");
+  quit_window();
+}
+
+static int end_program(void **state) {
+  return screen_end_program(state) || program_own_model(state);
+}
+
+int main(int argc, char **argv) {
+#define TINY(function) cmocka_unit_test_setup_teardown(function, program_tiny_model, end_program)
+  const struct CMUnitTest tests[] = {
+      TINY(test_points_stay_with_their_file),
+      TINY(test_list_goes_on_from_the_last_frame),
+      TINY(test_place_of_a_last_picture),
+  };
+  int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
+  if (missing)
+    return missing;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  screen_end();
+  return failed;
+}
