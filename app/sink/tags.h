@@ -16,7 +16,7 @@ void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video,
 /* Copies the tags of one stream, except a timecode. */
 void tags_copy_stream(AVStream *to, const AVStream *from);
 /* Changes a track's tags to what the container stores. FFmpeg 5 writes no title of a track into MP4, so the title
- * becomes the name of the handler, which players show, and in other containers a handler's name becomes the title. MOV's
+ * becomes the name of the handler, which players show. In other containers a handler's name becomes the title. MOV's
  * muxer takes only one of the two codes of a language. */
 void tags_fit_track(const AVOutputFormat *container, AVStream *track);
 
