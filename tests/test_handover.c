@@ -65,6 +65,8 @@ static void state_comes_along(void **state) {
   parameters_init(&handover->values);
   assert_int_equal(playlist_insert(&handover->sources, 0, "a clip.mp4", false, &err), 0);
   assert_int_equal(playlist_insert(&handover->sources, 1, "dropped.mkv", true, &err), 0);
+  handover->sources.entries[0].in_s = 1.25;
+  handover->sources.entries[0].out_s = 7.5;
   handover->source = 1;
   handover->position = 1.0 / 3;
   handover->loop = true;
@@ -81,6 +83,8 @@ static void state_comes_along(void **state) {
   assert_int_equal(read->sources.count, 2);
   assert_string_equal(read->sources.entries[1].name, "dropped.mkv");
   assert_true(read->sources.entries[1].plain && !read->sources.entries[0].plain);
+  assert_true(read->sources.entries[0].in_s == 1.25 && read->sources.entries[0].out_s == 7.5);
+  assert_true(read->sources.entries[1].in_s == 0 && read->sources.entries[1].out_s == 0);
   assert_true(read->position == handover->position && read->walk == handover->walk);
   assert_true(read->blackout == handover->blackout);
   assert_memory_equal(&read->place.left, &handover->place.left, 4 * sizeof(int));

@@ -166,18 +166,30 @@ static void add_sources(cJSON *root, const struct playlist *sources) {
     cJSON *entry = cJSON_CreateObject();
     cJSON_AddStringToObject(entry, "name", sources->entries[i].name);
     cJSON_AddBoolToObject(entry, "plain", sources->entries[i].plain);
+    cJSON_AddNumberToObject(entry, "in", sources->entries[i].in_s);
+    cJSON_AddNumberToObject(entry, "out", sources->entries[i].out_s);
     cJSON_AddItemToArray(list, entry);
   }
+}
+
+/* Returns a time in seconds; 0 if the entry has none of this name, or one that is no time. */
+static double read_point(const cJSON *entry, const char *name) {
+  const cJSON *value = cJSON_GetObjectItemCaseSensitive(entry, name);
+  return cJSON_IsNumber(value) && value->valuedouble > 0 ? value->valuedouble : 0;
 }
 
 static int read_sources(struct playlist *sources, const cJSON *root, struct error *err) {
   const cJSON *entry;
   cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(root, "sources")) {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "name"));
-    bool plain = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "plain"));
-    if (!name)
+    const struct playlist_entry source = {
+        .name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "name")),
+        .plain = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "plain")),
+        .in_s = read_point(entry, "in"),
+        .out_s = read_point(entry, "out"),
+    };
+    if (!source.name)
       return error_set(err, STATUS_USAGE, "\"sources\": names are needed");
-    if (playlist_insert(sources, sources->count, name, plain, err))
+    if (playlist_insert_copy(sources, sources->count, &source, err))
       return -1;
   }
   return 0;

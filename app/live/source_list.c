@@ -10,7 +10,7 @@
 static int list_again(struct live *live, struct error *err) {
   const struct playlist *before = &live->came->sources;
   for (int i = 0; i < before->count; i++)
-    if (playlist_insert(&live->list, i, before->entries[i].name, before->entries[i].plain, err))
+    if (playlist_insert_copy(&live->list, i, &before->entries[i], err))
       return -1;
   live->first = live->came->source;
   live->source_options.loop = live->came->loop;

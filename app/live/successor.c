@@ -163,7 +163,7 @@ static bool is_stuck(const struct live *live) {
 static int gather_sources(struct live *live, struct handover *handover, struct error *err) {
   int wanted = live->changer ? changer_wanted(live->changer) : 0;
   for (int i = 0; live->changer && i < changer_count(live->changer); i++)
-    if (playlist_insert(&handover->sources, i, changer_name(live->changer, i), changer_is_plain(live->changer, i), err))
+    if (playlist_insert_copy(&handover->sources, i, changer_entry(live->changer, i), err))
       return -1;
   handover->source = wanted;
   handover->loop = live->source_options.loop;

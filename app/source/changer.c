@@ -578,8 +578,8 @@ int changer_count(const struct changer *changer) {
   return changer->list.count;
 }
 
-bool changer_is_plain(const struct changer *changer, int index) {
-  return changer->list.entries[index].plain;
+const struct playlist_entry *changer_entry(const struct changer *changer, int index) {
+  return &changer->list.entries[index];
 }
 
 const char *changer_name(const struct changer *changer, int index) {

@@ -88,8 +88,8 @@ int changer_now(const struct changer *changer);
 int changer_wanted(const struct changer *changer);
 /* Returns the number of sources in the list. */
 int changer_count(const struct changer *changer);
-/* True if the source at this index was dropped on the window: the command line's input options do not apply to it. */
-bool changer_is_plain(const struct changer *changer, int index);
+/* Returns what the list has of the source at this index. The changer owns it; it is valid until the list changes. */
+const struct playlist_entry *changer_entry(const struct changer *changer, int index);
 /* Returns the name of the source at this index. The changer owns the string; it is valid until the list changes. */
 const char *changer_name(const struct changer *changer, int index);
 /* True if another source follows when the current one ends. */

@@ -30,6 +30,14 @@ int playlist_insert(struct playlist *list, int index, const char *name, bool pla
   return 0;
 }
 
+int playlist_insert_copy(struct playlist *list, int index, const struct playlist_entry *entry, struct error *err) {
+  if (playlist_insert(list, index, entry->name, entry->plain, err))
+    return -1;
+  list->entries[index].in_s = entry->in_s;
+  list->entries[index].out_s = entry->out_s;
+  return 0;
+}
+
 void playlist_remove(struct playlist *list, int index) {
   struct playlist_entry *entry = &list->entries[index];
   free(entry->name);
