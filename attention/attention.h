@@ -19,9 +19,9 @@
  * for the others.
  *
  * Numbers: products, sums and softmax are FP32. Finite inputs give finite results between the least and the largest
- * value of V (up to rounding), also where scores reach 2^35 (FP16's largest values). Where scale * q k overflows, the
- * key with the row's largest score gets the whole weight. Scores that are equal in FP32 get equal weights. Inputs with
- * NaN or infinities give unspecified results.
+ * value of V (up to rounding), also where scores reach 2^35, with FP16's largest values. Where scale * q k overflows,
+ * the key with the row's largest score gets the whole weight. Scores that are equal in FP32 get equal weights. Inputs
+ * with NaN or infinities give unspecified results.
  *
  * No function allocates device memory, waits for the device or keeps state, so launches can be captured into graphs. */
 #ifndef ATTENTION_ATTENTION_H

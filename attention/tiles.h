@@ -154,9 +154,10 @@ struct TileSm90 {
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8;
   /* 1024 bytes more than are used, so that the beginning of the used part can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;
-  /* The step at which the warpgroups of a thread block take turns. Two groups with small heads are fastest if each has
-   * the special function units (exponentials) to itself in turn. Three or four would wait too long for that, and large
-   * heads are limited by the products. */
+  /* The step at which the warpgroups of a thread block take turns. If there are two groups, and heads are small, it is
+   * fastest that each has the special function units (which compute exponentials) to itself in turn. Three or four
+   * groups would wait too long for their turns. With large heads the matrix products take most of the time, and not the
+   * exponentials. */
   static constexpr turns_sm90 TURNS = CONSUMERS == 1                                    ? TURNS_NONE
                                       : CONSUMERS == 2 && (DP <= 80 || KEY_GROUPS == 2) ? TURNS_EXPONENTIALS
                                       : KEY_GROUPS == 1                                 ? TURNS_PRODUCTS

@@ -1,7 +1,7 @@
 /* The function by which a program that was built without CUDA finds the CUDA device in the module reverie-cuda.so. */
 #include "unet/plan/device_module.h"
 
-#include "device_module_build.h" /* made by the build: the stamp */
+#include "device_module_build.h" /* made by the build; defines DEVICE_MODULE_STAMP */
 
 extern const struct device_impl cuda_device_impl;
 bool cuda_find_gpu(const char *device_name, struct gpu *gpu);

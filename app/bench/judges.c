@@ -10,10 +10,10 @@
 static const double still_blur = 2.5, still_change = 2;
 enum { STILL_REACH = 4 };
 
-/* Constants of judge_flow. flow_blur: deviation of the blur in pixels. The estimated motion of a block is used if it
- * lowers the block's difference to flow_part of the difference without motion, and by at least flow_gain grey levels.
- * If a difference of more than flow_unexplained grey levels remains, the block is not judged. flow_agreement: how far
- * the motions in both directions may differ, in pixels. */
+/* Constants of judge_flow. flow_blur: deviation of the blur in pixels. The estimated motion of a block is used if with
+ * it the block's difference is at most flow_part times the difference without motion, and at least flow_gain grey
+ * levels lower. If a difference of more than flow_unexplained grey levels remains, the block is not judged.
+ * flow_agreement: how far the motions in both directions may differ, in pixels. */
 static const double flow_blur = 1.5, flow_part = 0.75, flow_gain = 0.8, flow_unexplained = 3, flow_agreement = 1;
 
 static const double seen_share = 0.05;

@@ -22,8 +22,8 @@ void run_source(struct live_state *state, const struct command_call *call) {
     live_set(state, PARAMETER_SOURCE, next, call->now_ns);
 }
 
-/* Cues a source, which lets it follow at the end of the present file: the source after the one that is cued or, if none
- * is, after the present one. */
+/* Cues a source, which follows when the present file ends. The cued source is the one after the source that was cued
+ * before or, if none was, the one after the present source. */
 void run_cue_source(struct live_state *state, const struct command_call *call) {
   int cued = number_of(state, PARAMETER_CUED_SOURCE);
   int next = source_beside(state, cued ? cued : number_of(state, PARAMETER_SOURCE), 1, call->now_ns);

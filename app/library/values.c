@@ -92,8 +92,8 @@ static int find(const char *name, enum parameter *id, int *index, struct error *
   return 0;
 }
 
-/* Finds the parameter of this name, as find does. Fails also if the parameter cannot be changed any more, because
- * reverie_open has read it. */
+/* Finds the parameter of this name among those that programs may set (`find`). Fails also if the parameter cannot be
+ * changed any more, because reverie_open has read it. */
 static int find_to_set(const struct reverie *reverie, const char *name, enum parameter *id, int *index,
                        struct error *err) {
   if (find(name, id, index, err))

@@ -25,9 +25,10 @@ struct live_show {
   /* values that the program had before it crashed; those that the user had changed are marked; owned; NULL: there was
    * no crash */
   struct parameters *recovered;
-  char *unsaved;      /* values, as JSON, as last written to a file for the case of a crash; owned; NULL: none yet */
+  char *unsaved;      /* the values, as JSON, that were last written to the file from which they are restored after a
+                       * crash; owned; NULL: none were written yet */
   int64_t unsaved_ns; /* when it was last checked whether the values differ from `unsaved` (platform_now_ns) */
-  struct errand unsaving; /* background work that writes `unsaved` to its file */
+  struct errand unsaving; /* background work that writes `unsaved` to the file for the case of a crash */
 };
 
 /* Opens the show file and reads its key bindings. Also reads the values that an earlier run of the program saved

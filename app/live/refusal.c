@@ -3,9 +3,8 @@
 #include "app/control/settings.h"
 #include "app/run/handles.h"
 
-/* Returns true if `room`, a number of frames for which the bank (keys and values of earlier frames) has memory, is one
- * that the parameters' values ask for, or that of the handle (struct prepared) in use. shape: the shape of that
- * handle. */
+/* Returns true if the parameters' values ask for a bank of this room, or the handle (struct prepared) in use has one.
+ * room: number of earlier frames whose keys and values the bank can store. shape: the shape of that handle. */
 static bool is_room_asked_for(const struct parameters *values, const struct engine_shape *shape, int room) {
   return room == shape->bank_room || room == values->bank || room == values->bank_room;
 }

@@ -120,7 +120,8 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   if (!live->changer)
     return;
   const struct engine_shape *shape = &live->engine.prepared.shape;
-  /* while paused, another source or place comes at once: no further frames come that could be mixed */
+  /* During a pause another source, or another place in the source, is shown at once and not faded in: a fade mixes
+   * further frames, and during a pause none come. */
   mixer_set_fade(live->mixer, state->settings.values.pause ? 0 : state->settings.values.source_fade,
                  shape->height > 0 ? (double)shape->width / shape->height : 0);
   follow_fallback(live, now_ns);

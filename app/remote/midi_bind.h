@@ -110,7 +110,8 @@ struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *me
  * KNOBS_MAX. */
 struct knobs_unknown {
   int count;
-  /* for a message: name of the parameter or command in the first of these entries that names one; "": none does */
+  /* for a message to the user: name of the parameter or command in the first of these entries that has such a name; "":
+   * none has one */
   char sets[PARAMETER_NAME_MAX];
 };
 

@@ -88,10 +88,10 @@ static double quantile(const struct governor *g, int most, double q) {
   return count ? sorted[(int)lrint(q * (count - 1))] : 0;
 }
 
-/* Corrects relative[] (frame time with each rung, a setting of size and steps, divided by that with rung 0) by the
- * times measured with the rung in use and with the one used before. The GPU's load may have changed between the two
- * measurements. Therefore the measured ratio is limited to a range around the ratio of the rungs' work, and then
- * averaged with the old ratio. */
+/* Corrects relative[], which has for each rung (setting of size and steps) its frame time divided by that of rung 0.
+ * Uses the times measured with the rung in use and with the one used before. The GPU's load may have changed between
+ * the two measurements. Therefore the measured ratio is limited to a range around the ratio of the rungs' work, and
+ * then averaged with the old ratio. */
 static void update_ratio(struct governor *g) {
   double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
   double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;

@@ -33,7 +33,7 @@ struct part_left {
 /* A lock on an unfinished file that a former render left. It keeps other processes from continuing the same file. */
 struct part_claim {
   bool held;
-  int descriptor; /* valid if `held` */
+  int descriptor; /* file descriptor that holds the lock; valid if `held` is true */
 };
 
 /* True if the output is written to a file OUT.part first: it is a single regular file, or will be one. */
@@ -41,8 +41,8 @@ bool part_is_for(const struct target *target);
 /* Looks for an unfinished file of the output `path` that a former render left and that no process is writing. Returns
  * true if there is one, with its names in *left. */
 bool part_find(struct part_left *left, const char *path);
-/* Does what part_find does, and also locks the unfinished file, which part_find does not find then, until part_unclaim
- * is called or the process ends. */
+/* Does what part_find does, and also locks the unfinished file. The lock ends when part_unclaim is called or the
+ * process ends. Until then part_find does not find the file. */
 bool part_claim(struct part_claim *claim, struct part_left *left, const char *path);
 /* Ends the lock. Accepts a zeroed struct. */
 void part_unclaim(struct part_claim *claim);
@@ -57,9 +57,10 @@ int part_make(struct part *part, const char *path, bool replace, FILE **manifest
  * renames its own files to these two names meanwhile; false: the manifest is deleted. Returns 0, or -1 with err, also
  * if OUT exists and may not be replaced; then OUT.part and its manifest stay, and OUT.json is as it was. */
 int part_take_over(struct part *part, bool keep, struct error *err);
-/* Renames the unfinished file of this render and its manifest to the names in `left`, the unfinished file of an
- * earlier render, all of whose pictures were copied to this one; if that fails, they keep their own names. Further
- * unfinished files, left by a render that was killed while it resumed, are deleted. */
+/* Called when all pictures of an earlier render's unfinished file, `left`, were copied to this render's unfinished
+ * file. Renames this render's file and its manifest to the names in `left`, so that they replace that file and its
+ * manifest. What cannot be renamed keeps its own name. If the file was renamed, also deletes further unfinished files,
+ * left by a render that was killed while it resumed. */
 void part_replace(struct part *part, const struct part_left *left);
 /* Deletes the unfinished file and its manifest. Accepts a zeroed struct. */
 void part_drop(struct part *part);

@@ -359,7 +359,8 @@ static int find_part(const struct side_reader *reader) {
 }
 
 /* Returns the shorter of the durations of this packet and the one given before it. Packets of Vorbis and Opus differ
- * much in length, and a short one before a long one is no step back. */
+ * much in length. If a short packet comes before a long one, the long one begins only a short time later, and that must
+ * not count as a step back. */
 static int64_t shorter_duration(const struct side_track *track, const AVPacket *packet) {
   int64_t before = track->end - track->begin;
   return before < packet->duration ? before : packet->duration;
@@ -402,9 +403,9 @@ static void note_given(struct side_track *track, const AVPacket *packet) {
   track->crossed = false;
 }
 
-/* Stores in *packet the oldest waiting packet, items[0], whose time is final. If packets from before the track's first
- * sound (track->priming) must precede it, the oldest of those is stored instead; the next calls of side_reader_next
- * give the rest of them, and then items[0]. */
+/* Stores in *packet the oldest waiting packet, items[0], after `place` has shifted its times. If packets from before
+ * the track's first sound (track->priming) must precede it, the oldest of those is stored instead; the next calls of
+ * side_reader_next give the rest of them, and then items[0]. */
 static void give(struct side_reader *reader, AVPacket *packet) {
   struct side_item *item = &reader->items[0];
   struct side_track *track = track_of(reader, item->packet);

@@ -194,7 +194,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   if (code < 0) {
     bool refused = !to->output->pb || !to->output->pb->error;
     ffmpeg_sink_failed(to, code, err);
-    /* without a file (output->pb), AVERROR_INVALIDDATA may be a receiver's answer */
+    /* if no file is open (output->pb is NULL), AVERROR_INVALIDDATA may be the answer of a network's receiver */
     bool of_file = to->output->pb && code == AVERROR_INVALIDDATA;
     if (refused && !accepted_say(&to->target, options, err) && (code == AVERROR(EINVAL) || of_file) &&
         !options->encoder_options)
@@ -205,7 +205,8 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     return -1;
   }
   to->header = true;
-  /* Writing MP4 in fragments clears this flag. Without it, AAC in a transport stream fails at its first packet. */
+  /* FFmpeg's muxer clears the flag AVFMT_FLAG_AUTO_BSF if it writes MP4 in fragments. Without the flag, AAC in a
+   * transport stream fails at its first packet. */
   to->output->flags |= AVFMT_FLAG_AUTO_BSF;
   if (to->output->pb) {
     avio_flush(to->output->pb);

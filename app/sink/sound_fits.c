@@ -77,7 +77,7 @@ int sound_fits(const AVFormatContext *output, const AVStream *sound) {
   const char *name = output->oformat->name;
   bool named = named_in_transport_stream(sound->codecpar->codec_id);
   if (!strcmp(name, "rtp_mpegts") || (!strcmp(name, "mpegts") && !named))
-    return named; /* RTP is decided without a trial, because writing its header needs a network */
+    return named; /* for RTP no header is written as a trial, because that needs a network */
   if (!strcmp(name, "flv") && !is_told_in_flv(sound->codecpar))
     return 0;
   if (!strcmp(name, "roq") && sound->codecpar->codec_id != AV_CODEC_ID_ROQ_DPCM)

@@ -65,7 +65,8 @@ void changer_set_range(struct changer *changer, int index, double in_s, double o
 void changer_get_range(const struct changer *changer, int index, double *in_s, double *out_s);
 
 struct changer_news {
-  bool changed; /* true: another source is read, or the same source from its start */
+  bool changed; /* true: since the last call of changer_turn the reader has begun another source, or the same source
+                 * from its start */
   bool sought;  /* true: the same source is read from the time sought_s on, which changer_seek has given */
   double sought_s;
   char refused[512]; /* why a source could not be opened; "": none was refused */

@@ -57,8 +57,9 @@ static int add_part(struct list_cuts *cuts) {
   return 0;
 }
 
-/* Fills the entry of the list's last file from its directives. If there is a duration directive, FFmpeg uses that as
- * the file's length, instead of outpoint minus inpoint. */
+/* Fills in length_us, begins and ends of the list's last file, from the directives inpoint, outpoint and duration that
+ * the list has for this file. If there is a duration directive, FFmpeg uses that as the file's length, instead of
+ * outpoint minus inpoint. */
 static void take_directives(struct list_cuts *cuts, const struct directives *said) {
   bool both = said->inpoint != AV_NOPTS_VALUE && said->outpoint != AV_NOPTS_VALUE;
   struct list_part *part = cuts->count ? &cuts->parts[cuts->count - 1] : NULL;

@@ -200,7 +200,8 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
   look_at_first(from);
   const AVFrame *first = from->looked_ahead && from->ahead_got > 0 ? from->ahead : NULL;
   const AVCodecContext *decoder = decoder_context(from->decoder);
-  /* libvpx is the decoder only for video with alpha, and its pixel format is unknown before the first frame */
+  /* If the decoder is libvpx, the video has alpha, because libvpx decodes no other video here. The pixel format cannot
+   * tell: libvpx does not know it before the first frame. */
   bool alpha = !strncmp(decoder->codec->name, "libvpx", 6) || left_out_has_alpha(decoder->pix_fmt, first);
   from->info.alpha = from->options.keeps_alpha && alpha;
   from->untold = from->options.tell_transparency && !from->info.alpha &&
@@ -286,8 +287,9 @@ static int next_frame(struct ffmpeg_source *from, struct error *err) {
   return from->ahead_got;
 }
 
-/* Returns a time for the frame that is greater than the last one's, in the stream's time base. A live or looping source
- * does not wait for the next frame's time. */
+/* Returns a time for from->frame, in the stream's time base, that is greater than the time of the frame before. If the
+ * frame's timestamp may be wrong, the next frame's time is needed to decide that. So the next frame is decoded in
+ * advance, unless the source is live or loops. */
 static int64_t settle_time(struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   bool wait = !from->options.live && !from->options.loop && frame_clock_doubts(&from->clock, time);
@@ -302,8 +304,8 @@ static bool is_before_start(const struct ffmpeg_source *from) {
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
 }
 
-/* True if a frame is earlier than the requested start, because reading began at a key frame before it. seconds: the
- * frame's time. */
+/* True if a frame is earlier than the requested start, because reading began at a key frame before that start. seconds:
+ * the frame's time. */
 static bool is_too_early(const struct ffmpeg_source *from, double seconds) {
   double first = from->loop_shift ? 0 : from->options.resume;
   return from->options.start + first > 0 && seconds < first;
@@ -334,7 +336,8 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
     }
     if (!is_too_early(from, seconds) && !is_outdated(from))
       break;
-    /* without timestamps, the times of later frames are counted on from the frame that is left out here */
+    /* If frames have no timestamps, each one's time is counted on from the frame before. So the time of the frame that
+     * is left out here is stored for the next frame. */
     if (about_time(from, from->frame) == FRAME_TIME_NONE)
       from->clock.last = *pts;
   }

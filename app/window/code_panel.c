@@ -4,7 +4,8 @@
 
 #include "app/window/qr.h"
 
-/* width, in modules (squares of the code), of the light margin, without which cameras do not find the code */
+/* width of the light margin around a QR code, in modules (squares of the code); without the margin cameras do not find
+ * the code */
 enum { MARGIN = 4 };
 
 static void draw_code(struct sheet *sheet, const struct qr *qr, int left, int top, int module) {

@@ -28,7 +28,7 @@ struct face_places {
   struct hud_area alerts, picture, clip, meter, graph, figures, list, typed;
   struct hud_area states[FACE_STATES], bars[FACE_BARS], scenes[FACE_SCENES], prompts[FACE_PROMPTS];
   struct hud_area scenes_head, prompts_head; /* headings above scenes and prompts */
-  struct list_box box;                       /* the rows of the list of parameters */
+  struct list_box box;                       /* position and size of the rows in the list of parameters */
   int list_rows;                             /* number of rows for which the list has room */
 };
 

@@ -16,8 +16,8 @@ namespace {
 
 using namespace norms;
 
-/* ROW_THREADS: threads of a thread block; RESIDENT: least number of thread blocks that fit a multiprocessor at the same
- * time, where each thread has several rows */
+/* ROW_THREADS: threads of a thread block. RESIDENT: if each thread has several rows, at least this many thread blocks
+ * fit a multiprocessor at the same time. */
 constexpr int ROW_THREADS = 128, RESIDENT = 3;
 
 /* Returns the sum of v over LANES neighbouring lanes, to each of them. */

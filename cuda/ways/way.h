@@ -9,9 +9,10 @@
 
 #include "cuda/program.h"
 
-/* Areas of scratch memory, which one op at a time uses. SCRATCH_PROLOGUE: the prologue's result. SCRATCH_DENSE: the
- * input, concatenated and upsampled. SCRATCH_LIBRARY: a library's product before GEGLU, or the sum of bias and time
- * row. */
+/* Areas of scratch memory, which one op at a time uses. SCRATCH_PROLOGUE: the result of a product's prologue (the
+ * launch before it, which does a norm or an activation), or what other ops store for a moment. SCRATCH_DENSE: the
+ * input, concatenated and upsampled. SCRATCH_LIBRARY: a library's product before GEGLU, or the sum of bias and time row
+ * (a vector from the time embedding). */
 enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
 
 enum { WAY_CANDIDATES_MAX = 6 };

@@ -247,7 +247,7 @@ static void multiply_places(const struct block *b, int first, int width) {
     const float *a = b->patches + place * channels;
     const float *weight = op->weight + ((size_t)PLACES * (size_t)first + place * columns) * (size_t)op->c;
     float *out = b->products + place * columns;
-    if (width == 4 && WIDE == 4) /* products 4 vectors wide exist only where WIDE is 4 */
+    if (width == 4 && WIDE == 4) /* if WIDE, the largest width, is less than 4, no product is 4 vectors wide */
       multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, WIDE);
     else if (width == 2)
       multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, 2);

@@ -49,8 +49,9 @@ struct adapters {
   /* the change that is being computed into the set of weights that frames do not read; NULL: there is none */
   struct changing *changing;
 
-  /* The fields from changed to seen list all that the adapters change: `changed` as tensors of the checkpoint (filled
-   * by adapters_open), `bound` as rows of the weights that plans have asked for (extended when there are new ones). */
+  /* The fields from `changed` to `seen` list all that the adapters change, in two forms. `changed` lists tensors of the
+   * checkpoint; adapters_open fills it. `bound` lists rows of the weight matrices that plans have asked for; it is
+   * extended when plans ask for further ones. */
   struct changed_tensor *changed; /* the changed tensors, sorted by file, offset and adapter */
   int changed_count;
   struct bound *bound; /* the changed rows of the plans' weights, sorted by weight, row and adapter */

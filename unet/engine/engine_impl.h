@@ -42,7 +42,7 @@ struct conditioning {
   struct {
     uint64_t serial[PROMPTS_MAX]; /* prompt_slot.serial of each text that is blended; 0 if its weight is 0 */
     float weight[PROMPTS_MAX];
-    /* texts of each guidance row (prompt, negative prompt); zeros if the network reads no pooled texts */
+    /* the texts that each guidance row (prompt, negative prompt) blends; zeros: the network reads no pooled texts */
   } text[GUIDANCE_ROWS_MAX];
   float guidance; /* guidance scale; 0 if guidance is no input of the network */
   /* version (plan_weights_version) of the weights with which the time projections were computed */
@@ -200,7 +200,7 @@ struct prompt_keys {
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed this number of chunks so
    * far */
   struct program *program;
-  /* cache: for the number of each prompt (text_keys_name), the index in device memory of its keys and values */
+  /* cache: the prompts (by numbers from text_keys_name) whose keys and values are at each index in device memory */
   struct recent recent;
 };
 
@@ -208,7 +208,7 @@ struct prompt_keys {
  * is being encoded, frames show the previous one. Each picture that is set gets a number, from 1 on; 0 stands for no
  * picture. */
 struct style_slot {
-  float *patches; /* the picture number `wanted`, converted to the image encoder's input */
+  float *patches; /* the style picture whose number is `wanted`, as the patches that the image encoder reads */
   /* numbers of style pictures. wanted: the one that was set last; started: the last one whose keys and values the
    * device began to compute; shown: the one that generated pictures use now */
   uint64_t wanted, started, shown;
@@ -236,7 +236,7 @@ struct control_keys {
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed it so far, or the network
    * does not attend to text */
   struct program *program;
-  /* names[i]: number (text_keys_name) of the prompt whose keys and values are at index i in device memory; 0: none */
+  /* names[i]: the prompt (by its number from text_keys_name) whose keys and values are at index i; 0: there are none */
   uint64_t names[KEY_SLOTS];
   /* weights[i]: version of the weights (plan_weights_version of `plan`) with which the keys and values at index i in
    * device memory were computed */
@@ -267,7 +267,7 @@ struct shown {
   /* the prompts of each guidance row with their weights; instead of its slot number each prompt has the index in device
    * memory of its keys and values (prompt_keys.recent) */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX];
-  uint64_t names[KEY_SLOTS]; /* numbers (text_keys_name) of the prompts in `prompt`, each only once */
+  uint64_t names[KEY_SLOTS]; /* the prompts in `prompt`, by their numbers from text_keys_name, without repetition */
   int name_count;
 };
 
@@ -406,8 +406,8 @@ int prompts_restore(struct engine *engine, struct error *err);
  * stores their addresses in used[], so that the caller can replace the numbers. Returns how many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
-/* Encodes again, if a weight of a text encoder has changed since, the texts of those slots that the run's first `rows`
- * guidance rows (one for each prompt) use. */
+/* Brings the encodings of those slots up to date that the run's first `rows` guidance rows (one for each prompt) use:
+ * encodes their texts again if a weight of a text encoder has changed since they were encoded. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Returns the number of the slot that is read for `slot`: slot itself, or SLOT_EMPTY if no text was set for it. */
 int prompts_slot(const struct engine *engine, int slot);

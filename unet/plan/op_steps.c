@@ -1,7 +1,7 @@
 #include "unet/plan/op_checks.h"
 
-/* Returns the number of steps at which the latents are, if `together` neighbouring latents are at each step; 0 if they
- * cannot be divided evenly. */
+/* Returns at how many different steps of the sampler the latents of a stream batch are. together: number of
+ * neighbouring latents at each step; 0 means 1. The result is 0 if the latents cannot be divided evenly. */
 static int count_steps(int latents, int together) {
   int each = together ? together : 1;
   return each > 0 && latents % each == 0 ? latents / each : 0;

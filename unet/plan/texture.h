@@ -301,10 +301,11 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
 
 /* --- which entry of the noise tables (the noise of one cell) a cell of the latent shows --- */
 
-/* The cell (y, x) of the noise texture from which a cell of the latent takes its noise. Where the picture is zoomed
- * out, this cell may lie outside the block of the texture that contains the latent cell's position. guest is then the
- * number (from 1) of that block, so that latent cells of different blocks which read the same cell of the texture can
- * be told apart; otherwise it is 0. */
+/* The cell (y, x) of the noise texture from which a cell of the latent takes its noise. The texture is divided into
+ * blocks, and the latent cell's position lies in one of them. Where the picture is zoomed in, the cell (y, x) may lie
+ * outside that block, because the distance to the block's middle is enlarged (texture_reads). guest is then the number
+ * (from 1) of that block: by it, latent cells of different blocks which read the same cell of the texture can be told
+ * apart. Otherwise guest is 0. */
 struct texture_reading {
   int32_t y, x, guest;
 };
@@ -336,8 +337,9 @@ TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f
   return d;
 }
 
-/* Returns the width that a cell of the latent has in the texture around cell (y, x), in 1/256 pixel: more or less than
- * f->unit (the width of a cell) where the picture is zoomed, and f->unit where it is not, or not evenly. */
+/* Returns how wide a cell of the latent is around cell (y, x), measured in the texture of noise, in 1/256 pixel.
+ * Without a zoom this width is f->unit. If the picture is zoomed evenly around the cell, the width is more or less than
+ * that. If the picture is hardly zoomed, or not evenly, the result is f->unit as well. */
 TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   if (f->h < 2 || f->w < 2 || !texture_is_smooth(f, &q))
@@ -351,9 +353,9 @@ TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y,
 }
 
 /* Returns the cell of the texture whose noise the latent's cell (y, x) shows: the one nearest to the latent cell's
- * position in the texture. Where the picture is zoomed, the distance of that position to the middle of its block of
- * the texture is first divided by the zoom, so that neighbouring cells of the latent read neighbouring cells of a
- * block. */
+ * position in the texture. Where the picture is zoomed, the distance of that position to the middle of its block of the
+ * texture is first multiplied by f->unit and divided by the width that a latent cell has in the texture
+ * (texture_scale). So neighbouring cells of the latent read neighbouring cells of a block. */
 TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place c = texture_at(f, y, x);
   int32_t unit = f->unit;
