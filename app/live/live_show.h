@@ -1,5 +1,5 @@
-/* The show file, which holds options, sources, values, presets and keys. Only the main thread uses it, but for the
- * background work that writes `unsaved`. */
+/* The show file, which holds options, sources, values, presets and keys. Only the main thread uses it, with one
+ * exception: background work writes `unsaved`, values that are restored after a crash, to a file. */
 #ifndef APP_LIVE_LIVE_SHOW_H
 #define APP_LIVE_LIVE_SHOW_H
 

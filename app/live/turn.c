@@ -251,8 +251,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
     styling_ask(&live->styling);
   if (live->reader)
     reader_pause(live->reader, values->pause);
-  /* during a pause the loop's thread does not wait for frames; a frame that comes then is the first one of another
-   * place in the source, and the thread is woken for it */
+  /* During a pause the loop's thread does not wait for frames. If a frame comes nevertheless, it is the first one of
+   * another place in the source, and the thread is woken for it. */
   long frames = values->pause ? mailbox_count(&live->frames).put : live->frames_told;
   if (frames != live->frames_told)
     mailbox_wake(&live->frames);

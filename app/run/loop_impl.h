@@ -120,8 +120,8 @@ struct loop {
   struct opened next;
   /* the replaced engine, which has no frames in flight and waits to be closed; NULL: none */
   struct engine *former_engine;
-  /* values with which the engine in use was opened; where the engine was given other files since then, the names of
-   * these files */
+  /* values with which the engine in use was opened. If it was given other files since then, the values name those
+   * files. */
   struct parameters opened_with;
   bool guidance_embedded;
   /* true: the engine's device is a GPU, so that a real-time priority is useful. This field and `urgency` are copied to

@@ -14,8 +14,8 @@
  * unknown, or too many. object: the struct that has the option, as for av_opt_find. */
 void encoder_values_list(char *text, size_t size, const char *encoder, void *object, const AVOption *option);
 
-/* Returns false if this is an option whose text the encoder's own library checks, only when it is opened, and the
- * library does not know that text. */
+/* Some options take names that only the encoder's own library knows, and which it checks when the encoder is opened.
+ * Returns false if this is such an option and the library does not know `text`. */
 bool encoder_values_known(const char *encoder, const char *option, const char *text);
 
 /* Fails if the options name a profile of libx264 that cannot have these pixels (NULL: the encoder's usual ones) or no

@@ -324,9 +324,10 @@ static int64_t reference_us(const struct side_reader *reader, const struct side_
   return to_us(reader->video, number < item->part ? part->last : part->first);
 }
 
-/* Returns the number, from `first` to `last`, of the part of the input (between two timestamp discontinuities,
- * joins.h) to which the oldest waiting packet (items[0]) probably belongs: the part in which the video's time minus
- * the packet's is nearest to that of the packets before it (lag_us). */
+/* Returns the number, from `first` to `last`, of the part of the input (between two timestamp discontinuities, joins.h)
+ * to which the oldest waiting packet (items[0]) probably belongs. lag_us is the difference between the video's time and
+ * the packet's time that the packets before it had. The result is the part in which this packet's difference is nearest
+ * to lag_us. */
 static int nearest_part(const struct side_reader *reader, int first, int last) {
   const struct side_item *item = &reader->items[0];
   int64_t at_video_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;

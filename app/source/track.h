@@ -22,8 +22,8 @@ void track_get(struct track *track, const struct frame *frame, int64_t now_ns, d
 void track_limit(struct track *track, const struct sound_limits *limits);
 /* Returns how many onsets (beginnings of sounds) there were up to the frame of the last track_get that gave levels.
  * *at_ns becomes the time (platform_now_ns) at which the picture with the same time as the last onset was shown. The
- * count begins anew at 0 if the sound changes to another sample rate, as may happen with another source. Called by the thread that
- * calls track_get. */
+ * count begins anew at 0 if the sound changes to another sample rate, as may happen with another source. Called by the
+ * thread that calls track_get. */
 long track_get_onset(const struct track *track, int64_t *at_ns);
 /* Tells that the shown frame stays on purpose, as in a pause, so that track_get continues to give that frame's sound
  * levels. The main loop calls this in each pass as long as the frame stays. */

@@ -47,8 +47,8 @@ struct op_advect {
   T(y, OPERAND_WRITE)
 struct op_carried_noise {
   OPERANDS(CARRIED_NOISE)
-  /* Several ops take noise from the same tensor `second`, each sample from another cell on, so that the samples differ.
-   * first: number of this op's first sample, counted from 0 over all these ops. */
+  /* Several ops may take noise from the same tensor `second`. Each sample begins at another cell of it, so that the
+   * samples differ. first: number of this op's first sample, counted from 0 over all these ops. */
   int first;
 };
 

@@ -230,7 +230,7 @@ TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field 
   return texture_look_up(f, y * f->unit + flow[0], x * f->unit + flow[1]);
 }
 
-/* Returns the new place of a cell that was not seen in the last frame: cell (y, x) - count * (dy, dx). It is
+/* Returns the new place of cell (y, x) - count * (dy, dx), which was not seen in the last frame. The place is
  * extrapolated from cell (y, x), which was seen. With each cell the place changes by the length of one cell, in the
  * direction from the place of cell (y + dy, x + dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or
  * the field jumps between these two cells, the direction is -(dy, dx), as in a latent that has not moved. */
@@ -287,9 +287,9 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
 }
 
 /* Returns the new position of the latent's cell (y, x) in the noise texture when the texture is renewed; f has the old
- * positions. The new position is the middle of the texture's cell (y, x). If the latent cell's strain (how far a zoom
- * or shear has changed distances) in f is at most TEXTURE_CALM, the new position keeps the distance that the old one
- * had from the middle of the nearest texture cell. */
+ * positions. The new position lies in the texture's cell (y, x). If the latent cell's strain (how far a zoom or shear
+ * has changed distances) in f is more than TEXTURE_CALM, it is the middle of that cell. Otherwise its
+ * offset from that middle is the one that the old position had from the middle of the nearest texture cell. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {
