@@ -176,9 +176,9 @@ static void set_seed(struct settings *settings, int64_t seed, double position) {
   set_number(settings, PARAMETER_SEED_POSITION, 0, position);
 }
 
-/* If an earlier glide was ended while the noise was between two seeds, the noise goes on from there: stores how far it
- * is from the first to the second (way_share), and to which of the two it goes first (way_end): to the seed that the
- * new values ask for, if it is one of them, else to the nearer one. */
+/* Chooses the way of the noise if an earlier glide has stopped between two seeds. way_share becomes how far the noise
+ * is from the first of them to the second, 0 to 1. way_end becomes the seed to which it goes first, 0: the first, 1:
+ * the second. That is the seed that the new values ask for, if it is one of the two, else the nearer one. */
 static void find_way(struct glide *glide, const struct settings *settings) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   int64_t target = to->seed + (int64_t)round(to->seed_position);

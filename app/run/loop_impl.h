@@ -60,7 +60,7 @@ struct loop {
   int64_t taken_ns;
   bool ended;
 
-  /* The next fields, up to last_finished_ns, are used by the loop's thread alone: its copies of the current values
+  /* The next fields, up to `last_finished_ns`, are used by the loop's thread alone: its copies of the current values
    * (struct moment), and the frames in the engine. */
   struct moment last; /* copy of the values with which the last frame was submitted */
   /* frame.stretch (number of the uninterrupted sequence of frames) of the last frame that was submitted */
@@ -102,7 +102,7 @@ struct loop {
   /* shape (size, step count and so on) of the handle with which the engine in use was opened */
   struct engine_shape first;
 
-  /* The next fields, up to ladder_used, are used by the loop's thread alone: the cheaper sizes and step counts among
+  /* The next fields, up to `ladder_used`, are used by the loop's thread alone: the cheaper sizes and step counts among
    * which governor.h chooses to keep the time budget. */
   struct governor governor;
   /* ladder[i]: shape of the governor's rung i (setting of size and steps); ladder[0] is what the user asked for */
@@ -112,8 +112,8 @@ struct loop {
    * last came into use. They differ while no handle of the newest ladder[] is in use yet. */
   long ladders, ladder_used;
 
-  /* The next fields, up to pause_ns, are used by the loop's thread alone: engines that are being opened or closed. The
-   * opener does that on a thread of its own. */
+  /* The next fields, up to `pause_ns`, are used by the loop's thread alone: engines that are being opened or closed.
+   * The opener opens and closes them on a thread of its own. */
   struct opener opener;
   /* a new engine that waits until the frames of the engine in use are finished, and then replaces that engine; `engine`
    * NULL: there is none */

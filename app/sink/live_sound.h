@@ -12,8 +12,8 @@
 struct live_sound;
 
 /* Adds a stream of sound to `output`; the caller calls this function before it writes the header. Returns 0, or -1 with
- * err. It is no error, but *sound is NULL, if there is no tap, if the tap has no sound (unless by_clock), if the
- * container takes none, or if the encoder cannot be opened, which is logged.
+ * err. In some cases the result is 0, but *sound is NULL: there is no tap, the tap has no sound (unless by_clock is
+ * true), the container takes no sound, or the encoder cannot be opened, which is logged.
  *
  * by_clock: the sound comes from an input without pictures, such as a microphone. The tap's positions are then times of
  * platform_now_ns in seconds, and the pts that live_sound_at gets is such a time in nanoseconds. The sound may stop and

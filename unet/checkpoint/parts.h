@@ -104,7 +104,7 @@ struct depth_config {
   /* numbers of the backbone's layers whose output the neck reads: counted from 1, ascending */
   int feature[DEPTH_FEATURES];
   bool feature_norm; /* apply_layernorm in the config: true: a norm is applied to the feature maps */
-  /* The fields from neck to head describe the last part of the network, which is a DPT. */
+  /* The fields from `neck` to `head` describe the last part of the network, which is a DPT. */
   int neck[DEPTH_FEATURES]; /* numbers of channels in the neck (neck_hidden_sizes in the config), for each feature */
   /* numbers of channels of the fusion layers and of the head (fusion_hidden_size and head_hidden_size in the config) */
   int fusion, head;

@@ -33,8 +33,8 @@ struct adapters {
   int store[ADAPTERS_MAX];
   int count;
 
-  /* The fields from sets to changing describe the weights on the device, which has one or two sets of them, and the
-   * change that is being computed. */
+  /* The fields from `sets` to `changing` describe the weights on the device and the change that is being computed. The
+   * device has one or two sets of the weights that adapters change. */
   /* For each set of weights on the device: `weights`, the values of controls.adapter with which it was made (NAN:
    * unknown, so the set must be made again); `fresh`, how many entries of `bound`, from the first, it contains. For a
    * device with one set both entries are equal. */

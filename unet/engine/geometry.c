@@ -25,10 +25,10 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, cons
   return g;
 }
 
-/* The networks may compute more than the picture, because the sides that they compute are multiples of
- * model_size_multiple; this margin is cropped later. If the destination rectangle ends where the picture ends, it is
- * extended to the end of what is computed, and the source rectangle in proportion, so that the margin shows more of
- * the source or repeats its edge. */
+/* Extends the width, or the height, of the rectangles in the frame and in the picture. The sides that the networks
+ * compute are multiples of model_size_multiple, so they may be longer than the picture's; the rest is cropped later. If
+ * the destination rectangle ends where the picture ends, it is extended to the end of what is computed. The source
+ * rectangle is extended in proportion, so that the rest shows more of the source or repeats its edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;

@@ -13,7 +13,7 @@
 
 /* All properties, besides the model, on which a frame's plan depends. */
 struct frame_shape {
-  /* The fields from width to aspect are sizes of pictures. */
+  /* The fields from `width` to `aspect` are sizes of pictures. */
   /* width and height of the frame in pixels, multiples of model_size_multiple. The networks compute a picture of this
    * size or, if there is a canvas (a plane larger than the frame, in which a window moves), of the window's size. */
   int width, height;
@@ -21,7 +21,7 @@ struct frame_shape {
   int picture_width, picture_height;
   double aspect; /* width divided by height of the picture as it is shown; 0: its pixels are square */
 
-  /* The fields from steps to rows describe the sampler and its guidance. */
+  /* The fields from `steps` to `rows` describe the sampler and its guidance. */
   int steps; /* number of calls of the U-Net (sampler_calls) */
   /* number of U-Net calls, from the first one, whose sampler steps may add noise (sampler_noise_samples) */
   int noise_samples;
@@ -31,7 +31,7 @@ struct frame_shape {
    * in every later one (model_rows) */
   struct guidance_rows rows;
 
-  /* The fields from chunks to bank_levels describe the network's further inputs and the frames of a run. */
+  /* The fields from `chunks` to `bank_levels` describe the network's further inputs and the frames of a run. */
   int chunks; /* number of chunks (parts of a long prompt) of each prompt that the network attends to; 0: 1 */
   /* true: one U-Net call computes all steps, each for another frame (plans_frame); false: the steps follow one
    * another */

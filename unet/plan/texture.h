@@ -375,9 +375,9 @@ TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field
   return r;
 }
 
-/* Where the picture is zoomed in, neighbouring cells read the same cell of the texture, and every second of them shows
- * another entry of the noise tables. Counts the cells directly at the left of (y, x) (dx 1) or above it (dy 1) that
- * read the same cell as (y, x), and returns 1 if their number is odd, else 0. */
+/* Where the picture is zoomed in, neighbouring cells of the latent read the same cell of the texture, and every second
+ * of them shows another entry of the noise tables. dx 1, dy 0: counts the cells directly at the left of (y, x) that
+ * read the same cell as (y, x); dx 0, dy 1: those directly above it. Returns 1 if their number is odd, else 0. */
 TEXTURE_FUNCTION int32_t texture_run(const struct texture_field *f, const struct texture_reading *r, int32_t y,
                                      int32_t x, int32_t dy, int32_t dx) {
   int32_t run = 0;
