@@ -174,8 +174,8 @@ template <class T> struct Consumer {
       mask_columns(s, valid, lane % 4 * 2);
   }
 
-  /* Zeroes those rows of v2 in the last block that come after the rows in use. Their probabilities are 0, but 0 times
-   * an infinity or a NaN in that memory would be NaN. */
+  /* In the last block of the appended values (v2, for example those of earlier frames), zeroes the rows after the rows
+   * in use. Their probabilities are 0, but 0 times an infinity or a NaN in that memory would be NaN. */
   __device__ __forceinline__ void clear_stale(int j) const {
     int valid = work.valid(p, j);
     if (j < work.split || valid >= T::BN)

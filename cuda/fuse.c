@@ -308,7 +308,7 @@ static const struct pattern {
    * replaces; 0: it does not fit. left: number of ops that it may replace at most. The result depends on shapes and
    * operands alone. */
   int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
-  /* Fills in the launches that do a sequence of ops which `match` has found, `op` being its first. Returns the
+  /* Fills in the launches that do a sequence of ops which `match` has found. op: the sequence's first op. Returns the
    * number of launches. */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
 } patterns[] = {

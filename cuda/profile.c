@@ -45,7 +45,7 @@ static const double cache_turns = 3;
 /* The highest rates that were measured on a kind of GPU: operations a second of a matrix product of size 8192
  * (cuBLASLt), bytes a second of a copy in device memory, bytes a second of reads from the last-level cache. */
 static const struct {
-  const char *name; /* text that the GPU's name contains */
+  const char *name; /* a text by which the kind of GPU is recognised: its GPUs have this text in their names */
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
@@ -78,7 +78,7 @@ struct profiler {
   double *bytes; /* number of bytes that each launch reads and writes */
   bool *skipped; /* for each launch: true if it is in a region that the run skips */
   /* Launches are divided into blocks. For each block there is a graph of the launches before the block, which runs
-   * untimed before the block is timed, so that caches are as in a real run. The graphs are owned */
+   * untimed before the block is timed, so that caches are as in a real run. This struct owns the graphs */
   cudaGraphExec_t *primes;
   int prime_count;
   /* samples[0] is the whole frame. Each other sample is a graph that begins where a block of launches begins, and ends
@@ -267,9 +267,9 @@ static int sweep_all(struct profiler *p, const struct profile_request *request, 
   return 0;
 }
 
-/* Returns how many microseconds sample `longer` takes more than sample `shorter`: the mean of the middle half of the
- * sweeps' differences. shorter -1: the whole time of `longer`. *spread (may be NULL): the standard error of the
- * result. */
+/* Returns how many microseconds sample `longer` takes more than sample `shorter`. Each sweep times all samples once and
+ * gives one difference of the two; the result is the mean of the middle half of these differences. shorter -1: the
+ * whole time of `longer`. *spread (may be NULL): the standard error of the result. */
 static double difference(const struct profiler *p, int longer, int shorter, double *spread) {
   for (int i = 0; i < p->repeats; i++)
     p->differences[i] = p->times[(size_t)longer * REPEATS_MAX + (size_t)i] -
@@ -395,8 +395,8 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
   roof->element = sizeof(half_t);
 }
 
-/* Sets the text `way` of each op that is fused with an earlier op: the time of the fused launch is in the earlier op's
- * row. */
+/* Writes "with the op above" in place of the kernels' names (`way`) in the row of each op that is fused with an earlier
+ * op, because the time of the fused launch is in the earlier op's row. */
 static void name_fused(const struct profiler *p, struct profile *profile) {
   for (int i = 0; i < p->plan->op_count; i++)
     for (int j = 1; j < p->program->fused[i].count; j++)
@@ -429,7 +429,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
-  (void)pictures; /* not used, because each timed run writes to pictures of its own */
+  (void)pictures; /* `pictures` is not used, because each timed run writes to pictures of its own */
   if (!p.program->graphs.without[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)

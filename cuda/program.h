@@ -38,7 +38,8 @@ struct run_buffer {
 };
 
 struct buffer_room {
-  size_t host, device; /* bytes of the memory at run_buffer.host and at run_buffer.device */
+  size_t host, device; /* sizes in bytes of the two buffers that a run has for input planes: run_buffer.host and
+                        * run_buffer.device */
 };
 
 /* A sequence of ops that one launch does together (fuse.h). There is an array with an entry for each op of the plan;

@@ -1,11 +1,12 @@
 #version 330 core
-// Draws the generated picture, enlarged by a Catmull-Rom filter, where a GPU draws: sixteen texels in nine bilinear
-// reads, because one read can serve both middle weights of an axis.
+// Draws the generated picture, enlarged by a Catmull-Rom filter. It is used only if a GPU draws, because it is too slow
+// on a processor. The filter weighs four texels for each axis, sixteen in all, with nine bilinear reads: one read gives
+// both middle texels of an axis with their weights.
 in vec2 uv;
 out vec4 color;
 
 uniform sampler2D picture;
-uniform float opacity, light; // opacity over what was drawn before; factor of the colours, 0: black
+uniform float opacity, light; // opacity: over what was drawn before; light: factor of the colours, 0: black
 
 void main() {
   vec2 size = vec2(textureSize(picture, 0));

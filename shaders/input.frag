@@ -8,8 +8,9 @@ uniform int layout_kind;   // a value of enum plane_layout (app/window/present.c
 uniform float sample_scale;
 uniform mat3 yuv_to_rgb;
 uniform vec3 yuv_zero;
-uniform float opacity, light; // opacity over what was drawn before; factor of the colours, 0: black
-uniform vec2 scale;           // size of the part of the frame that the picture shows, around the centre, as a fraction
+uniform float opacity, light; // opacity: over what was drawn before; light: factor of the colours, 0: black
+uniform vec2 scale;           // width and height of the frame's middle part that the picture shows, as fractions of the
+                              // frame; above 1: bars beside it
 
 void main() {
   vec2 at = (uv - 0.5) * scale + 0.5;

@@ -132,7 +132,8 @@ static bool same_pixels(const struct raster *a, const struct raster *b) {
 }
 
 /* Runs the engine on each frame with a newly prepared handle (struct prepared) for each, so that no earlier frame has
- * an influence. If a frame equals the one before, the output for that one is copied. Returns 0, or -1 with err. */
+ * an influence. If a frame equals the one before, the engine does not run: the earlier frame's output is copied.
+ * Returns 0, or -1 with err. */
 static int run_alone(struct trial *trial, struct sequence *sequence, struct error *err) {
   for (int i = 0; i < sequence->count; i++) {
     struct raster *alone = &sequence->alone[i];

@@ -32,7 +32,7 @@ struct join {
   const char *input; /* the input whose sound is copied; NULL: none */
   const char *container;
   struct progress progress;
-  int64_t begun_ns; /* time (platform_now_ns) at which the copying began */
+  int64_t begun_ns; /* time (platform_now_ns) at which copying the shards' pictures began */
 };
 
 /* Fails if the output is no single file, or a sequence of picture files: such a render's shards need no joining. */

@@ -17,10 +17,11 @@ enum glide_state { GLIDE_NONE, GLIDE_WAITS, GLIDE_GOES, GLIDE_SETTLES };
 struct glide {
   enum glide_state state;
   int64_t begin_ns, length_ns, settled_ns;
-  /* the new values, which are marked; the mark of a value is removed when somebody else sets it */
+  /* the parameters' new values, which are marked; the mark of a value is removed when somebody else sets it */
   struct parameters to;
-  struct parameters from; /* the values when the glide began */
-  /* the values as glide_follow has set them last; where the present values differ, somebody else has set them since */
+  struct parameters from; /* the parameters' values when the glide began */
+  /* the parameters' values as glide_follow has set them last; if a present value differs from this one, somebody else
+   * has set it since */
   struct settings last;
   float shares[SLOT_PRESETS]; /* weight of each prompt in the picture at the glide's end; they add up to 1 */
   /* place[i]: number (from 1) of the prompt whose slot contains the new text of prompt i + 1 while the glide goes on.

@@ -13,7 +13,8 @@ static bool take_mark(struct parameters *values, enum parameter id) {
   return marked;
 }
 
-/* Lets the beat advance again after a stop message, once the clock no longer follows MIDI. */
+/* Ends the state after MIDI's stop message, in which the beat does not advance. Called while the clock of beats does
+ * not follow MIDI. */
 static void leave_stop(struct beats *beats, int64_t now_ns) {
   if (beats->stopped)
     beats_set_beat(beats, beats->beat, now_ns);

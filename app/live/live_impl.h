@@ -123,7 +123,8 @@ struct live {
   int source_told;          /* value of the parameter `source` (number of a source, from 1) that was last carried out */
   struct live_clip played;  /* the place in the file that is shown (live_clip.c) */
   int mirror_told;          /* value of the parameter mirror that was last carried out */
-  /* whether frames are mirrored; source_options.mirror points to it, and the sources' threads read it */
+  /* the user's wish that frames are mirrored, and if the newest frame was; source_options.mirror points to it, and the
+   * sources' threads use it */
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
   /* description of the first source, from which an engine takes the size and aspect ratio of its pictures. The loop's
@@ -135,7 +136,8 @@ struct live {
   /* The fields from here down to `control` are objects that frames and pictures pass through. The main thread opens and
    * closes all of them; mailboxes and reader have locks of their own. While the loop's thread runs, it alone uses
    * masking, styling and control, but any thread may call styling_ask. */
-  /* frames: from the source to the engine; pictures: from the engine to the window */
+  /* two mailboxes: `frames` passes frames from the source to the engine, `pictures` passes pictures from the engine to
+   * the window */
   struct mailbox frames, pictures;
   struct mixer *mixer;   /* passes on frames of reader or fallback to the mailbox `frames`; NULL: no reader */
   struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
@@ -154,14 +156,14 @@ struct live {
    * the loop's thread does not run. The loop's thread reads sound levels from `listener` and `track`, which have locks
    * of their own, and alone uses `modulations` while it runs. */
   struct listener *listener; /* sound input (--sound) whose levels change parameters (--modulate); NULL: none */
-  /* input (--record-sound) for recordings, if it is not the same as --sound; NULL: none */
+  /* the sound input --record-sound, for recordings, if it is not the same input as --sound; NULL: none */
   struct listener *microphone;
   /* the sound of --record-sound, for recordings; NULL: recordings get the source's sound, or none */
   struct sound_tap *heard;
   /* levels of the source's own sound, if that changes parameters (--sound source); NULL: it changes none */
   struct track *track;
-  /* value of sound_tap_number, which changes when another source's sound is read, at the last call of
-   * live_follow_sound */
+  /* the value that sound_tap_number had at the last call of live_follow_sound; the number changes when another source's
+   * sound is read */
   unsigned track_told;
   /* name of the last source of which the user was told that it has no sound; "": none */
   char silent_told[SOUND_NAME_MAX];
@@ -178,10 +180,11 @@ struct live {
   long onsets;
   int64_t onset_ns;
   struct beats beats;
-  struct meter meter_shown; /* protected by tempo_lock: a copy of `meter` for the main thread */
-  long onsets_told;         /* value of `onsets` that the main thread has seen last */
-  /* The texts of the parameters lfo[] name other parameters. The main thread checks these names after each change:
-   * version number of the texts (parameters.texts) that it has checked last. */
+  struct meter meter_shown; /* protected by tempo_lock: a copy of `meter` (the sound's levels, and the values that sound
+                             * and LFOs change) for the main thread */
+  long onsets_told;         /* number of onsets (`onsets`) that the main thread has seen last */
+  /* The texts of the parameters lfo[] name other parameters. The main thread checks these names after each change of
+   * the texts. This is the version number (parameters.texts) of the texts that it has checked last. */
   uint64_t lfos_told;
 
   /* The fields down to `web` are the engine's loop and the clients. The main thread opens and closes them, and each has
@@ -274,8 +277,9 @@ struct live {
   /* position and size of the picture in the operator's window as drawn last */
   struct present_view operator_view;
   struct live_operation operation; /* the operator's window: its widgets, and presses of mouse or fingers on them */
-  int64_t notice_told_ns;          /* value of state.notice_until_ns by which the last notice that was also written to
-                                    * the terminal is recognised */
+  int64_t notice_told_ns;          /* the value that state.notice_until_ns (when the notice ends) had for the last
+                                    * notice that was also written to the terminal; it tells that notice from a newer
+                                    * one */
   /* number of frames that were dropped before the engine was open, which figures.dropped leaves out */
   long dropped_before;
   struct live_figures figures;
@@ -453,8 +457,8 @@ void live_finish_snapshots(struct live *live);
 
 /* --- live_keys.c: keys that the user has bound --- */
 
-/* Reads keys.conf from the folder for the user's settings, unless --no-config is given or a probe measures. Wrong lines
- * are logged and shown. */
+/* Reads keys.conf from the folder for the user's settings, unless --no-config is given or bench --live measures. Wrong
+ * lines are logged and shown. */
 void live_read_keys(struct live *live);
 
 /* --- sending.c: recordings and other outputs --- */

@@ -22,7 +22,7 @@ struct live_presets {
   struct parameters before;
   bool undoable;
   int undos_told; /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */
-  int former;     /* number of the preset that was applied before `taken`; 0: none */
+  int former;     /* number of the preset that was applied before the last one (`taken`); 0: none */
   int taken;      /* number of the preset that was applied last; 0: none */
   /* set: somebody has set the preset's number since a preset was applied; put_back: this program has set the number
    * itself, because the preset could not be applied or was undone */

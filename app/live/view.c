@@ -292,7 +292,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
 }
 
 /* Returns the fraction of the input frame, from its left edge, that must be uploaded: 0 to 1. It is 1, unless the input
- * is stretched to the picture's area (--fit stretch): then only what is left of the split is visible. */
+ * is stretched to the picture's area (--fit stretch): then only the part on the left side of the split is visible. */
 static float input_part(const struct live *live) {
   const struct parameters *values = &live->state.settings.values;
   return live->options->values.fit == FIT_STRETCH ? (float)values->split_at : 1;
@@ -443,8 +443,8 @@ static struct present_view draw_output(struct live *live) {
   if (live_layout(live) == HUD_OVERLAY)
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   present_flush();
-  /* tells the engine's loop that drawing is done; while bench --live measures, it is told later, because the probe
-   * still reads the drawn pixels */
+  /* Tells the engine's loop that drawing is done. While bench --live measures, the loop is told later, because the
+   * measurement (probe) still reads the drawn pixels. */
   if (!live->probe)
     mailbox_done(&live->pictures);
   window_swap(live->window); /* shows what was drawn; this may wait for the display's refresh */

@@ -109,8 +109,8 @@ static void catch_signal(void) {
 }
 
 /* Sets the limit of processor time that a real-time thread may use without a pause, after which the kernel sends
- * SIGXCPU. The kernel raises the limit each time, so this function is called again. The hard limit, at which the kernel
- * kills the process, is not changed. Returns false if the limit cannot be set. */
+ * SIGXCPU. Each time the kernel sends the signal it raises the limit, so this function is called again. The hard limit,
+ * at which the kernel kills the process, is not changed. Returns false if the limit cannot be set. */
 static bool watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct rlimit limit;

@@ -19,8 +19,8 @@ struct control_source {
   struct control_source_params params;
   struct source_options options;
   struct log log; /* the user's log, with "--control-source" before each line */
-  /* source of the frames of a file, each at the same time as the main source's frame; NULL: the control source is live,
-   * and `reader` reads it */
+  /* if the control source is a file: gives for each frame of the main source the file's frame of the same time; NULL:
+   * the control source is live, and `reader` reads it */
   struct second_source *second_source;
   struct reader *reader;
   struct mailbox mailbox;
@@ -190,7 +190,8 @@ static const struct frame *take_newest(struct control_source *control) {
 
 void control_source_begin(struct control_source *control, double seconds) {
   const struct frame *ignored;
-  struct error err; /* an error is ignored here, because it is found and reported again at the first frame */
+  struct error err; /* an error of the second source is ignored here, because it is found again, and reported, at the
+                     * first frame */
   if (control && control->second_source)
     second_source_at(control->second_source, seconds, &ignored, &err);
 }

@@ -51,21 +51,21 @@ struct changer {
   /* what the user has asked for, or what follows a source that has ended or cannot be opened; it stays here until it is
    * handed to the reader; index -1: nothing */
   struct request wanted;
-  /* what was handed to the reader: handed[0] last, handed[1] before handed[0] */
+  /* the sources that were handed to the reader: handed[0] is the newest one, handed[1] the one before it */
   struct request handed[2];
   bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end (source_options.loop) */
   bool now_loops;      /* true: the source that is read begins anew at its end by itself (source_options.loop) */
   enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued */
   int cued;            /* index of the cued source, which follows in any case when the file that is read ends; -1:
                         * none */
-  bool sought; /* true: a seek has moved the reader to the time sought_s, which no changer_news has reported yet */
+  bool sought; /* true: a seek has moved the reader to the time sought_s, and changer_news has not reported this yet */
   double sought_s;
   /* true: the reader still reads the source in handed[1], and begins the one in handed[0] only when that source has
    * ended */
   bool waits;
   struct told_end told_end;
   int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
-  bool changed; /* true: another source is read, which no changer_news has reported yet */
+  bool changed; /* true: another source is read now, and changer_news has not reported this yet */
   /* The fields of this block are for sources that cannot be opened, and for files that were dropped on the window. */
   int step;      /* 1 or -1: the direction in the list in which the next source is tried if one cannot be opened */
   int refusals;  /* number of consecutive sources that could not be opened in the present search for the next source */
@@ -189,7 +189,8 @@ static struct request from_begin(const struct changer *changer, int index) {
   return (struct request){.index = index, .at_s = index < 0 ? 0 : changer->list.entries[index].in_s};
 }
 
-/* Returns what is to be read when the source that is read ends; its index is -1 if nothing is. */
+/* Returns the source that follows when the source that is read now ends, and the place in it; index -1: no source
+ * follows. */
 static struct request follower(const struct changer *changer) {
   struct request request = from_begin(changer, changer->now);
   request.seeks = request.repeats = true;
@@ -307,7 +308,8 @@ static void try_another(struct changer *changer, int index) {
   if (++changer->refusals >= changer->list.count || stays)
     changer->wanted.index = -1;
   changer->given_up = changer->wanted.index < 0 && changer->stands_since_ns;
-  if (changer->wanted.index < 0) /* no source is left to try; the next search begins to count from 0 */
+  if (changer->wanted.index < 0) /* no source is left to try; the next search counts the sources that cannot be opened
+                                  * from 0 again */
     changer->refusals = 0;
 }
 
@@ -418,8 +420,8 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   changer->wanted = follower(changer);
 }
 
-/* Takes back the source that was handed to the reader in advance, if something else is to follow by now. Does nothing
- * if that source has just begun. */
+/* Takes back the source that was handed to the reader in advance, if it is no longer the one that is to follow. Does
+ * nothing if the reader has just begun that source. */
 static void withdraw(struct changer *changer, const struct request *next) {
   if (same(&changer->handed[0], next) || !reader_withdraw(changer->params.reader, &changer->opening.taken_back))
     return;

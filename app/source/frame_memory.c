@@ -18,7 +18,7 @@ struct frame_memory {
   pthread_mutex_t lock;
   /* The following fields are protected by `lock`. */
   AVBufferPool *pool;
-  size_t bytes; /* size in bytes of each buffer of the pool */
+  size_t bytes; /* size in bytes of each buffer in `pool`, all of which are page-locked */
 };
 
 /* AVFrame.opaque of each frame in page-locked memory is the address of this variable, by which such frames are

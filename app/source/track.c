@@ -11,8 +11,9 @@
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
 
-/* ENTRIES: number of measurements that are kept: those of 40 s, more than the sound of any file is ahead of its
- * pictures. STEP_HZ: measurements a second. CHECK_MS: greatest wait for sound, in milliseconds. */
+/* ENTRIES: number of measurements that are kept: those of 40 s. In no file is the sound ahead of its pictures by so
+ * much. STEP_HZ: measurements a second. CHECK_MS: longest time in ms to wait for a packet of sound before the thread
+ * checks again if it has to end. */
 enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
 /* heard_s: a picture gets the levels of the last sound before it if that sound ended less than so many seconds before
  * the picture. late_ns: if it ended earlier, because a stream's sound comes late, the picture still gets the newest
@@ -50,7 +51,8 @@ struct track {
   pthread_mutex_t lock;
   /* The following fields are protected by lock. first, next: numbers of the oldest stored entry (sound levels at one
    * position), and of the entry that comes next. at_ns: platform_now_ns when the newest entry was stored. */
-  struct entry entry[ENTRIES]; /* entry number n is at n modulo ENTRIES; position rises with n */
+  struct entry entry[ENTRIES]; /* a ring of the newest entries: number n is at index n modulo ENTRIES; later entries
+                                * belong to later positions */
   unsigned long first, next;
   struct sound_limits limits; /* limits in Hz of the frequency bands, and how many seconds SOUND_ONSET stays 1 after an
                                * onset */
@@ -79,8 +81,9 @@ static void add(struct track *track, double position, unsigned sound_number) {
   track->sound_number = sound_number;
   track->at_ns = platform_now_ns();
   limits = track->limits;
-  limits.hold_s *= sound_tap_speed(track->tap); /* hold_s is converted to seconds of the source's sound, which may be
-                                                 * played at another speed */
+  limits.hold_s *= sound_tap_speed(track->tap); /* hold_s, for how long SOUND_ONSET stays 1 after an onset, is converted
+                                                 * to seconds of the source's sound, which may be played at another
+                                                 * speed */
   sound_levels_limit(&track->levels, &limits);
   pthread_mutex_unlock(&track->lock);
 }

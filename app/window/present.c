@@ -183,7 +183,7 @@ void present_hold(struct present *present) {
 /* Computes the conversion from Y'CbCr to R'G'B', for samples from 0 to 1. Each matrix (BT.601, BT.709, BT.2020) follows
  * from its luma weights of red and blue. */
 static void fill_colors(const struct frame *frame, struct colors *colors) {
-  static const float weights[][2 /* luma weights of red and blue, for each standard */] = {
+  static const float weights[][2 /* luma weights of red and blue, for each matrix */] = {
       [MATRIX_BT601] = {0.299f, 0.114f}, [MATRIX_BT709] = {0.2126f, 0.0722f}, [MATRIX_BT2020] = {0.2627f, 0.0593f}};
   bool full = frame->range == RANGE_FULL;
   float kr = weights[frame->matrix][0], kb = weights[frame->matrix][1], kg = 1 - kr - kb;
@@ -241,7 +241,8 @@ static struct box letterbox(int width, int height, float shape) {
   return box;
 }
 
-/* Sets the painter's uniforms, unless they have these values already. The painter's program must be the current one. */
+/* Sets the uniforms (shader variables) of a painter, which is a shader program that draws pictures, unless they have
+ * these values already. The painter's program must be the current one. */
 static void tell_painter(struct painter *painter, const struct paint *paint) {
   if (!memcmp(&painter->told, paint, sizeof *paint))
     return;
@@ -256,8 +257,8 @@ static void tell_painter(struct painter *painter, const struct paint *paint) {
 /* Positions at which the parts of a view (the rectangle of a window in which a picture is shown) are drawn. */
 struct stage {
   const struct present_view *view;
-  /* Rectangle of the view that the picture fills. If the picture is scaled or rotated (view->placement): its rectangle
-   * before it is rotated. */
+  /* The rectangle, within the view, that the picture fills. If the picture is scaled or rotated (view->placement): its
+   * rectangle before it is rotated. */
   struct box box;
   /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window as if the window's corners
    * were not moved; `pin` maps the result to where it is drawn when the corners are moved (corner pin). */
@@ -265,7 +266,7 @@ struct stage {
   struct paint paint;
 };
 
-/* Draws the texture that is bound, by the painter's program. opacity: 0 to 1; 1 hides what was drawn before. */
+/* Draws the texture that is bound, by the painter's shader program. opacity: 0 to 1; 1 hides what was drawn before. */
 static void paint(struct painter *painter, struct stage *stage, float opacity) {
   stage->paint.opacity = opacity;
   glUseProgram(painter->program);

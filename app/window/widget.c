@@ -174,7 +174,8 @@ static bool differ_in_rows(const struct list_state *a, const struct list_state *
   return !memcmp(a, b, offsetof(struct list_state, row));
 }
 
-/* Draws the list's rows anew that differ from those in `before`. Returns false if the whole widget must be drawn. */
+/* Draws again those rows of the list that differ from the rows in `before`. Returns false if the whole widget must be
+ * drawn. */
 static bool draw_changed_rows(struct widget *widget, const struct typeface *face, const struct list_state *before) {
   const struct list_state *state = &widget->state.list;
   struct sheet *sheet = &widget->sheet;

@@ -28,11 +28,12 @@ struct window {
   bool key_repeats, key_controls;
   bool key_placed; /* true: the last key is recognised by its position (layout_place), so its text event is ignored */
   bool takes_text; /* true: the user types a line of text, and keys are no commands */
-  /* number of times that takes_text has changed, so that keys pressed before the last change can be recognised */
+  /* Number of times that text input (takes_text) was switched on or off. It tells if a mark in the queue of events
+   * belongs to the present text input; keys that come before its mark have no text events. */
   int text_turns;
   bool text_comes;          /* true: SDL sends a text event after each key event that types something */
   struct layout_key layout; /* what X11 reports about the layout of the key whose SDL event comes next */
-  bool layout_told;         /* true: `layout` is valid for the next key event */
+  bool layout_told;         /* true: `layout` (what X11 reports about the key) is valid for the next key event */
   char typed;               /* ASCII character that the key types, as X11 reports it; 0: none */
 
   /* The fields from here down to `before` tell how the output window is shown. */

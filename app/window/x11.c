@@ -15,8 +15,8 @@ static bool get_info(SDL_Window *window, SDL_SysWMinfo *info) {
 
 static int on_connection_broken(Display *display) {
   (void)display;
-  /* Xlib calls this when the connection is lost, and ends the program if its own handler is used; this one does
-   * nothing */
+  /* Xlib calls this function when the connection to the X server is lost. It does nothing, because Xlib's own handler
+   * would end the program. */
   return 0;
 }
 
@@ -188,8 +188,9 @@ static SDL_Keycode get_plain(Display *display, unsigned key, unsigned group) {
   return get_character(symbol);
 }
 
-/* Returns true if, in this keyboard layout, more than 13 keys type letters of other scripts than Latin, and more keys
- * than type a to z. One key alone would not tell, because some keys of such a layout type ASCII. */
+/* Returns true if this keyboard layout is one for another script than Latin: more than 13 of its keys type letters of
+ * other scripts, and these keys are more than those that type a to z. One key alone would not tell, because some keys
+ * of such a layout type ASCII. */
 static bool is_foreign_layout(Display *display, unsigned group) {
   int first, last, foreign = 0, latin = 0;
   XDisplayKeycodes(display, &first, &last);

@@ -54,8 +54,8 @@ __host__ __device__ constexpr int plane_halves(int slice, int count) {
   return slice / 32 * count * WIDE + (slice % 32 ? count * NARROW : 0);
 }
 
-/* How the threads divide a picture: each thread has the same eight channels of several pixels. As many neighbouring
- * threads as have all channels of the slice are called a line; different lines have different pixels. */
+/* How the threads divide a picture. Each thread has the same eight channels of several pixels. A line is a group of
+ * neighbouring threads that together have all channels of the slice; different lines have different pixels. */
 struct lines {
   int count, line, octet;
   bool active;
@@ -68,7 +68,7 @@ struct memory {
   /* for each line of threads and each channel: sums of the distances to the channel's first value, and of their
    * squares */
   float2 partial[THREADS * 8];
-  float2 parts[THREADS]; /* sums over several entries (lines) of `partial`, [parts][channels of the thread block] */
+  float2 parts[THREADS]; /* sums of the entries of several lines in `partial`: [parts][channels of the thread block] */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };

@@ -23,7 +23,8 @@ struct offers {
 struct blas {
   struct offers *offers;
   void *library;
-  cublasLtHandle_t handle; /* handle of the library; NULL: none was needed yet, and creating one is slow */
+  cublasLtHandle_t handle; /* handle of the library, created when it is first needed, because creating one is slow;
+                            * NULL: none yet */
   size_t version;
   __typeof__(&cublasLtCreate) create;
   __typeof__(&cublasLtDestroy) destroy;

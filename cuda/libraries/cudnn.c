@@ -56,7 +56,8 @@ struct dnn {
    * prepares programs. */
   pthread_mutex_t lock;
   void *library;
-  cudnnHandle_t handle; /* handle of the library; NULL: none was needed yet, and creating one is slow */
+  cudnnHandle_t handle; /* handle of the library, created when it is first needed, because creating one is slow; NULL:
+                         * none yet */
   size_t version;
   __typeof__(&cudnnCreate) create;
   __typeof__(&cudnnDestroy) destroy;
@@ -216,8 +217,8 @@ static object convolution(struct graph *graph, object x, object w, object y) {
   return finalize(graph, op);
 }
 
-/* Makes the operation y = mode(x, b), element by element, and returns its descriptor. b is NULL for functions of one
- * operand. */
+/* Makes the operation y = mode(x, b), element by element, and returns its descriptor. mode: one of cuDNN's functions of
+ * one or two operands, such as addition or ReLU. b is NULL for functions of one operand. */
 static object pointwise(struct graph *graph, cudnnPointwiseMode_t mode, object x, object b, object y) {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   object d = make(graph, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);

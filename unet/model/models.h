@@ -31,7 +31,7 @@ struct unet_moments {
   int steps;
   /* numbers of rows (vectors) of time projections that the first step reads, and that each later step reads */
   struct guidance_rows rows;
-  /* for U-Nets that read a pooled text: [rows of all steps, 1, 1, added_text_dim] */
+  /* the pooled text, for U-Nets that read one: [rows of all steps, 1, 1, added_text_dim] */
   struct tensor pooled;
   float sizes[SIZES]; /* for U-Nets that read sizes of pictures (SDXL): the sizes (operands.h, SIZES) */
 };

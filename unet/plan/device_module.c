@@ -20,7 +20,8 @@ bool device_module_find(char path[DEVICE_MODULE_PATH]) {
   return false;
 }
 
-/* Returns what the opened file offers, or NULL with err set if that is not what this program was built for. */
+/* Returns the struct that the opened file exports as a module. Returns NULL with err set if the file exports none, or
+ * one with another stamp than this program's. */
 static const struct device_module *ask(void *code, const char *path, struct error *err) {
   __typeof__(reverie_cuda_device) *entry;
   *(void **)&entry = platform_find_function(code, DEVICE_MODULE_ENTRY);

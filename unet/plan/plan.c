@@ -486,7 +486,7 @@ static int larger_first(const void *a, const void *b) {
   const struct placed *p = a, *q = b;
   if (p->size != q->size)
     return p->size < q->size ? 1 : -1;
-  /* Equal sizes are ordered by the temporaries' numbers, so that the layout is the same on every machine. */
+  /* Temporaries of equal size are ordered by their numbers, so that the memory layout is the same on every machine. */
   return p->temporary - q->temporary;
 }
 

@@ -48,7 +48,8 @@ enum region_kind {
 struct region_when {
   enum region_kind kind;
   int index;
-  int step; /* REGION_CONTROL: number of the U-Net's call; in a loop that of the first iteration */
+  int step; /* REGION_CONTROL: number of the U-Net's call; if the region is in the loop, number of the call in the first
+             * iteration */
   /* REGION_CONTROL: number of latents in the call, each at a step of its own: latent i at step + i; 0 means 1 */
   int latents;
 };
