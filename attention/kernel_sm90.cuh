@@ -391,7 +391,8 @@ template <class T> struct Consumer {
     int last = attn_cluster_of(&work.own, (piece.tile + 1) * work.blocks() - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
-    group_sync(); /* wait, because other threads of this consumer may still be reading arrived[] in the previous call */
+    group_sync(); /* wait, because other threads of this consumer may still read the value of arrived[] from the call
+                   * before */
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();

@@ -1,5 +1,6 @@
 #version 330 core
 // The picture's corners, as a strip of two triangles made from the vertex number alone.
+
 // the map from the picture to the canvas (the window before its corners are moved); positions in both are 0 to 1
 uniform mat3 canvas;
 // the map from the canvas to OpenGL's clip space; its third row is the perspective of a corner pin (moved corners)

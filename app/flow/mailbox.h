@@ -58,7 +58,7 @@ struct mailbox_counts {
   long put, dropped;
 };
 
-void mail_release(struct mail *mail); /* releases the frame and its input */
+void mail_release(struct mail *mail); /* releases the frame and the input from which it was made */
 
 void mailbox_init(struct mailbox *mailbox);
 void mailbox_free(struct mailbox *mailbox); /* releases the frames that are left in the mailbox */

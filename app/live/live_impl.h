@@ -90,7 +90,7 @@ struct costs {
  * thread (errand). While that thread runs, it alone uses the fields after `errand`. */
 struct display_keeper {
   struct errand errand;
-  char name[96]; /* name of the display whose values are written */
+  char name[96]; /* name of the display whose values (the picture's position on it) are written */
   struct parameters values;
   int status; /* result of writing displays.json last: 0, or -1 with the reason in err */
   struct error err;
@@ -217,9 +217,9 @@ struct live {
 
   /* The fields from here down to engines_told hold the parameters' values, the panel that sets them, and the engine's
    * status and alerts, which the overlay shows. */
-  /* values of the command line, with default prompts; a preset changes only some of them */
+  /* the parameters' values from the command line, with default prompts; a preset changes only some of them */
   struct parameters start;
-  struct parameters first_values; /* values with which the first engine is opened */
+  struct parameters first_values; /* the parameters' values with which the first engine is opened */
   struct live_state state;
   struct panel panel;
   struct key_bindings bindings; /* the keys that keys.conf binds */
@@ -265,7 +265,7 @@ struct live {
 
   /* The fields from here to `former` say when the live window began and ended, when things were drawn last, and what
    * was measured. All times are of platform_now_ns. */
-  bool ended;           /* true: no more pictures will come */
+  bool ended;           /* true: no more pictures will come from the engine */
   bool overlay_changed; /* true: the overlay's contents have changed since it was drawn */
   /* started_ns: when the user started the program (before all restarts of it); opened_ns: when this program's window
    * opened */
@@ -280,7 +280,8 @@ struct live {
   int64_t notice_told_ns;          /* the value that state.notice_until_ns (when the notice ends) had for the last
                                     * notice that was also written to the terminal; it tells that notice from a newer
                                     * one */
-  /* number of frames that were dropped before the engine was open, which figures.dropped leaves out */
+  /* number of frames that were dropped before the engine was open; the measured value figures.dropped does not count
+   * them */
   long dropped_before;
   struct live_figures figures;
   /* resources that were used when the 30th picture was shown (SETTLED in view.c); tell_costs logs only the use after

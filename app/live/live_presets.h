@@ -16,7 +16,8 @@ struct scene_name {
 
 struct live_presets {
   struct presets_file *file; /* the file of presets; NULL: the user named none */
-  int told;                  /* number of the user's requests to save a preset (state.presets_asked) carried out */
+  int told;                  /* number of the user's requests to save a preset (state.presets_asked) that were carried
+                              * out */
   /* before: for the parameters that the last preset has changed, their values before it; these parameters are marked as
    * set; undoable: true: `before` is filled; false: no preset was applied yet */
   struct parameters before;

@@ -82,7 +82,7 @@ struct option {
   /* text for --help, man page and completions; NULL: the parameter's text is used, or the option is hidden if there is
    * no parameter */
   const char *help;
-  size_t offset;   /* offset of the field in struct options */
+  size_t offset;   /* offset, in struct options, of the field that gets the value */
   double min, max; /* smallest and largest value, if the option takes a number */
   enum option_value value;
   enum parameter parameter;

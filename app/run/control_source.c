@@ -24,7 +24,7 @@ struct control_source {
   struct second_source *second_source;
   struct reader *reader;
   struct mailbox mailbox;
-  const struct frame *newest; /* newest frame in the mailbox; NULL: none yet */
+  const struct frame *newest; /* newest frame of a live control source, which is in the mailbox; NULL: none yet */
   /* time when the newest frame was taken from the mailbox (platform_now_ns); before the first frame: when the control
    * source was opened */
   int64_t heard_ns;

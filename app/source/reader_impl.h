@@ -41,7 +41,7 @@ struct reader {
   bool urgent;       /* true: the reader's thread runs at an urgent priority */
   bool refused;      /* true: the system does not permit an urgent priority */
   bool failed;
-  struct error err; /* why the last source failed, if failed is true */
+  struct error err; /* why the last source failed, if `failed` is true */
 
   /* The following two fields are flags by which other threads signal to the reader's thread. */
   /* stop: the thread is to end. away: the thread is to leave the current source, because it is to end or to begin with
@@ -51,7 +51,7 @@ struct reader {
   _Atomic int64_t reading_ns;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* The following fields are protected by lock. knows: info is complete. ended: the thread has ended. */
+  /* The following fields are protected by `lock`. knows: info is complete. ended: the thread has ended. */
   /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source,
    * which never began because `next` took its place; the thread closes it. */
   struct origin next, replaced;

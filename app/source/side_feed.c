@@ -21,7 +21,7 @@ struct side_feed {
   AVFormatContext *input;
   int video;
   int64_t origin;
-  /* The following fields are protected by lock. */
+  /* The following fields are protected by `lock`. */
   pthread_mutex_t lock;
   struct feed_track *tracks; /* an array with an element for each stream of input */
   /* ring of the packets that wait: it has `room` elements, of which `count` are used, beginning at `first` */

@@ -49,7 +49,7 @@ struct track {
   int64_t onset_ns;
 
   pthread_mutex_t lock;
-  /* The following fields are protected by lock. first, next: numbers of the oldest stored entry (sound levels at one
+  /* The following fields are protected by `lock`. first, next: numbers of the oldest stored entry (sound levels at one
    * position), and of the entry that comes next. at_ns: platform_now_ns when the newest entry was stored. */
   struct entry entry[ENTRIES]; /* a ring of the newest entries: number n is at index n modulo ENTRIES; later entries
                                 * belong to later positions */

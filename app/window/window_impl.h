@@ -55,7 +55,8 @@ struct window {
   /* true: the output window's border is being added or removed; when the window manager has done so, the window is
    * moved once more, to move_to, because the change may have shifted it */
   bool moving;
-  SDL_Point move_to; /* position to which the output window is moved when `moving` ends */
+  SDL_Point move_to; /* position to which the output window is moved when its border has been added or removed (when
+                      * `moving` ends) */
   SDL_Rect wanted;   /* size that the operator's window gets if there is enough room */
 
   /* The remaining fields: the output window's size and display, and what SDL keeps for the windows. */

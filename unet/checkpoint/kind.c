@@ -63,7 +63,7 @@ static bool matches(const struct safetensors *files, const char *text) {
  * come before more general ones with similar names. */
 static const struct rule {
   enum weights_kind kind;
-  const char *names[10]; /* patterns for names; one of them must match a tensor of the file */
+  const char *names[10]; /* patterns for names of tensors; one of them must match a tensor of the file */
 } rules[] = {
     {WEIGHTS_CONTROL_DIFFERENCE, {"=difference"}},
     {WEIGHTS_CONTROL_LORA, {"=lora_controlnet"}},

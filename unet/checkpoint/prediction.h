@@ -25,8 +25,10 @@ struct prediction_sign {
 };
 
 struct prediction_signs {
-  struct prediction_sign first; /* the most trusted sign; its witness is WITNESS_NONE if there is no sign */
-  /* The most trusted sign that contradicts `first`; its witness is WITNESS_NONE if there is none. */
+  struct prediction_sign first; /* the most trusted sign; if there is none, the place where it was found (witness) is
+                                 * WITNESS_NONE */
+  /* The most trusted sign that contradicts `first`. If there is none, its witness (the place where it was found) is
+   * WITNESS_NONE. */
   struct prediction_sign other;
   char strange[160]; /* the first sign that this program cannot interpret, for a message: "m.yaml says ..."; "": none */
   /* true: a sign says that the noise schedule ends at pure noise, which is impossible if the network predicts

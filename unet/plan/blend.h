@@ -35,7 +35,8 @@ struct blend_term {
    * read. */
   size_t left, right, left2, right2;
   enum blend_gain axis;
-  size_t gain;          /* index in the vector `store` of the first gain; not read if axis is GAIN_NONE */
+  size_t gain;          /* index in the vector `store` of the first gain (factor for a row or an input channel); not
+                         * read if axis is GAIN_NONE */
   int store;            /* index in resources.list of the vector that has the adapter's factors */
   const float *factors; /* values of the vector `store` in the host's memory; borrowed from the adapter */
 };

@@ -108,8 +108,8 @@ int bpe_merge(const struct bpe *bpe, int *ids, int count) {
   if (count < 2)
     return count;
   struct symbol *symbols = malloc((size_t)count * sizeof *symbols);
-  /* 3 * count entries are enough: the heap gets count - 1 pairs at first, and each of at most count - 1 merges adds up
-   * to two */
+  /* A heap of 3 * count entries is enough for a word of `count` tokens: it gets count - 1 pairs at first, and each of
+   * at most count - 1 merges adds up to two. */
   struct heap heap = {malloc((size_t)count * 3 * sizeof *heap.list), 0};
   int kept = -1;
   if (!symbols || !heap.list)
