@@ -24,9 +24,9 @@ struct glide {
    * has set it since */
   struct settings last;
   float shares[SLOT_PRESETS]; /* weight of each prompt in the picture at the glide's end; they add up to 1 */
-  /* place[i]: number (from 1) of the prompt whose slot contains the new text of prompt i + 1 while the glide goes on.
-   * That is the prompt itself; but if its old text is shown at the beginning, it is a prompt that is not shown, if
-   * there is one. */
+  /* place[i]: number (from 1) of the prompt whose slot (place of an encoded text) contains the new text of prompt i + 1
+   * while the glide goes on. Usually that is prompt i + 1 itself. If the old text of prompt i + 1 is shown at the
+   * beginning, it is a prompt that is not shown, if there is one. */
   int place[SLOT_PRESETS];
   /* When this glide began, an earlier one may have been blending the noise of one seed into that of another. way_to:
    * that other seed; way_share: the weight (0 to 1) that its noise had, 0: there was no such blend; way_end: the

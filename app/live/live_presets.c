@@ -77,8 +77,9 @@ static void set_values(struct live *live, struct parameters *changes, double sec
   loop_glide(live->loop, changes, begin_ns, seconds);
 }
 
-/* Sets the in and out points that the preset gives to the source of this index, so that they are those of this source
- * also where they equal the points of the source that is shown now. */
+/* If the preset shows another source than the present one: stores the in and out points that the preset gives for that
+ * source, the one of this index. Otherwise points that equal those of the present source would be lost, because
+ * check_changes ignores values that equal the present ones. */
 static void keep_points(const struct live *live, int source, const struct parameters *changes) {
   double in, out;
   if (source == changer_wanted(live->changer))
@@ -166,9 +167,9 @@ static void undo(struct live *live, int64_t now_ns) {
   live_notice(&live->state, now_ns, "as before the preset");
 }
 
-/* Returns the number of the preset whose name somebody has set in the parameter `id`; 0: that name is empty; -1: nobody
- * has set a name, or there is no such preset: then a notice says so, and the parameter gets the name of preset `number`
- * again. shown: what this program has set in the parameter last. */
+/* Returns the number of the preset whose name somebody has set in the parameter `id`. 0: that name is empty. -1: nobody
+ * has set a name, or no preset has the name; in the latter case a notice says so, and the parameter gets the name of
+ * preset `number` again. shown: what this program has set in the parameter last. */
 static int take_name(struct live *live, enum parameter id, struct scene_name *shown, int number, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const char *name = parameters_text(values, id, 0) ? parameters_text(values, id, 0) : "";

@@ -177,9 +177,9 @@ void mixer_close(struct mixer **pointer) {
   *pointer = NULL;
 }
 
-/* Adds 1 to mixer->stretch (number of a sequence of frames without a gap in time) where the frame does not continue
- * the frame before it: where another source comes without a fade, and where the time within a source jumps. A source
- * that fades in counts as a continuation, because the first mixed picture is still that of the source before. */
+/* Adds 1 to mixer->stretch (number of a sequence of frames without a gap in time) if the frame does not continue the
+ * frame before it: if another source comes without a fade, or if the time within a source jumps. A frame of a source
+ * that fades in continues the frame before it, because the first mixed picture is still that of the source before. */
 static void follow_stretch(struct mixer *mixer, enum mixer_input input, const struct frame *frame, bool fades_in) {
   bool other = !mixer->serial || input != mixer->last || frame->stretch != mixer->last_stretch;
   mixer->stretch += other && !fades_in;

@@ -80,9 +80,10 @@ void reader_go_on(struct reader *reader, bool go_on);
 /* Takes back the source that reader_switch (READER_AT_END) has handed over; *source becomes the caller's. Returns false
  * if there is none, because it has begun meanwhile or was never handed over. */
 bool reader_withdraw(struct reader *reader, struct source **source);
-/* Changes where the current source ends: at the place `until` (source_options.until), and, if `rounds` is false, at the
- * end of the present pass, although source_options.loop lets the source begin anew. number: status.sources while that
- * source is read; for another number, because another source has begun meanwhile, the call does nothing. */
+/* Changes where the current source ends. It ends at the place `until` (source_options.until). If `rounds` is false, it
+ * also ends with the present pass through the file, even if source_options.loop lets it begin anew. number:
+ * status.sources while that source is read. For another number the call does nothing, because another source has begun
+ * meanwhile. */
 void reader_end_at(struct reader *reader, int number, double until, bool rounds);
 /* Plays files at this speed, greater than 0, from now on; 1: as they were made. Realtime sources keep their own
  * speed. */

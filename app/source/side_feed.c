@@ -190,8 +190,8 @@ static void add(struct side_feed *feed, AVPacket *packet) {
   av_packet_free(&packet);
 }
 
-/* Returns a copy of the packet. The copy of a video packet has the packet's times and flags, but not its data, because
- * nobody needs them. NULL: out of memory. */
+/* Returns a copy of the packet. The copy of a video packet has the packet's times and flags, but no data, because
+ * nobody needs the video's data. NULL: out of memory. */
 static AVPacket *copy_of(const struct side_feed *feed, const AVPacket *packet) {
   AVPacket *copy = av_packet_alloc();
   if (!copy || packet->stream_index != feed->video) {

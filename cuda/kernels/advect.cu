@@ -10,8 +10,8 @@ namespace {
 
 constexpr int THREADS = 256;
 /* Largest number of cells (that of a picture of 1024x1024) for which every thread block of show_kernel counts the
- * strained cells of the whole field. The time for that grows with the square of the number of cells, so for larger
- * fields count_kernel counts them once. */
+ * strained cells (stretched or squeezed by zooms) of the whole field. In a larger field there are more thread blocks,
+ * and each would have more cells to count; therefore count_kernel counts the cells once. */
 constexpr int COUNTED_BY_ALL = 128 * 128;
 
 /* Return the field, the place of each cell in the texture of noise. last_field returns it as it was before this frame's

@@ -63,8 +63,8 @@ static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Decides with which texts and adapters the frame is made (enum showing); -1: failure. If something that the frame's
- * controls ask for is not ready, starts to make it in the background. A change of the weights for adapters is started
+/* Decides with which texts and adapters the frame is made (enum showing); -1: failure. A smooth engine makes in the
+ * background what the frame's controls ask for and is not ready yet. A change of the weights for adapters is started
  * only when no other background work is left. The encoding of texts is not started while the weights are being changed,
  * or while too many jobs wait. *placed is filled in for SHOW_READY. */
 static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
