@@ -143,8 +143,8 @@ static uint32_t mix(uint32_t from, uint32_t to, uint32_t share) {
   return (low & even) | (high & even) << 8;
 }
 
-/* Blends drawn text with the surface, which has 4 bytes a pixel and no transparent pixels. SDL_BlitSurface is slow
- * where the two have another order of bytes. */
+/* Blends drawn text with the surface, which has 4 bytes a pixel and no transparent pixels. SDL_BlitSurface is not used,
+ * because it is slow if text and surface have their colours in another order of bytes. */
 static void blend(SDL_Surface *surface, const SDL_Surface *drawn, int left, int top, uint32_t color) {
   for (int y = 0; y < drawn->h; y++) {
     if (top + y < 0 || top + y >= surface->h)
