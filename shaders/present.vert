@@ -14,7 +14,7 @@ void main() {
   uv = vec2(gl_VertexID & 1, 1 - (gl_VertexID >> 1));
   vec3 on_canvas = canvas * vec3(uv, 1.0);
   vec3 position = pin * on_canvas;
-  gl_Position = vec4(position.xy, 0.0, position.z); // the last is w, which also makes OpenGL interpolate uv in perspective
+  gl_Position = vec4(position.xy, 0.0, position.z); // the last is w, for uv in perspective
   gl_ClipDistance[0] = on_canvas.x;
   gl_ClipDistance[1] = 1.0 - on_canvas.x;
   gl_ClipDistance[2] = on_canvas.y;
