@@ -101,17 +101,18 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
     if (keys <= info.keys && (one_round || tighter))
       return {shape, ATTN_CUT_NEVER};
   }
-  /* If all tiles of 64 rows fit on the chip at a time, SHAPE_SPLIT is faster than SHAPE_HALVES (two thread blocks have
-   * the same rows and split the keys), because SHAPE_HALVES takes long to begin and to end. From about 1024 keys on,
-   * SHAPE_HALVES is faster if its blocks of keys are larger. Measured for 8 heads of 1024 queries and 1024 keys, split
-   * and halves: D 64 (equal blocks) 6.95 and 9.43 us, D 80 9.4 and 8.8, D 160 13.5 and 12.3. */
+  /* In SHAPE_HALVES, two thread blocks have the same rows and half of the keys each. It takes long to begin and to end,
+   * so SHAPE_SPLIT is faster if all tiles of 64 rows fit on the chip at a time. But from about 1024 keys on,
+   * SHAPE_HALVES is faster if its blocks of keys are larger than those of SHAPE_SPLIT. Measured for 8 heads of 1024
+   * queries and 1024 keys, first SHAPE_SPLIT, then SHAPE_HALVES: 6.95 and 9.43 us for head dim 64, where both have
+   * equal blocks of keys; 9.4 and 8.8 us for head dim 80; 13.5 and 12.3 us for head dim 160. */
   shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
     return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, ATTN_CUT_NEVER};
-  /* With few keys, small thread blocks that all fit on the chip at a time are faster than larger ones that need two
-   * rounds: 80 heads of 256 queries and 256 keys take 5.8 us in blocks of 64 keys, 6.9 in blocks of 80, 10.7 in long
-   * tiles. */
+  /* If there are few keys, and small thread blocks all fit on the chip at a time, these are faster than larger ones
+   * that need two rounds. Measured for 80 heads of 256 queries and 256 keys: small thread blocks take 5.8 us with
+   * blocks of 64 keys, and 6.9 us with blocks of 80 keys; the tiles of SHAPE_LONG take 10.7 us. */
   shape_info small = describe_sm90(dp, SHAPE_SHORT);
   if (small.rows && keys <= 256 && small_tiles <= small.blocks * device.sms &&
       tiles_of(a, large_info.rows) > device.sms)

@@ -140,7 +140,7 @@ template <class T> struct Shared {
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      /* This barrier is armed only once, because with PARTS > 1 a thread block has one tile. */
+      /* The barrier is armed here and never again, because with PARTS > 1 a thread block has only one tile. */
       barrier_expect(part_full(group), T::PART_GROUP_BYTES);
   }
 };
@@ -226,8 +226,8 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
     /* Load Q: before K, unless the shape loads the first keys before Q (KEYS_FIRST). */
-    /* The keys of a tile may be divided into several parts. If there are fewer blocks of keys than parts, this part
-     * has none; its Q is loaded here all the same. */
+    /* With PARTS > 1 the blocks of keys of a tile are divided among thread blocks. If the tile has too few blocks, this
+     * thread block has none (piece.first == piece.last), but loads Q all the same. */
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last;
     if (queries_first) {
       if (!expected)

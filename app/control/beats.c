@@ -79,8 +79,8 @@ static void set_beginning(struct beats *beats, double tempo, int64_t at_ns, doub
 
 /* --- setting the clock by taps of a key --- */
 
-/* A tap continues a series of taps if the time since the last tap is between these multiples of the time between the
- * last two. */
+/* A tap (a press of the key by which the user gives the tempo) continues a series of taps if the time since the last
+ * tap is between these multiples of the time between the last two taps. */
 static const double tap_least = 0.6, tap_most = 1.6;
 
 static bool continues(const struct taps *taps, int64_t now_ns) {
@@ -184,8 +184,8 @@ static struct found refine(const double *seconds, int count, const struct found 
   return refined;
 }
 
-/* Finds the beat in `count` onsets whose times are in seconds, those of the last one 0. Each onset is tried as one that
- * lies on a beat; the result is the beat on which most onsets lie. */
+/* Finds the beat in `count` onsets. seconds: the times of the onsets in seconds, relative to the last one, whose time
+ * is 0. Assumes of each onset in turn that it lies on a beat. Returns the beat on which most onsets lie. */
 static struct found find_beat(const double *seconds, int count) {
   struct found best = {.period = find_period(seconds, count)};
   for (int i = count - 1; best.period > 0 && i >= 0; i--) {

@@ -16,7 +16,7 @@
 #include "app/window/curtain.h"
 
 enum {
-  SEEN_MS = 5000,    /* least time in ms for which an engine must not have answered before it is given up */
+  SEEN_MS = 5000,    /* an engine is given up only if it has not answered for more than this time, in ms */
   CURTAIN_MS = 3000, /* longest time in ms to wait until the window of the curtain (still picture that hides a restart)
                       * appears */
   /* time in ms for which the curtain (still picture that hides a restart) stays in front of the new window, because
@@ -127,7 +127,7 @@ void live_succeed(struct live *live, const struct succession *succession) {
   live->state.control = came->control;
   live->state.control_value = came->control_value;
   live->state.walk = came->walk;
-  /* Bypass at level 1: the window shows the source until the engine has made a picture. */
+  /* Bypass (the window shows the source in place of the picture) is fully on until the engine has made a picture. */
   live->cover.bypass = (struct cover_slide){1, 1, 0};
   live->cover.blackout = (struct cover_slide){came->blackout, came->blackout, 0};
   live_notice(&live->state, platform_now_ns(), "started anew, with everything as it was: %.140s", came->why);

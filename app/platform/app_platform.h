@@ -71,8 +71,8 @@ FILE *platform_stream_new(const char *path);
 /* Returns true if `path` is an ordinary file of this user that has no further names (hard links) and that no process
  * has locked. */
 bool platform_is_abandoned(const char *path);
-/* Opens and locks such a file as platform_is_abandoned describes. Returns a descriptor, whose closing ends the lock, or
- * -1. */
+/* Opens and locks a file for which platform_is_abandoned returns true. Returns a descriptor, whose closing ends the
+ * lock, or -1. */
 int platform_lock_abandoned(const char *path);
 /* Renames a file, but fails with EEXIST if anything has the new name. Returns 0 or -1. */
 int platform_move_new(const char *from, const char *to);

@@ -5,11 +5,12 @@
 
 #include "app/platform/app_platform.h"
 
-/* Makes a socket with this path, to which only this user may connect, and listens at it. An existing socket is replaced
- * if no process listens at it. *made describes the new socket. Returns a descriptor or -1. errno: EADDRINUSE if a
- * process listens there, EEXIST if path is something else, ENAMETOOLONG if path is too long for a socket. */
+/* Makes a socket at `path`, to which only this user may connect, and listens at it. An existing socket is replaced if
+ * no process listens at it. *made describes the new socket. Returns a descriptor or -1. errno: EADDRINUSE if a process
+ * listens at the existing socket, EEXIST if `path` is the name of something else, ENAMETOOLONG if `path` is too long
+ * for a socket. */
 int platform_listen(const char *path, struct platform_entry *made);
-/* Closes the listening socket, and removes path if it is still the socket that platform_listen made. */
+/* Closes the listening socket. Removes the file at `path` if it is still the socket that platform_listen has made. */
 void platform_stop_listening(int descriptor, const char *path, const struct platform_entry *made);
 /* Returns a descriptor for the next connection that waits to be accepted, or -1. Does not wait. */
 int platform_accept(int listener);

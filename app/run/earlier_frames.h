@@ -13,8 +13,8 @@ enum { EARLIER_ONE = 1, EARLIER_LOST = 2 };
 struct earlier_option {
   const char *name; /* the option as messages name it: "--noise carried" */
   const char *why;  /* a clause for messages that says how a picture depends on the frames before it */
-  /* what follows from the option: EARLIER_ONE: pictures must be made one at a time; EARLIER_LOST: a part of the clip
-   * cannot be rendered with the same pictures as the whole clip */
+  /* consequences of the option. EARLIER_ONE: pictures must be made one at a time; EARLIER_LOST: a part of the clip,
+   * rendered alone, has other pictures than in a render of the whole clip */
   unsigned follows;
   bool (*is_given)(const struct options *options);
 };

@@ -179,8 +179,8 @@ static void change_handle(struct loop *loop, int place, const struct engine_shap
   loop_publish_engine(loop);
 }
 
-/* Fills loop->ladder with the shapes (size and steps) among which the governor may choose: the one that the user asked
- * for, and with a time budget up to three cheaper ones. */
+/* Fills loop->ladder with the shapes (size and steps) among which the governor, which keeps frames within the time
+ * budget, may choose: the one that the user asked for, and with a time budget up to three cheaper ones. */
 static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
   struct engine_info info;
   struct governor_rung rungs[GOVERNOR_RUNGS];
@@ -208,9 +208,10 @@ int loop_rung(const struct loop *loop) {
 }
 
 /* Lists the shapes (size, step count and so on) whose handles are needed, in the order in which they are to be
- * prepared: the shape that is to be used now, the one that the governor wants next, and then the other shapes in the
- * governor's list (loop->ladder). While the governor has measured too few frames, the list has of these other shapes
- * only those whose handles are ready already, so that these handles are kept. Returns the number of shapes. */
+ * prepared: first the shape that is to be used now; then the one that the governor, which keeps frames within the time
+ * budget, wants next; then the other shapes among which the governor chooses (loop->ladder). While the governor has
+ * measured too few frames, only those of the other shapes are listed whose handles are ready already, so that these
+ * handles are kept. Returns the number of shapes. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;
@@ -301,7 +302,8 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
 void loop_note_encoded(struct loop *loop, int slot, const char *text) {
   struct parameter_text *encoded = &loop->encoded[slot];
   loop->encoded_texts = 0;
-  /* makes the next pass of the loop look if another handle is needed, because the texts may be longer now */
+  /* the next pass of the loop checks if another handle (an engine made ready for one size and number of steps) is
+   * needed, because the texts may be longer now */
   loop->looked_ns = 0;
   encoded->given = text != NULL;
   snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");

@@ -3,10 +3,10 @@
 /* Limit in ns of the latencies that are averaged. A picture whose frame was captured longer ago than this is shown late
  * on purpose, for example while the video is paused. */
 static const int64_t latency_most_ns = 2000000000;
-static const double share = 0.05; /* weight of a new latency in the smoothed latency, an exponential average */
+static const double share = 0.05; /* weight of a new latency in the average of latencies, which is exponential */
 
-/* Returns true if the picture's latency should enter the average. Returns false if a picture of the same frame was
- * shown before, or if the latency is negative or too long. */
+/* Returns true if the picture's latency enters the average of latencies. Returns false if a picture of the same frame
+ * was shown before, or if the latency is unknown, negative or too long. */
 static bool is_fresh(const struct heard *heard, const struct frame *picture, int64_t latency_ns) {
   return picture->captured_ns > 0 && picture->captured_ns != heard->captured_ns && latency_ns >= 0 &&
          latency_ns < latency_most_ns;

@@ -50,8 +50,9 @@ struct setup {
   /* for engine_params.paced; true: frames come in real time, so nothing of earlier frames is used after a pause */
   bool paced;
   enum pixel_format output;
-  int pictures; /* largest number of the engine's pictures that the caller refers to at a time, for device_options */
-  int batch;    /* largest number of frames per run if --batch is not given; 0: 1 */
+  int pictures; /* largest number of the engine's pictures that the caller holds (has collected and not yet released) at
+                 * a time, for device_options */
+  int batch;    /* largest number of frames per run if --batch is not given; 0 means 1 */
   bool shared;  /* true: a window's OpenGL may read pictures directly in device memory */
   /* for device_options.choices: the kernels and other choices of another engine, which this engine is to adopt; NULL:
    * this engine chooses by itself */

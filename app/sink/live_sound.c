@@ -33,15 +33,15 @@ struct moment {
 };
 
 struct live_sound {
-  /* The fields of this block: the tap that gives the sound, and the output's stream to which its samples are
-   * written. */
+  /* The fields of this block: the tap (buffer of the source's sound packets) that gives the sound, and the output's
+   * stream to which its samples are written. */
   struct sound_tap *tap;
   bool by_clock;
   double drift; /* running mean of the number of samples by which the sound is late; used only if by_clock is true */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  /* number (decoder.sound_number, another one for each source) of the sound for whose format the resampler is set up,
-   * and the speed for which it is */
+  /* The resampler is set up for the format of one sound and for one speed. sound_number: number of that sound
+   * (decoder.sound_number, another one for each source). speed: that speed. */
   unsigned sound_number;
   double speed;
   struct SwrContext *resampler;

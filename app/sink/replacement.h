@@ -11,7 +11,8 @@
 struct replacement {
   int descriptor;
   char path[PATH_MAX];
-  char url[PATH_MAX]; /* a URL for the open file itself, even if the path is renamed or replaced */
+  char url[PATH_MAX]; /* URL by which this process can open the file again, even if the file at `path` is renamed or
+                       * replaced */
 };
 
 /* Creates the new file in the folder of `path`. The new file gets owner and mode of the file at `path`; if there is

@@ -13,10 +13,11 @@
 
 struct SwsContext;
 
-/* The state of converting. Zero-initialise it to start; then nothing is turned. The struct must not move while it is
- * used. */
+/* The state of converting. Zero-initialise it to start; pictures are then not rotated or mirrored. The struct must not
+ * move while it is used. */
 struct convert {
-  bool copies; /* true: each frame is copied at once, because its planes are buffers of a driver, which has only few */
+  bool copies; /* true: each frame is copied at once, because its planes are buffers of a driver, which has only few of
+                * them */
   struct gpu gpu;   /* the GPU that reads the frames; gpu.impl NULL: none */
   bool to_host;     /* true: a hardware decoder's surfaces are copied to host memory (source_options.to_host) */
   bool alpha;       /* true: pictures keep their alpha, and a picture without alpha is an error */

@@ -49,7 +49,8 @@ struct frame_places {
   /* time of the frame that the caller got last, in units of frame_places_tick; FRAME_TIME_NONE: none yet */
   int64_t last;
   int64_t untimed; /* number of packets without a time */
-  long numbered;   /* number of frames that the last search by number has passed */
+  long numbered;   /* number of frames, from the input's beginning, that the last call of frame_places_number has
+                    * counted */
   bool sought, ended;
 };
 
@@ -200,8 +201,9 @@ int64_t frame_places_from_start(const struct frame_places *places, double start)
 }
 
 /* Converts a frame's time to source_options.start, in seconds. The result is rounded down to microseconds, as the
- * source rounds that option. If a tick is longer than a microsecond, the source rounds to the same tick again; if a
- * tick is shorter, the frame is still not before the start. */
+ * source rounds that option. If the unit of frame times (frame_places_tick) is longer than a microsecond, the source
+ * converts the result back to the frame's own time. If the unit is shorter, the result is at or before the frame's
+ * time, so that the frame is not left out. */
 double frame_places_to_start(const struct frame_places *places, int64_t time) {
   int64_t us = av_rescale_q_rnd(time, tick_of(places), AV_TIME_BASE_Q, AV_ROUND_DOWN) - clock_us(places);
   return (double)us / AV_TIME_BASE;

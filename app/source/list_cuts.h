@@ -1,5 +1,6 @@
-/* Handles the inpoint and outpoint directives of FFmpeg's lists of files. FFmpeg's demuxer begins each file at the key
- * frame before the inpoint and ends it by decoding times, so that it also gives pictures before and after the part. */
+/* Handles the inpoint and outpoint directives of FFmpeg's lists of files, which say that only a part of a file is used.
+ * FFmpeg's demuxer begins each file at the key frame before the inpoint and ends it by decoding times, so that it also
+ * gives pictures from before and after that part. */
 #ifndef APP_SOURCE_LIST_CUTS_H
 #define APP_SOURCE_LIST_CUTS_H
 

@@ -40,7 +40,7 @@ struct sound_onsets {
    * `mean` over a long time */
   double power, mean;
   bool above;   /* true: `power` has risen far above `mean`, and has not come near it again */
-  double since; /* seconds since the last onset; a second at the beginning, when there was none */
+  double since; /* seconds since the last onset; before the first onset: seconds since the beginning, plus 1 */
   long count;   /* number of onsets so far */
 };
 

@@ -29,7 +29,7 @@ static void draw_circle(SDL_Surface *surface, double x, double y, double radius,
          thick, thick, color);
 }
 
-/* Draws the lines of the grid, about the middle, and the border, whose outer edge is the window's. */
+/* Draws the grid, whose lines lie symmetrically about the window's middle, and the border along the window's edges. */
 static void draw_grid(SDL_Surface *surface, double side, double thick) {
   int width = surface->w, height = surface->h;
   for (double x = fmod(width / 2.0, side); x < width; x += side)

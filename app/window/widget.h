@@ -68,7 +68,8 @@ struct graph_state {
   int limit;         /* height in pixels, from the graph's bottom, of a horizontal line across the graph; 0: there is no
                       * line */
   char head[WIDGET_VALUE_MAX];
-  /* high: height of each of the graph's columns in pixels; mark: height of the mark in it; negative: there is none */
+  /* high: height in pixels of each column of the graph; mark: height in pixels of the column's mark, negative if the
+   * column has none */
   short high[WIDGET_COLUMNS_MAX], mark[WIDGET_COLUMNS_MAX];
   bool missed[WIDGET_COLUMNS_MAX];
 };

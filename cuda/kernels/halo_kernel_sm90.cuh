@@ -73,7 +73,8 @@ template <class S> struct turn {
   }
 };
 
-/* Returns what is added to a channel's sums when they are complete: its bias plus its element of `time`. */
+/* Returns what is added to a channel's sums when they are complete: its bias plus its element of `time`, the vector
+ * from the time embedding. */
 __device__ __forceinline__ float channel_bias(const params &p, int channel) {
   return (p.bias ? __ldg(p.bias + channel) : 0.0f) + (p.time ? __half2float(p.time[channel]) : 0.0f);
 }
@@ -84,7 +85,8 @@ template <class S> struct consumer {
   const params &p;
   const memory_map<S> &m;
   int group, thread, lane, warp;
-  /* summands (bias plus time) of two channels: of rows lane / 4 and lane / 4 + 8 of the warp's 16 rows */
+  /* what is added to the sums (channel_bias) of the two channels that this lane has: rows lane / 4 and lane / 4 + 8 of
+   * the warp's 16 rows */
   float bias[2];
   float sum[S::N / 8][4];
 

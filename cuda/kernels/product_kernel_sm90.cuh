@@ -20,7 +20,8 @@ template <class T> __device__ __forceinline__ void make_barriers(const work<T> &
   barrier_init(w.vectors() + 8 * warp, 1);
   barrier_init_fence();
   if (T::SUMS && warp > 0 && warp <= T::CONSUMERS)
-    /* each consumer's inbox is used only once; a thread block without a partner never waits for this barrier */
+    /* an inbox is the memory in which a consumer receives the sums of another thread block; each is used only once, so
+     * its barrier is armed here. A thread block whose sums are not split never waits for the barrier */
     barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES);
 }
 

@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_consta
     element_write(p.y, p.y_type, slot * p.count + i, element_read(p.x, p.x_type, i));
 }
 
-/* Moves the entries of a queue (p.count values each) back by one, and writes x, if there is one, to the first entry.
- * Each thread moves one value of every entry. */
+/* Moves the p.n entries of the queue y (p.count values each) back by one place, and writes x, unless it is NULL, to the
+ * first entry. The last entry is lost. Each thread moves one value of every entry. */
 __global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -154,8 +154,8 @@ __global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__
     element_write(p.y, p.y_type, i, p.scale * element_read(p.x, p.x_type, i) + p.shift);
 }
 
-/* Rearranges pixels as OP_BLOCKS does. The rows of all pictures follow each other in memory, in y as in x, so that they
- * need not be told apart. */
+/* Rearranges pixels as OP_BLOCKS does (squares of pixels become pixels). In x and in y the rows of all pictures follow
+ * each other in memory, so the kernel treats all pictures as one high picture. */
 __global__ void __launch_bounds__(THREADS) blocks_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();

@@ -11,7 +11,8 @@ struct cJSON;
 struct group {
   struct adapter_key key; /* the name of one of the group's tensors, split into its parts */
   const struct safetensor *piece[PIECES];
-  /* kind of the factors that the tensors are; FAMILY_FULL: no factors, but the whole difference, added as it is */
+  /* kind of the factors (matrices) that the tensors are; FAMILY_FULL: the tensors are no factors, but the whole change
+   * of the module, which is added as it is */
   enum family family;
   int module; /* index of the module in the table of the model's modules; -1: the model has no such module */
   /* true: the module was found by the name that it has in single files; false: by its name in diffusers' layout */

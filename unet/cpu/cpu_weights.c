@@ -62,8 +62,8 @@ static bool all_finite(const float *values, size_t count) {
   return sum == 0;
 }
 
-/* Adds the adapters' terms (blend.h) to rows of a weight in `values`. The rows are divided among threads; scratch has
- * room for three rows for each thread. */
+/* Adds to rows of a weight, in `values`, what the adapters add (the terms of blend.h). The rows are divided among
+ * threads; scratch has room for three rows for each thread. */
 static void blend_all(const struct cpu_device *device, const struct blend *blend, size_t row, float *values,
                       float *scratch) {
   threads_set(device->threads);

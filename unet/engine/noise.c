@@ -184,7 +184,8 @@ static struct noise_place find_place(const struct controls *controls) {
   return (struct noise_place){seed, seed + 1, controls->seed_share > 0 ? 0 : position - whole};
 }
 
-/* Returns by how many seeds the position `to` lies above `from`, with fractions; negative if it lies below. */
+/* Positions lie at seeds or between two seeds. Returns by how many seeds `to` lies above `from`, with fractions;
+ * negative if `to` lies below `from`. */
 static double distance(const struct noise_place *from, const struct noise_place *to) {
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }

@@ -64,7 +64,8 @@ int clip_end(const struct text_encoder *encoder, const int *tokens) {
 /* Appends the final norm and the projection of the end token's hidden state: the pooled text. */
 static struct tensor pool(const struct text_encoder *encoder, struct plan *plan, struct tensor x,
                           struct prologue norm) {
-  /* The projection's key has no prefix, so a copy of the component with an empty prefix is used. */
+  /* The keys of the network's other tensors begin with component.prefix, but the projection's key does not. So a copy
+   * of the component with an empty prefix is used. */
   struct component whole = encoder->weights;
   whole.prefix = "";
   struct net net = net_begin(plan, &whole);

@@ -21,7 +21,8 @@ static struct tensor embed(const struct net *net, const struct vision_config *co
 /* Appends the projection of the class token's hidden state. */
 static struct tensor project(const struct component *weights, const struct vision_config *config, struct plan *plan,
                              struct tensor x, struct prologue norm) {
-  /* The projection's key has no prefix, so a copy of the component with an empty prefix is used. */
+  /* The keys of the network's other tensors begin with component.prefix, but the projection's key does not. So a copy
+   * of the component with an empty prefix is used. */
   struct component whole = *weights;
   whole.prefix = "";
   struct net net = net_begin(plan, &whole);

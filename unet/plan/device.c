@@ -465,8 +465,9 @@ static int check_values(const struct resource *r, const struct weight_change *ch
   return 0;
 }
 
-/* Checks that the adapters' terms in change->blend fit the weight. The values of their factors are not checked here but
- * when the device loads the factors' vector, which is a weight like any other. */
+/* Checks that what the adapters add to a weight (the terms in change->blend) fits the weight's shape. The values of the
+ * terms' factors (matrices) are not checked here but when the device loads the vector of factors, which is a weight
+ * like any other. */
 static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
                        struct error *err) {
   const struct blend *blend = change->blend;
