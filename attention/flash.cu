@@ -299,8 +299,8 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: variants by number: 0 and 1 are the generic kernel; then each Hopper shape has three, one for each
- * value of enum attn_cutting ---- */
+/* ---- choices.h: the kernels' variants by number: 0 and 1 are variants of the generic kernel; after them each tile
+ * shape of the Hopper kernel has three numbers, one for each value of enum attn_cutting ---- */
 
 enum { CUTTINGS = ATTN_CUT_BY_COUNT + 1 };
 

@@ -39,8 +39,8 @@
  *
  * The exponentials limit the softmax: those of one instruction (one for each thread of a warp) take eight cycles.
  * Packing to FP16 fits in between. With D = 64 the tensor cores compute the row sums, too: V gets eight more channels,
- * all ones. They are in shared memory only once; V's descriptor reaches them through the distance between its
- * 64-channel chunks.
+ * all ones. All stages share one tile of ones in shared memory: V's descriptor has a field for the distance from V's
+ * chunk of 64 channels to the next chunk, and this field is set so that the tile of ones is that next chunk.
  *
  * Roofline, D = 64: a 64 x 64 square of S costs the tensor cores of a multiprocessor 256 cycles (both products) and the
  * special function units another 256 (16 exponentials a cycle). Both are the limit, and memory is not, because 192 rows

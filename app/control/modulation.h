@@ -33,8 +33,8 @@ struct modulations {
 /* Finds a parameter by its name, and checks that it is a number that may change from frame to frame. Returns 0, or -1
  * with err. */
 int modulation_find(const char *name, enum parameter *id, int *index, struct error *err);
-/* Adds `by` to a parameter's number in `settings`, which is a copy for one frame, within the parameter's range. Marks,
- * which tell what users have changed, are not touched. */
+/* Adds `by` to a parameter's number in `settings`, which is a copy for one frame. The result is kept within the
+ * parameter's range. The copy's marks, which tell what users have changed, are not touched. */
 void modulation_add(struct settings *settings, enum parameter id, int index, double by);
 
 /* Parses the text of an option --modulate, such as strength=bass*0.3. Returns 0, or -1 with err set if the text is

@@ -16,7 +16,7 @@ int job_from_json(struct job *job, struct job_part *part, const cJSON *object, s
 /* Stores a JSON member that is a whole number from `least` to `most`. Returns false if the member is no such number. */
 bool job_json_whole(int64_t *value, const cJSON *object, const char *name, int64_t least, int64_t most);
 
-/* Up to this number JSON's readers, which use double, represent each whole number exactly. */
+/* Largest number up to which JSON's readers, which convert numbers to double, represent each whole number exactly. */
 #define JOB_JSON_MOST INT64_C(9007199254740992)
 
 #endif

@@ -33,7 +33,7 @@ void live_update_face(struct live *live, const struct controls *now, bool is_cli
  * changed. */
 void live_publish_refusals(struct live *live);
 /* Handles a press, a movement or a release of mouse or finger, or a turn of the wheel. Returns false if the mouse or
- * finger was over the picture: the caller handles these. */
+ * finger was over the picture; the caller then handles the event. */
 bool live_operate(struct live *live, const struct window_event *event, int64_t now_ns);
 
 #endif

@@ -73,17 +73,16 @@ struct live_probe {
     uint32_t first;        /* number of frames in all repetitions of the clip before this one */
   } round;                 /* begin of the current repetition of the clip, if the clip is repeated */
   double bringing_ms;      /* time in ms that drawing the input frame beside the last picture took */
-  int64_t begun_ns;        /* when measuring began; 0: it has not begun */
+  int64_t begun_ns;        /* time (platform_now_ns) when measuring began; 0: it has not begun */
   struct pulse *pulse;     /* measurement of how late a thread wakes up (pulse.h); NULL: it does not run */
-  struct probe_use before; /* processor time and so on that had been used when measuring began */
+  struct probe_use before; /* resources (processor time and so on) that the program had used when measuring began */
   /* processor time of the main thread, since measuring began, that the probe used itself for drawing and reading
    * markers */
   double own_cpu_ms;
   enum probe_change changing; /* kind of the change that was sent last */
   bool awaits;                /* true: a change was sent, and no picture has shown it yet */
-  /* changes: number of changes of values that the probe has sent so far. awaited: value of mail.applied (number of
-   * changes in a picture) in the first picture that shows the change that was sent last; later pictures have at least
-   * this value */
+  /* changes: number of changes of values that the probe has sent so far. awaited: number of changes (mail.applied) that
+   * a picture must contain at least to show the change that was sent last */
   long changes, awaited;
   int64_t changed_ns;
   long changed_at; /* value of `shown` (pictures presented) when the last change was sent */

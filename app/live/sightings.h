@@ -12,7 +12,8 @@ struct sighting {
   uint32_t number;
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
   int64_t late_ns;  /* ns by which the source, if it is a file, gave the frame later than it was due; 0: in time */
-  double frame_ms;  /* time in ms that the engine took for the frame, without the frame's wait for the one before it */
+  double frame_ms;  /* time in ms that the engine took for the frame, without the time for which the frame waited for
+                     * the frame before it */
   double device_ms; /* how many ms of frame_ms the GPU worked, by the GPU's clock; 0: unknown */
 };
 

@@ -315,7 +315,8 @@ static void go_on(struct live *live, int64_t now_ns) {
   live->handing = HANDING_NOT;
 }
 
-/* During a freeze no restart is begun, because the frozen picture would be lost. */
+/* During a freeze (the window keeps showing the same picture) no restart is begun, because the restart would lose that
+ * picture. */
 void live_follow_handover(struct live *live, int64_t now_ns) {
   bool needed = live->engine.lost || is_stuck(live);
   if (live->handing == HANDING_CURTAIN)

@@ -22,7 +22,8 @@ struct transfer {
   struct http_answer *answer;
   struct error *err;
   CURL *curl;
-  /* started: `start` was called for this answer; refused: a callback has ended the request and set err */
+  /* started: the caller's function `start` was called for this answer; refused: a function that libcurl calls has ended
+   * the request and set err */
   bool started, refused;
 };
 

@@ -127,9 +127,7 @@ static bool names_input(const struct option *option) {
   bool group = option->group == GROUP_PICTURE || option->group == GROUP_INPUT;
   bool kind = option->kind == OPTION_TEXT || option->kind == OPTION_TEXTS || option->kind == OPTION_SEVERAL ||
               option->kind == OPTION_PARAMETER;
-  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* a playlist or a script is a
-                                                                                         * file that names other
-                                                                                         * files */
+  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* files that name others */
   return group && kind && !leads_on && (option->value == VALUE_FILE || option->value == VALUE_MODEL);
 }
 

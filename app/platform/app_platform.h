@@ -145,8 +145,8 @@ enum urgency platform_urgency(void);
  * without a pause, all are moved, because such a thread could block the machine. */
 int platform_count_demoted(void);
 
-/* Waits up to wait_ms for a thread to end. Returns false if the thread has not ended; the caller may wait for it again
- * then. */
+/* Waits up to wait_ms for a thread to end. Returns false if the thread has not ended; the caller may then call the
+ * function again. */
 bool platform_join(pthread_t thread, int wait_ms);
 
 /* Threads that keep processors from sleeping. They run only while no other thread needs the processor. */

@@ -10,7 +10,7 @@ enum { ENGINES_MAX = 16, DEVICE_NAME_MAX = 64 };
 
 struct device_names {
   int count;
-  char name[ENGINES_MAX][DEVICE_NAME_MAX]; /* one device each, in the form of device_options.name, such as "cuda:1" */
+  char name[ENGINES_MAX][DEVICE_NAME_MAX]; /* names of devices, in the form of device_options.name, such as "cuda:1" */
 };
 
 /* Splits the value of --device into names; NULL stands for "auto". Names are separated by commas, and a number alone

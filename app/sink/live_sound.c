@@ -146,7 +146,8 @@ void live_sound_close(struct live_sound **pointer) {
 
 /* --- times: from positions in the source's sound to times in the output --- */
 
-/* Returns the time in the output at which the sound at this position is heard. */
+/* Returns the time in the output, in seconds, at which this position of the source's sound is heard, if the change of
+ * times `moment` holds for the position. */
 static double time_of(const struct moment *moment, double position) {
   return moment->time + (position - moment->position) / moment->speed;
 }

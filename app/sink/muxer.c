@@ -172,8 +172,9 @@ static int write_now(struct muxer *muxer, AVPacket *packet) {
   return pending_error(muxer->output);
 }
 
-/* Writes the held packet of a stream, if there is one. next: the packet after it in that stream, by whose time the held
- * packet's duration is known; NULL: there is none. Returns 0 or an FFmpeg error code. */
+/* Writes the held packet of a stream (the packet whose duration is not known yet), if there is one. next: the packet
+ * after it in that stream, from whose time the duration follows; NULL: there is none. Returns 0 or an FFmpeg error
+ * code. */
 static int release(struct muxer *muxer, int stream, const AVPacket *next) {
   AVPacket *held = muxer->tracks[stream].held;
   if (!held->data)
@@ -242,8 +243,9 @@ static bool lacks_any(const struct muxer *muxer) {
   return false;
 }
 
-/* Called before a flush. Writes the held packet of the stream that `packet` belongs to, and of each stream of which
- * nothing was written yet, so that the index lists all streams. Returns 0 or an FFmpeg error code. */
+/* Called before a flush. A held packet is one that waits for the next packet of its stream, from whose time its
+ * duration follows. Writes the held packet of the stream that `packet` belongs to, and of each stream of which nothing
+ * was written yet, so that the index lists all streams. Returns 0 or an FFmpeg error code. */
 static int release_due(struct muxer *muxer, const AVPacket *packet) {
   int code = release(muxer, packet->stream_index, packet);
   for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)

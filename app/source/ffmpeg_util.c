@@ -141,8 +141,8 @@ static void keep_reading(AVDictionary **wishes, const struct source_options *opt
     av_dict_set_int(wishes, "rw_timeout", (int64_t)(options->read_timeout * 1e6), AV_DICT_DONT_OVERWRITE);
 }
 
-/* Prefers TCP for RTSP: many routers block datagrams, and lost ones damage the pictures. A server without TCP is asked
- * for datagrams then. */
+/* Prefers TCP for RTSP: many routers block datagrams, and lost ones damage the pictures. If a server does not offer
+ * TCP, it is asked for datagrams. */
 static void prefer_tcp(AVDictionary **wishes, const char *url) {
   if (!strncmp(url, "rtsp:", 5))
     av_dict_set(wishes, "rtsp_flags", "prefer_tcp", AV_DICT_DONT_OVERWRITE);

@@ -45,7 +45,7 @@ struct openings {
   bool exceeded; /* true: a URL was refused, because OPENINGS_MAX were opened before */
 };
 
-/* Replaces the input's io_open until openings_end. The struct must not move until then. */
+/* Replaces the input's function io_open, which openings_end restores. The struct must not move until then. */
 void openings_begin(struct openings *openings, AVFormatContext *input);
 /* Restores the input's function io_open, which openings_begin has replaced by another. `input` NULL: opening has failed
  * and the input is freed; does nothing. */

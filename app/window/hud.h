@@ -69,7 +69,7 @@ struct hud_content {
   const struct panel *panel;           /* state of the parameter list and of the typed line; NULL: neither is shown */
   /* times of recent frames for the graph in the operator's window; NULL: no graph */
   const struct recent_times *recent;
-  const struct face_content *face; /* what only the operator's window shows; NULL: nothing */
+  const struct face_content *face; /* content that only the operator's window shows; NULL: none */
 };
 
 /* Opens the overlay, hidden until hud_update. This function, hud_update, hud_draw and hud_close need a current OpenGL

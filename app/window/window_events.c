@@ -48,7 +48,7 @@ static bool holds_control(const SDL_Keysym *key) {
 }
 
 /* Returns the key (enum key) that a press stands for while Ctrl is held. Digit keys are recognised by their position,
- * whatever the layout types there; letter keys by what they type, if that is Latin. */
+ * whatever the layout types there. Letter keys are recognised by the letter that they type, if it is Latin. */
 static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
     return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;

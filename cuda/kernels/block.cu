@@ -67,7 +67,7 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 2, channel = warp % 2 * 16;
 #pragma unroll 1
   for (int begin = 0; begin < EACH; begin += N) {
-    /* Calculate the addresses of the input pixels. Each sum begins with the bias. */
+    /* Calculate the addresses of the input pixels. Set each sum to its channel's bias, to which products are added. */
     float sum[N][4];
     const __half *at[N];
 #pragma unroll

@@ -300,7 +300,8 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
 /* Returns 1 if the mask says that the picture is made anew at this pixel of the latent, 0 if it keeps the input picture
  * there. */
 __device__ __forceinline__ float repainted(const struct sample_args &p, size_t pixel) {
-  /* the masks of all latents follow each other in memory, like the latents, so one row number serves both */
+  /* the masks of all latents follow each other in memory, as the latents do, so the mask's row follows from the
+   * latent's row alone */
   size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size;
   return p.kept_pixels[row * p.w * p.size + column] >= 0.5f ? 0.0f : 1.0f;
 }

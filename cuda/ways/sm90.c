@@ -81,7 +81,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
 }
 
 /* Returns true if this choice may be the fastest for the product. The kernel whose consumers take turns
- * (turns_sm90.cuh) is fast if some thread blocks have several tiles, and with GEGLU. */
+ * (turns_sm90.cuh) may be the fastest only with GEGLU, or if some thread blocks calculate several tiles. For every
+ * other kernel the result is true. */
 static bool pays(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   struct product_args product = as_product(args, choice);
   return product.tile != PRODUCT_128x160_TURNS || args->act == ACT_GEGLU ||

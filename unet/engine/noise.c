@@ -66,9 +66,9 @@ static int write_noise_sample(struct engine *engine, struct prepared *prepared, 
   return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
-/* Writes a seed's noise for one picture into the tensors of `program`, except what is there already according to *held.
- * The noise of a step is written only if the sampler's table adds noise in that step. end: 0 or 1, only for
- * noise_program, whose tensors contain the samples of two seeds: all of the first, then all of the second. */
+/* Writes a seed's noise for one picture into the tensors of `program`, except for noise that they contain already
+ * (*held tells which). The noise of a step is written only if the sampler's table adds noise in that step. end: 0 or 1,
+ * only for noise_program, whose tensors contain the samples of two seeds: all of the first, then all of the second. */
 static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
                        struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;

@@ -45,7 +45,7 @@ enum { CANVAS_ONE = 1 << 24, CANVAS_PIXEL = 256 };
  * p, counted from the picture's centre, was at [a -b; b a] p + (x, y) in the last frame. */
 struct canvas_motion {
   bool cut;     /* true: this frame shows another scene than the last one, so its place on the canvas is the origin */
-  int32_t a, b; /* turn and zoom: the matrix [a -b; b a], in units of 1 / 2^24 */
+  int32_t a, b; /* turn and zoom: a and b of the matrix [a -b; b a], in units of 1 / 2^24 */
   int32_t y, x; /* shift: the vector (x, y), which is added to the turned and zoomed position, in 1/256 pixel */
 };
 

@@ -465,9 +465,8 @@ static int check_values(const struct resource *r, const struct weight_change *ch
   return 0;
 }
 
-/* Checks that what the adapters add to a weight (the terms in change->blend) fits the weight's shape. The values of the
- * terms' factors (matrices) are not checked here but when the device loads the vector of factors, which is a weight
- * like any other. */
+/* Checks that what adapters add (the terms in change->blend) fits the weight's shape. The values of the factors are not
+ * checked here but when the device loads the vector of factors, which is a weight like any other. */
 static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
                        struct error *err) {
   const struct blend *blend = change->blend;

@@ -36,7 +36,7 @@ static struct solver solver(const struct schedule *s, int i) {
 }
 
 /* Computes the weights in struct solver's formula: weights[0] of the current prediction D0, weights[1] and weights[2]
- * of D1 and D2, those of the two steps before. */
+ * of D1 and D2, the predictions of the two steps before. */
 static void weigh(const struct schedule *s, int i, const struct solver *solver, double weights[3]) {
   int order = order_of(s, i);
   double z = solver->z, e = -expm1(-z);

@@ -45,7 +45,7 @@ enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
  * */
 enum sigmas {
   SIGMAS_NONE,
-  SIGMAS_OF_STEPS /* the range of the steps' own levels, from the first to the last */,
+  SIGMAS_OF_STEPS /* the range from the noise level of the first step to that of the last */,
   SIGMAS_ALL
 };
 
