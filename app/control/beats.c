@@ -104,7 +104,8 @@ bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns) {
     return false;
   double tempo = 60 / beats_fit(taps->at_ns, taps->count, &last);
   int64_t at_ns = now_ns + (int64_t)(last * 1e9);
-  /* if the clock had no tempo before, the first tap of this series of taps counts as beat 0, the first beat of a bar */
+  /* if the clock had no tempo before, the first tap (press of the key) of this series of taps counts as beat 0, the
+   * first beat of a bar */
   set_beginning(beats, tempo, at_ns, beats_run(beats) ? beats_at(beats, at_ns) : taps->count - 1);
   return true;
 }

@@ -28,7 +28,8 @@ struct property {
   /* for PROPERTY_PARAMETER: the parameter, and in `index` its instance from 1, or 0 if it has no instances */
   enum parameter id;
   int index;
-  enum hub_list list;          /* for PROPERTY_LIST: which list of the hub */
+  enum hub_list list;          /* for PROPERTY_LIST: which of the hub's lists (enum hub_list: presets, MIDI bindings,
+                                * ...) it is */
   const struct figure *figure; /* for PROPERTY_FIGURE: describes the measured value, a field of struct hub_figures */
 };
 

@@ -73,8 +73,9 @@ static bool may_keep_bank(const struct engine_shape *shape) {
   return !shape->stream_batch && shape->steps < 8;
 }
 
-/* Sets in the shape whether the handle can move noise with the picture, and feed the last picture back. A handle that
- * can do so stays in use while both are off, because then they can be switched on again at once. */
+/* Sets the fields of the shape that say if the handle (an engine made ready for one size and number of steps) can move
+ * noise with the picture, and if it can feed the last picture back. A handle that can do so stays in use while both are
+ * off, because then they can be switched on again at once. */
 static void fill_carried(const struct loop *loop, const struct parameters *values, struct engine_shape *shape) {
   bool may_keep = !shape->stream_batch && shape->canvas == CANVAS_FIXED;
   shape->carried = values->noise == NOISE_CARRIED || (loop->shape.carried && may_keep);

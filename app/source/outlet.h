@@ -1,11 +1,12 @@
-/* Where a reader's frames go: into a mailbox, or to an input of a mixer. */
+/* Where a reader's frames go: into a mailbox, from which the engine takes them, or to an input of a mixer. */
 #ifndef APP_SOURCE_OUTLET_H
 #define APP_SOURCE_OUTLET_H
 
 #include "app/source/mixer.h"
 
 struct outlet {
-  struct mailbox *mailbox; /* the mailbox that gets the frames if `mixer` is NULL */
+  struct mailbox *mailbox; /* the mailbox (from which the engine takes frames) that gets the frames if `mixer` is
+                            * NULL */
   struct mixer *mixer;
   enum mixer_input input;
 };
@@ -18,7 +19,7 @@ static inline void outlet_put(const struct outlet *outlet, struct frame *frame, 
     mailbox_put(outlet->mailbox, &(struct mail){.frame = *frame});
 }
 
-/* Tells the outlet's mailbox or mixer that no more frames come. */
+/* Tells the outlet's mailbox or mixer that no more frames will come. */
 static inline void outlet_end(const struct outlet *outlet) {
   if (outlet->mixer)
     mixer_end(outlet->mixer, outlet->input);

@@ -141,8 +141,7 @@ static int make_room(struct device_pictures *pictures, const struct frame *outpu
   struct device_pictures larger = needed_pictures(pictures, output, batch);
   if (!batch || larger.pool)
     return 0;
-  /* The pool must make all its pictures now, because `larger`, which they are made from, exists only in this
-   * function. */
+  /* The pool makes all its pictures now, because `larger`, from which they are made, exists only in this function. */
   if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
     return -1;
   pthread_mutex_lock(&pictures->lock);
@@ -208,8 +207,7 @@ bool device_reads_later(const struct device *device, const struct frame *frame) 
   return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
 }
 
-/* Makes sure that the frame's pixels are in the host's memory, and adds their bytes to brought_down if they had to be
- * copied from another device. */
+/* Makes sure that the frame's pixels are in host memory; adds the bytes copied from a device to brought_down. */
 static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
   bool there = frame_ready(frame, MEMORY_HOST);
   if (frame_wait(frame, MEMORY_HOST, err) < 0)
@@ -269,8 +267,7 @@ static void release_frames(struct frame held[FRAMES_MAX]) {
 
 /* --- preparing and releasing programs --- */
 
-/* Refuses a state if the owner (the program with which states are shared) has a state of the same name with another
- * shape. */
+/* Refuses a state if the owner (the program that shares its states) has a state of that name with another shape. */
 static int check_owner(const struct plan *plan, const struct program *owner, struct error *err) {
   for (int i = 0; owner && i < plan->state_count; i++) {
     const struct declared_state *a = &plan->states[i], *b;
