@@ -8,8 +8,9 @@
 
 /* Allocations share chunks of device memory: each goes into the first chunk that has room for it. If none has, an
  * allocation of more than LARGE_BYTES gets a chunk of exactly its size, and a smaller one opens a chunk of CHUNK_BYTES.
- * Large ones open no such chunk, because many models have matrices of exactly a quarter of it, and only three of those
- * would fit beside vectors. A new chunk of CHUNK_BYTES is opened only if all others have less than LARGE_BYTES left. */
+ * Larger ones do not open a chunk of CHUNK_BYTES for this reason: many models have matrices of exactly CHUNK_BYTES / 4,
+ * and only three of these matrices fit into a chunk that also has a vector. A new chunk of CHUNK_BYTES is opened only
+ * if all others have less than LARGE_BYTES left. */
 enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, ALIGN = 256 };
 static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
@@ -292,7 +293,8 @@ static struct element base_element(const struct resource *r, struct element elem
   return element;
 }
 
-/* Loads the checkpoint's own values of a weight a second time, from which adapters' changes are computed. */
+/* Makes a second copy of the checkpoint's own values of a weight in device memory, unless there is one. Weights with
+ * adapters' changes are computed from this copy. */
 static int load_base(struct cuda_device *device, int index, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];

@@ -17,8 +17,8 @@ struct bench {
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
-  /* still: the frame with which the engine is measured; control_still: the control source's frame for it, empty without
-   * --control-source */
+  /* still: the frame with which the engine is measured; control_still: the frame of the control source that belongs to
+   * `still`, empty without --control-source */
   struct frame still, control_still;
   long frames; /* number of frames that are measured for each row of the report */
   int batch;   /* number of frames in one run of the engine */

@@ -30,8 +30,8 @@ const char *motion_name(enum motion motion);
  * moving frames stay within the still picture. */
 int motion_margin(int width, int height);
 
-/* Draws frame `at`, from 0 to MOTION_FRAMES - 1, in whole grey levels. still: as large as the frame, and with a margin
- * of motion_margin pixels at each side. */
+/* Draws frame `at`, from 0 to MOTION_FRAMES - 1, of the clip with this motion, in whole grey levels. `still` is the
+ * picture of which the frames show parts. At each side it is motion_margin pixels larger than *frame. */
 void motion_draw(enum motion motion, const struct raster *still, int at, struct raster *frame);
 
 /* Fills in where each pixel of frame `now` was in the earlier frame `before`. `seen` is true where both frames show the

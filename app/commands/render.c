@@ -27,8 +27,9 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
   double frames = (double)at->frames;
   render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
-  /* if OUT has another frame rate, the progress counts OUT's frames: frames of the input that OUT's rate leaves out
-   * count as skipped, but also have their share of OUT's frames */
+  /* If OUT has another frame rate than IN, progress is counted in OUT's frames. frames_in_out is their mean number for
+   * a frame of IN. This mean includes the frames of IN for which OUT gets none, and which are counted in at->skipped,
+   * so `skipped` is added. */
   if (render->frames_in_out != 1) {
     frames = (double)(at->frames + at->skipped) * render->frames_in_out;
     render->progress.total = lround((double)render->total * render->frames_in_out);
@@ -134,9 +135,9 @@ static int warm_up(struct render *render, const struct source_info *source, stru
   return warm_up_run(&warm_up, err);
 }
 
-/* Sets render->tick. If this process does not begin with the first frame of the whole render (--shard), aligns control
- * source and mask with the time of that frame, and lists the times of the frames in between, which a script needs.
- * Returns 0, or -1 with err. */
+/* Sets render->tick, the unit of frame.pts. If this process does not begin with the first frame of the whole render
+ * (--shard), aligns control source and mask with the time of that frame, and lists the times of the frames in between,
+ * which a script needs. Returns 0, or -1 with err. */
 static int begin_part(struct render *render, struct error *err) {
   struct source_info info;
   source_get_info(render->source, &info);

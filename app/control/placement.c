@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The window's corners where they are if nobody has moved them: x and y in widths and heights of the window, in the
- * order of struct placement. */
+/* The places of the window's corners if nobody has moved them: x in widths and y in heights of the window, in the order
+ * of the corners in struct placement. */
 static const double own[PLACEMENT_CORNERS][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
 /* Smallest area, as a fraction of the window's area, that three consecutive corners of the picture must span; smaller
  * ones are refused. */

@@ -29,9 +29,10 @@ struct presets_file {
   /* The following fields are protected by `lock`. */
   struct presets *presets;
   struct parameters *wish; /* values that wait to be saved as a new preset; owned; NULL: none */
-  struct frame picture;    /* the small picture to be saved with the preset in `wish`; picture.picture is NULL if there
+  struct frame picture;    /* the small picture to be saved with the values in `wish`; picture.picture is NULL if there
                             * is none */
-  char *members;           /* further JSON members to be saved in the preset of `wish`; owned; NULL: none */
+  char *members;           /* JSON object whose members are to replace those of the same names in the file's outermost
+                            * object (presets_file_keep); owned; NULL: none */
   bool ending;
   char line[LINE_BYTES]; /* the last message of the thread that saves presets; presets_file_refresh returns it; "":
                           * none */
@@ -216,10 +217,10 @@ static void keep(struct presets_file *file, const char *members) {
 
 /* --- the thread that saves presets --- */
 
-/* Waits until presets_file_save has stored values to save or the thread is to end, but at most LOOK_AGAIN_MS
- * milliseconds. *wish gets the values to save, which the caller frees; NULL: none. *picture gets their picture, which
- * the caller releases, and *members other members to save, which it frees, or NULL. Returns false if the thread is to
- * end. */
+/* Waits until there is something to save (presets_file_save, presets_file_keep) or the thread is to end, but at most
+ * LOOK_AGAIN_MS milliseconds. *wish gets the values to be saved as a preset, which the caller frees; NULL: none.
+ * *picture gets the preset's picture, which the caller releases. *members gets a JSON object with members to be set in
+ * the file, which the caller frees; NULL: none. Returns false if the thread is to end. */
 static bool wait_for_work(struct presets_file *file, struct parameters **wish, struct frame *picture, char **members) {
   struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000);
   int code = 0;

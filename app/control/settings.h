@@ -17,9 +17,9 @@ struct settings {
   struct fade fade; /* the fade to the prompt of values.shown_prompt, or to the blend of values.blend */
   /* time (platform_now_ns) at which seed_walk last moved values.seed_position; 0: seed_walk has not moved it yet */
   int64_t walked_ns;
-  /* While a glide (glide.h) moves the noise straight to another seed: seed_to is that seed, and seed_share how far the
-   * noise has come, 0 to 1 (controls.seed_to and controls.seed_share). seed_share 0: no glide does so. Only glides set
-   * these two. */
+  /* For a glide (gradual change of values, glide.h) that moves the noise straight to another seed. seed_to is that
+   * seed, and seed_share is how far the noise has come, 0 to 1 (controls.seed_to and controls.seed_share); 0: there is
+   * no such glide. Only glides set these two fields. */
   uint64_t seed_to;
   double seed_share;
 };

@@ -57,7 +57,7 @@ static GType choice_type(const struct reverie_parameter *parameter) {
       values[i] = (GEnumValue){.value = i, .value_name = words[i], .value_nick = words[i]};
     type = g_enum_register_static(name, values);
   }
-  g_free(words); /* frees the array alone: the type's values still use the strings */
+  g_free(words); /* frees the array but not the words in it, which the type's values still use */
   g_free(name);
   return type;
 }

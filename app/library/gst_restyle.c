@@ -189,8 +189,8 @@ static GstFlowReturn submit(ReverieRestyle *restyle, GstBuffer *in) {
     gst_object_sync_values(GST_OBJECT(restyle), time);
   struct reverie_frame frame = describe(restyle, &pixels);
   frame.time_ns = GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : 0;
-  frame.opaque = restyle; /* only tells the function that collects the picture that there is one: it tests whether
-                           * picture.opaque is NULL */
+  frame.opaque = restyle; /* any pointer but NULL: the engine returns it as picture.opaque, which is NULL if there is no
+                           * picture */
   int status = reverie_submit(restyle->engine, &frame, &error);
   gst_video_frame_unmap(&pixels);
   if (status) {

@@ -1,6 +1,6 @@
 /* Seeks in the video file that is shown, when users or remote clients set the parameters clip-position and
- * clip-time-left or run a command, and stores the position of the present frame in these parameters. Also its speed,
- * and its in and out points. Main thread only. */
+ * clip-time-left or run a command, and stores the position of the present frame in these parameters. Also sets the
+ * file's speed, and its in and out points. Main thread only. */
 #include <math.h>
 #include <stdio.h>
 
@@ -66,8 +66,9 @@ void live_take_clip_wishes(struct live *live) {
   played->out_set |= point_is_set(values, PARAMETER_CLIP_OUT, &played->out_put, played->out_told);
 }
 
-/* Returns the position in seconds to which seek_by_s leads (the sum of commands' seeks), counted from the position of a
- * seek that is asked for or goes on, else from the present one. */
+/* Returns the position in seconds to which the sum of the commands' seeks, state.seek_by_s, leads. If an earlier seek
+ * is still to be done or under way, seek_by_s is counted from the position to which that seek goes, else from the
+ * present position. */
 static double add_seeks(struct live *live) {
   double from;
   if (!changer_seeks(live->changer, &from))
@@ -140,7 +141,8 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
 
 static const char *const no_points = "files alone begin and end at other places, and only where their length is known";
 
-/* Sets points of the file that is shown to the present place, as commands (mark-in, mark-out) have asked. */
+/* Sets the in point, the out point, or both, of the file that is shown to the present position, if commands (mark-in,
+ * mark-out) have asked for that. */
 static void take_marks(struct live *live, int64_t now_ns) {
   double in, out, place = live_clip_position(live);
   unsigned marks = live->state.clip_marks;

@@ -110,7 +110,7 @@ int live_outputs_hold(const struct live *live) {
   int holds = OUTPUT_RECORDING_HOLDS;
   for (int i = 0; i < to->count; i++)
     holds += outputs_holds(to->text[i]);
-  return holds + 1; /* outputs also hold one frozen picture, live->held */
+  return holds + 1; /* 1: the picture that outputs get during a freeze, live->held */
 }
 
 void live_hold_for_outputs(struct live *live) {

@@ -21,8 +21,8 @@ static const double rate_tolerance = 5e-3;
 /* Some containers allow only one frame rate (fixed_rate). It is used if it differs from the frames' rate by less than
  * this many frames per second; about one picture in half an hour is then left out or repeated. */
 static const double fixed_tolerance = 5e-4;
-/* In a container that stores no times, frames are shown at a rate that the codec allows, which may be at most this many
- * times their own rate. */
+/* If the container stores no times, frames are shown at one of the frame rates that the codec allows. Rates above the
+ * frames' own rate multiplied by this factor are not used. */
 static const double rate_slack = 1.1;
 /* Lowest frame rate that is used for MPEG-1. FFmpeg lists lower ones, which the standard does not have, and then
  * refuses them. */
@@ -266,9 +266,10 @@ static AVRational exact_clock(AVRational rate, int finest) {
   return den <= finest ? (AVRational){1, den} : (AVRational){1, 0};
 }
 
-/* Returns the time base for a container that stores times: exact_clock if the input's times are rounded, else the
- * input's time base, unless that is needlessly fine. MPEG-4 stores its clock in 16 bits, and GIF counts hundredths of a
- * second. */
+/* Returns the time base for a container that stores times. If the input's times are rounded (is_rounded), and the
+ * container itself does not round times to milliseconds, that is exact_clock, if there is one. Else it is the input's
+ * time base or, if that is finer than a microsecond, a microsecond. MPEG-4, which stores its clock in 16 bits, has at
+ * most 60000 ticks a second, and GIF counts hundredths of a second. */
 static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
   if (codec->id == AV_CODEC_ID_GIF)
@@ -463,7 +464,8 @@ enum { CANDIDATES = 5 };
  * own: the container's usual codec. */
 static void list_candidates(const AVCodec *list[CANDIDATES], const AVOutputFormat *container, enum AVCodecID own) {
   bool takes_h264 = container_takes_h264(container);
-  /* FFmpeg's muxer image2 would write any codec into a file with any extension */
+  /* true: only the codec of the file's extension is tried, because FFmpeg's muxer image2 would write any codec into a
+   * file with any extension */
   bool picture = !strcmp(container->name, "image2");
   list[0] = takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL;
   list[1] = takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL;
@@ -520,7 +522,7 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
       return say_closed(codec, path, options, code, err);
     if (!codec || code < 0)
       continue;
-    bool expected = expects_h264 ? i == 0 : codec->id == own; /* the first candidate is x264 */
+    bool expected = expects_h264 ? i == 0 : codec->id == own; /* candidate 0 is x264, the usual encoder of H.264 */
     log_line(options->log, expected ? LOG_INFO : LOG_WARNING, "%s: encoded with %s%s", path, codec->name,
              expected ? "" : ", since the usual encoder is not there");
     return 0;

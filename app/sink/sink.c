@@ -72,7 +72,8 @@ static int check_descriptor(const char *spec, bool video, struct files *input, s
   struct platform_entry out;
   int fd = descriptor_of(spec);
   const char *name = fd == STANDARD_OUTPUT ? "standard output" : spec;
-  /* fails if no file is open with this descriptor: the next file that is opened would get its number */
+  /* fails if the descriptor is closed: otherwise the next file that the program opens would get this descriptor, and
+   * the output would be written to that file */
   if (platform_look_at(&out, fd))
     return error_set(err, STATUS_OUTPUT, "%s: is closed; give it to a program (| mpv -) or name a file", name);
   if (video && platform_is_terminal(fd))

@@ -31,7 +31,7 @@ struct decoder {
   bool began; /* true: hardware has given out a picture */
   bool ended; /* true: the decoder was told that no packet follows */
   bool waits; /* true: software decodes now, and leaves packets out until a key frame comes */
-  int waited; /* number of packets that were left out while `waits` was true */
+  int waited; /* number of packets left out so far while `waits` was true, that is, before a key frame came */
   /* Copies of packets. While hardware decodes: all packets sent so far, until the first picture comes; after that,
    * unless the source is live, the packets from the last key frame on. After the hardware has failed: the packets that
    * software decodes before any new one. */
@@ -204,7 +204,8 @@ static int open_context(struct decoder *decoder, const AVCodec *codec, const str
   if (!context)
     return AVERROR(ENOMEM);
   context->opaque = &decoder->decoding;
-  /* false: the codec has changed, so that the input's parameters do not hold */
+  /* false: the stream has changed to another codec, so params->video, which describes the first codec, does not
+   * describe it */
   bool same = codec->id == params->video->codec_id;
   int code = same ? avcodec_parameters_to_context(context, params->video) : 0;
   context->pkt_timebase = params->time_base;
@@ -371,7 +372,8 @@ static int change_codec(struct decoder *decoder) {
   avcodec_free_context(&decoder->context);
   int code = codec ? open_context(decoder, codec, NULL) : AVERROR_INVALIDDATA;
   if (code < 0 && code != AVERROR(ENOMEM))
-    open_software(decoder); /* reopens the decoder for the usual codec, so that later packets can be decoded */
+    open_software(decoder); /* reopens the decoder of the codec that the input had at first, so that later packets of
+                             * that codec can be decoded */
   if (code >= 0)
     code = avcodec_send_packet(decoder->context, decoder->behind);
   av_packet_free(&decoder->behind);

@@ -145,9 +145,9 @@ static void note_time(struct ffmpeg_source *from) {
   joins_shift(&from->joins, from->packet);
 }
 
-/* Reads the next packet into from->packet: of any stream or, if from->arrivals reads the input, of video. Returns 0 or
- * an FFmpeg code. *failure, which the caller sets to 0, gets the code of an error with which reading ended, except with
- * from->arrivals and for a picture sequence. */
+/* Reads the next packet into from->packet: a packet of any stream or, if the thread from->arrivals reads the input, a
+ * packet of video. Returns 0 or an FFmpeg code. *failure, which the caller sets to 0, gets the code of an error with
+ * which reading ended. It stays 0 if that thread reads the input, and for a picture sequence. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
   int64_t at_ns;

@@ -9,7 +9,8 @@ enum { NUMBER_BYTES = 4, TIME_BYTES = 6, SUM_BYTES = 2, BYTES = NUMBER_BYTES + T
 enum { BLACK = 16, GREY = 128, WHITE = 235 };
 _Static_assert(BYTES * 8 == MARKER_BLOCKS, "each bit has its block");
 
-/* The checksum starts from this value, so that black blocks alone are no valid marker. */
+/* The checksum starts from this value, so that a marker (marker.h) whose blocks are all black, as in a black frame, is
+ * not valid. */
 static const uint32_t sum_seed = 0x5ac3;
 
 static void put(uint8_t *to, uint64_t value, int bytes) {

@@ -441,7 +441,8 @@ AVRational pictures_rate(const struct source_options *options) {
   return rate;
 }
 
-/* Computes the part of the sequence that --start and --duration select, by the rules of source_ffmpeg.c. */
+/* Finds the numbers of the *first and *last picture that --start, --duration and `most` (above 0) select, by the rules
+ * of source_ffmpeg.c. Returns false if there are none. */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last) {
   AVRational tick = av_inv_q(pictures_rate(options));

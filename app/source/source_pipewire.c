@@ -96,7 +96,8 @@ static bool point(const struct pipewire_source *from, const struct spa_buffer *b
          pipewire_planes(frame, data->data, data->maxsize, data->chunk->offset, data->chunk->stride);
 }
 
-/* Copies a buffer's pixels into the newest frame; one that was not read is replaced. */
+/* Makes a copy of a buffer's pixels the newest frame. The newest frame before that is released, even if nobody has read
+ * it. */
 static void keep(struct pipewire_source *from, const struct spa_buffer *buffer) {
   struct frame pixels, frame;
   struct error err;

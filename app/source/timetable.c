@@ -8,9 +8,11 @@ static const int64_t later_most_ns = 4000000;
 /* Reserve of time in ns that timetable_read_at leaves: a frame is not late even if reading it takes longer than the
  * longest recent reading by this time. */
 static const int64_t spare_ns = 4000000;
-/* With each frame, the running minimum (apart_ns) rises by 1 / APART_FORGETS of itself, and the running maximum
- * (reading_ns) falls by 1 / READING_FORGETS. The maximum falls slowly, because most frames that are slow to read, such
- * as key frames, come again within a few seconds. */
+/* timetable.apart_ns is about the shortest recent time between two frames: with each frame it rises by 1 /
+ * APART_FORGETS of itself, unless the time since the frame before is shorter than that. timetable.reading_ns is about
+ * the longest recent time for reading a frame: with each frame it falls by 1 / READING_FORGETS of itself, unless
+ * reading took longer than that. It falls slowly, because most frames that are slow to read, such as key frames, come
+ * again within a few seconds. */
 enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 
 void timetable_follow(struct timetable *timetable, double fps) {

@@ -319,7 +319,8 @@ static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud
   int columns, lines;
   bool beside = content->layout == HUD_OPERATOR && (kind == PANEL_FIGURES || kind == PANEL_ROWS);
   text[0] = 0;
-  if (!beside) /* the operator's window has widgets in place of PANEL_FIGURES and PANEL_ROWS */
+  if (!beside) /* in the operator's window, widgets (face.h) show the measured values (PANEL_FIGURES) and the parameter
+                * list (PANEL_ROWS) instead */
     write_panel(hud, kind, text, content);
   get_room(hud, kind, width, height, &columns, &lines);
   if (kind == PANEL_NOTICE)

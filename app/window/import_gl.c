@@ -5,8 +5,9 @@
 #include "app/window/gl_util.h"
 #include "unet/base/platform.h"
 
-/* Returns true if OpenGL has memory barriers (glMemoryBarrier). Looking up an extension takes longer than drawing, so
- * `suits` calls this function once; `renew`, which runs for each picture, does not. */
+/* Returns true if OpenGL has memory barriers (glMemoryBarrier). Looking up an extension takes longer than drawing.
+ * Therefore the function `suits` calls this one, once, and the function `renew`, which runs for each picture, does
+ * not. */
 static bool has_barrier(void) {
   return epoxy_gl_version() >= 42 || epoxy_has_gl_extension("GL_ARB_shader_image_load_store");
 }

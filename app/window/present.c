@@ -198,8 +198,10 @@ static void fill_colors(const struct frame *frame, struct colors *colors) {
   colors->sample_scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
 }
 
-/* Stores in scale which part of the frame the picture covers on each axis, about the centre: below 1 the frame is
- * cropped, above 1 there are bars beside it. */
+/* Computes how much of the source's frame is drawn into an area with the aspect ratio `shape` (width / height): the
+ * width and height of the part that fills the area, in widths and heights of the frame. This part has the frame's
+ * centre. If a value is below 1, the frame is cropped on this axis; if it is above 1, the part reaches beyond the
+ * frame, and black bars are drawn there. */
 static void fill_fit(const struct frame *frame, float shape, enum fit fit, float scale[2]) {
   float wider = (float)frame_aspect(frame) / shape;
   scale[0] = scale[1] = 1;

@@ -131,7 +131,8 @@ bool window_takes_events(const struct window *window);
 bool window_has_event(const struct window *window);
 /* Stores the next event of either window. Returns false if there is none. Does not wait. */
 bool window_poll(struct window *window, struct window_event *event);
-/* Stores the output window's position and size. After a restart of the program the new window gets the same place. */
+/* Stores the output window's position and size in *place. When the program restarts itself, it passes them on, so that
+ * the new window gets the same place. */
 void window_get_place(const struct window *window, struct window_place *place);
 /* stores the size of the current window's drawable in pixels */
 void window_get_size(const struct window *window, int *width, int *height);

@@ -182,7 +182,7 @@ template <class S> __device__ __forceinline__ void produce(const params &p, cons
   for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
     place at = find_place(p, index);
     int x = at.x * S::STRIDE - p.pad, y = at.y * S::STRIDE - p.pad;
-    /* makes the compiler calculate the position here, before the wait for the preceding kernel in the stream */
+    /* makes the compiler calculate x and y here, before the wait for the preceding kernel in the stream */
     asm volatile("" : "+r"(x), "+r"(y));
     barrier_wait(m.tile_empty(stage), parity);
     barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);

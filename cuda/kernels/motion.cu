@@ -358,8 +358,9 @@ __device__ bool is_trusted(const struct motion_args &p, const struct direction &
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Stores the vector of a block. Of three candidates (the whole picture's motion, no motion, the block's own match) it
- * is the one that fits clearly better. */
+/* Stores the vector of a block. This is the whole picture's motion at the block, unless no motion fits clearly better.
+ * If the block's own match can be trusted (is_trusted) and fits clearly better than that vector, it is stored
+ * instead. */
 __device__ void choose(const struct motion_args &p, const struct direction &d, int x, int y, int lane,
                        int32_t *vector) {
   int at = y * p.size.w[3] + x, u = motion_place(x, p.size.w[0]), v = motion_place(y, p.size.h[0]);

@@ -307,8 +307,8 @@ bool group_is_scaleless(const struct group *g) {
 }
 
 /* Stores the number by which the factors' product is multiplied: alpha / rank, or the scale that PEFT's config gives.
- * The number is 1 if the file has neither, if alpha is 0, if no factor has a rank, or if the change is a whole
- * difference. */
+ * The number is 1 if the file has neither, if alpha is 0, if no factor has a rank, or if the file stores the change of
+ * the weight itself and no factors. */
 static int find_scale(const struct group *g, const struct peft *peft, float *scale, struct error *err) {
   const struct safetensor *alpha = g->piece[PIECE_ALPHA];
   int rank = group_rank(g);

@@ -54,8 +54,8 @@ void tae_config_read(struct autoencoder *autoencoder, struct config *config) {
   config_only_number(config, "upsampling_scaling_factor", 2);
   config_only_number(config, "scaling_factor", 1);
   config_only_number(config, "shift_factor", 0);
-  /* latent_magnitude and latent_shift have an effect only when latents are stored as bytes; the network's clamp has a
-   * fixed range. */
+  /* These fields change nothing here. latent_magnitude and latent_shift matter only if latents are stored as bytes; the
+   * network's clamp has a fixed range. */
   config_ignore(config, (const char *const[]){"latent_magnitude", "latent_shift", "block_out_channels", "force_upcast",
                                               "sample_size", NULL});
 }

@@ -67,8 +67,9 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field (each cell's position in the texture of noise) in the state `places`. If the texture is
- * renewed, cell i of the texture gets the entry of the noise table that cell i of the frame shows now. */
+/* Stores the moved field in the state `places`: for each cell of the latent its position in the texture of noise. Each
+ * cell of that texture contains the index of a value in the noise table. If the texture is renewed, cell i of the
+ * texture gets the index of the value that cell i of the latent shows now. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;

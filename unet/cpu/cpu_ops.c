@@ -20,7 +20,7 @@ double cpu_activate(enum activation act, double x) {
     return x / (1 + exp(-1.702 * x));
   case ACT_TANH3:
     return 3 * tanh(x / 3);
-  default: /* ACT_NONE; and ACT_GEGLU, which needs two values and is computed in linear_row */
+  default: /* for ACT_NONE, and for ACT_GEGLU, which needs two values and is therefore computed in linear_row */
     return x;
   }
 }
@@ -318,7 +318,7 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
 /* --- attention to style pictures (IP-Adapter) --- */
 
 /* Adds the attention to one style picture, whose keys and values are in `slot`, to one row of y in one head. scores is
- * scratch with a value for each of its tokens. */
+ * scratch with a value for each token of the style picture. */
 static void add_style(const struct cpu_program *p, const struct op_style *op, size_t row, int head, size_t slot,
                       double gain, double *scores) {
   size_t tokens = (size_t)op->k.w, first = slot * tokens * (size_t)op->k.pitch;

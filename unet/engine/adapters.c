@@ -166,15 +166,15 @@ struct changing {
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* number of adapters whose factors the new weights contain: the first ones of adapters.bound */
+  int bound_count; /* number of entries of adapters.bound, from the first on, whose factors the new weights contain */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* Returns true if the weight with which the adapter of a->bound[index] acts differs from the one with which either of
- * the two sets of weights was made. */
+/* Returns true if weights[] gives the adapter of a->bound[index] another strength than the one with which at least one
+ * of the device's two sets of tensors (a->sets) was computed. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
   for (int i = 0; i < 2; i++)
@@ -273,8 +273,8 @@ static bool set_has(const struct adapters *a, int set, const float *weights) {
          !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
 }
 
-/* Records that the set of weights number `set` on the device now contains the adapters with the strengths of change
- * `c`. */
+/* Records the adapters' strengths and the entries of a->bound from which change `c` has computed set number `set` (0 or
+ * 1) of the weights on the device. */
 static void note_set(struct adapters *a, int set, const struct changing *c) {
   memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
   a->sets[set].fresh = c->bound_count;

@@ -56,7 +56,8 @@ void control_queue(const struct control *control, struct plan *plan, int frames,
 /* The call of the U-Net to whose tensors controls add their features. */
 struct control_place {
   struct plan *plan;
-  int step; /* number of the U-Net's call, from 0; in a loop, the number in its first iteration */
+  int step; /* number of the U-Net's call, from 0; in the plan's loop: number of the call in the loop's first iteration
+             * (each further iteration is the next call) */
   bool loop;
   /* number of latents in the call. It is 1, or more with a stream batch: latent i is then in the sampler's step number
    * `step` + i */

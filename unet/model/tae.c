@@ -59,11 +59,11 @@ static struct tensor decode(const struct autoencoder *autoencoder, struct plan *
   struct tensor x = plan_norm(plan, "clamp", (struct op_norm){.x = latent, .prologue = {.act = ACT_TANH3}});
   int layer = 0, c = config->decoder_channels;
   x = numbered_conv(&net, layer, (struct op_conv){.x = x, .act = ACT_RELU}, c, WITH_BIAS);
-  layer += 2; /* the file counts the activation as a layer as well */
+  layer += 2; /* in the file's numbering of layers, the activation is a layer of its own */
   for (int level = 0; level < config->levels - 1; level++) {
     for (int i = 0; i < config->decoder_blocks[level]; i++)
       x = tiny_block(&net, layer++, x);
-    layer++; /* the file counts the upsampling as a layer as well */
+    layer++; /* in the file's numbering of layers, the upsampling is a layer of its own */
     x = numbered_conv(&net, layer++, (struct op_conv){.x = x, .upsample = true}, c, NO_BIAS);
   }
   for (int i = 0; i < config->decoder_blocks[config->levels - 1]; i++)

@@ -48,9 +48,9 @@ struct arena {
   struct arena_share *shares;
 };
 
-/* Gives a program `bytes` of memory and describes them in *share, which must be zeroed. own: true: an allocation that
- * no other program uses; false: the beginning of the range that all programs share, or such an allocation if the range
- * is too small or there is none. Returns -1 with err set on failure. */
+/* Gives a program `bytes` of memory and describes them in *share, which must be zeroed. own: true: the program gets an
+ * allocation that no other program uses; false: it gets the beginning of the range that all programs share or, if that
+ * range is too small or none is reserved, an allocation of its own. Returns -1 with err set on failure. */
 int arena_take(struct arena *arena, struct arena_share *share, size_t bytes, bool own, struct error *err);
 /* Ends a program's use of the memory that arena_take gave it, and zeroes *share. Does nothing if it has no memory. */
 void arena_give(struct arena *arena, struct arena_share *share);

@@ -77,7 +77,8 @@ struct op_inject {
   /* the control network adds `count` tensors in one call of the U-Net; this op adds number `index` of them, from 0 */
   int index, count;
   /* y has one picture for each guidance row (operands.h). The first `first` of them belong to the first latent, and
-   * `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
+   * `rows` to each later one. If `rows` is 0, all pictures belong to one latent. If `first` is 0, the first latent has
+   * `rows` pictures, too. */
   int rows, first;
 };
 /* Returns 10^(-1 + index / (count - 1)), the factor of guess mode in the formula of OP_INJECT. */
@@ -93,9 +94,7 @@ struct op_norm {
   OPERANDS(NORM)
 };
 
-/* y = scale * x + bias for each value, with two numbers.
- *   x  may be a view of some of a tensor's pictures
- *   y  FP32 if the op's field `precise` is set */
+/* y = scale * x + bias for each value of x. scale and bias are single numbers. */
 #define OPERANDS_AFFINE(T, P)                                                                                          \
   T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
@@ -162,7 +161,8 @@ struct op_style {
   float scale;
   enum style_part part;
   /* y has one picture for each guidance row (operands.h). The first `first` of them belong to the first latent, and
-   * `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
+   * `rows` to each later one. If `rows` is 0, all pictures belong to one latent. If `first` is 0, the first latent has
+   * `rows` pictures, too. */
   int rows, first;
 };
 

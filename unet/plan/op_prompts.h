@@ -27,8 +27,8 @@ struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
   float shift; /* the number `shift` in the formula of OP_TIMESTEP; diffusers calls it freq_shift */
-  /* the first `first` rows of y belong to the first step, and `rows` rows to each later one; rows 0 means 1, first 0
-   * the same as rows */
+  /* the first `first` rows of y belong to the first step, and `rows` rows to each later one; if `rows` is 0, each later
+   * step has one row; if `first` is 0, the first step has as many rows as each later one */
   int rows, first;
   int values;
   float value[SIZES];
@@ -92,7 +92,8 @@ struct op_shift {
 struct op_prompt {
   OPERANDS(PROMPT)
   /* The first `first` rows of y belong to the first latent, and `rows` rows to each later one (guidance rows,
-   * operands.h). rows 0: all rows of y belong to one latent; first 0: the same as rows. */
+   * operands.h). If `rows` is 0, all rows of y belong to one latent. If `first` is 0, the first latent has `rows` rows,
+   * too. */
   int rows, first;
 };
 
