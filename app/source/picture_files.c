@@ -441,8 +441,7 @@ AVRational pictures_rate(const struct source_options *options) {
   return rate;
 }
 
-/* Finds the numbers of the *first and *last picture that --start, --duration and `most` (above 0) select, by the rules
- * of source_ffmpeg.c. Returns false if there are none. */
+/* Finds the numbers of the first and the last picture that --start and --duration select (rules: source_ffmpeg.c). */
 bool pictures_part(const struct pictures *pictures, const struct source_options *options, long most, int *first,
                    int *last) {
   AVRational tick = av_inv_q(pictures_rate(options));
