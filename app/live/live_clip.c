@@ -178,7 +178,8 @@ void live_follow_points(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   int wanted = changer_wanted(live->changer);
   if (!changer_is_at(live->changer, &live->source_status))
-    return; /* another source has begun since live->info was taken: the points wait for the next turn */
+    return; /* another source has begun since live->info was filled, so the new in and out points are set in the next
+             * turn */
   double in, out, now_in = values->clip_in, now_out = values->clip_out;
   bool shown = played->is_clip && wanted == changer_now(live->changer);
   bool in_set = played->in_set || now_in != played->in_told, out_set = played->out_set || now_out != played->out_told;

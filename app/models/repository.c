@@ -183,8 +183,8 @@ static int take(void *opaque, const void *bytes, size_t size, struct error *err)
   return 0;
 }
 
-/* A status about which users can do something (log in, accept terms, correct the name) has a message of its own; all
- * others share one. */
+/* If users can do something about an HTTP status (log in, accept terms, correct the name), it has a message of its own;
+ * all others share one. */
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err) {
   const char *code = answer->error_code, *name = repository->name;

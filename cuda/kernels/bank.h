@@ -18,7 +18,8 @@ struct recall_args {
 
 struct remember_args {
   const int32_t *bank;
-  const half_t *x; /* keys or values of this frame: n tokens rows of c channels, x_pitch elements apart */
+  const half_t *x; /* keys or values of this frame: n * tokens rows of c channels, each x_pitch elements after the row
+                    * before */
   half_t *ring;    /* ring buffer for the keys or values of `room` frames: [n, room, tokens, c] */
   int n, tokens, c, x_pitch, room;
 };

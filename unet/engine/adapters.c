@@ -246,8 +246,8 @@ static void drop_changing(struct adapters *a) {
   a->changing = NULL;
 }
 
-/* Collects the changes to the device's weights that lead to these values of controls.adapter. The caller frees the
- * result with free_changing. Returns NULL with err set if memory runs out. */
+/* Collects the changes that the device's weights need to contain the adapters with these strengths (values of
+ * controls.adapter). The caller frees the result with free_changing. Returns NULL with err set if memory runs out. */
 static struct changing *make_changing(const struct adapters *a, const struct resources *resources, const float *weights,
                                       struct error *err) {
   size_t room = (size_t)a->bound_count + 1;
