@@ -118,7 +118,7 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions: groups of launches that a run may skip, as conditional nodes of the CUDA graph --- */
 
 struct region_nodes {
-  /* Handles of the conditions of two conditional nodes, which have the region's launches between them. handle[0]: the
+  /* Handles of the conditions of the two conditional nodes on which a region's launches are divided. handle[0]: the
    * node with launches that run at the same time as launches outside the region. handle[1]: the node with all other
    * launches of the region. */
   cudaGraphConditionalHandle handle[2];

@@ -45,8 +45,8 @@ void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
  * limited to the parameter's range. */
 double values_seed_position(const struct parameters *values, double seconds);
 
-/* Moves values.seed_position on by what the parameter seed-walk (seeds per second) makes of the time since the last
- * call, unless values.pause is set. */
+/* Moves values.seed_position on by the parameter seed-walk (seeds per second) times the time since the last call,
+ * unless values.pause is set. */
 void settings_walk(struct settings *settings, int64_t now_ns);
 
 /* Returns true if the picture changes although nobody sets a value: a fade is under way, or seed-walk moves the

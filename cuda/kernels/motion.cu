@@ -129,10 +129,10 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
 /* number of blocks of the picture whose best match one thread block finds: one for each warp */
 constexpr int MATCHES = THREADS / WARP;
 
-/* A warp's shared memory in match_kernel: details (brightness minus the mean around) of the pixels around its block,
- * in level 2 of the pyramid (now2, last2) and in level 1 (now1, last1), of the present picture and of the last one.
- * Those of the last picture have one pixel more on each side, and in level 2 there is a copy for each starting
- * vector. */
+/* A warp's shared memory in match_kernel: details (brightness minus the mean around) of the pixels around its block, in
+ * level 2 of the pyramid (now2, last2) and in level 1 (now1, last1), of the present picture and of the last one. The
+ * arrays of the last picture have one pixel more on each side. In level 2 the search begins at several starting vectors
+ * (MOTION_BASES), and last2 has the pixels for each of them. */
 struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };

@@ -11,8 +11,7 @@ struct group_limit {
 };
 
 /* Returns the smallest limit of the kind `limit` that the process's control groups and their parents have; INFINITY if
- * none has one. root is "",
- * or in tests a folder that stands for the system's root. */
+ * none has one. `root` is the system's root as "", or in tests a folder that stands for that root. */
 double control_group_least(const char *root, const struct group_limit *limit);
 
 /* Reads up to two numbers at the beginning of the file folder/name, and returns how many were read: 0 if the file

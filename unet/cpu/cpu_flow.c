@@ -100,8 +100,8 @@ static const int32_t *heaviest(const struct direction *d, int x, int y) {
   return best;
 }
 
-/* Counts group (x, y) of blocks in *t, from which cuts are found. The group looks alike in both frames if it does so
- * without motion, with the motion of the whole picture, or with the match of the highest weight. */
+/* Adds group (x, y) of blocks to the counts in *t, from which cuts are found. The group looks alike in both frames if
+ * it does so without motion, with the motion of the whole picture, or with the match of the highest weight. */
 static void tally(const struct direction *d, int x, int y, struct motion_tally *t) {
   const int32_t *match = heaviest(d, x, y);
   int middle = MOTION_GROUP * 2 * MOTION_BLOCK, u = middle * x + middle / 2 - d->size.w[0],

@@ -13,8 +13,8 @@ static size_t leave_to_others(size_t available) {
   return available - (available / 16 < most_left ? available / 16 : most_left);
 }
 
-/* On a device that only counts sizes, returns the bytes counted so far: nothing uses them, so that the system still
- * reports them as free. Else returns 0. */
+/* Returns how many of the bytes that the system reports as free are taken already: on a device that only counts sizes,
+ * those counted so far, because counting uses no memory; on other devices 0. */
 static size_t unused_bytes(struct cpu_device *device) {
   pthread_mutex_lock(&device->base.memory);
   size_t bytes = device->base.sizes_only ? device->counters.bytes : 0;
