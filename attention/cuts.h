@@ -90,9 +90,9 @@ ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int bloc
   return tiles * blocks < most ? tiles * blocks : most;
 }
 
-/* Returns the least number of keys for which a launch is faster if row tiles are cut into ranges of keys. A launch of
- * whole tiles leaves some multiprocessors idle in its last wave; INT_MAX: it leaves none idle. most: number of
- * clusters that the GPU runs at a time. */
+/* Returns from how many keys on a launch is faster if row tiles are cut into ranges of keys. Cutting saves time only if
+ * a launch of whole tiles would leave some multiprocessors idle in its last wave; if it leaves none idle, the result is
+ * INT_MAX. most: number of clusters that the GPU runs at a time. */
 ATTN_FUNCTION int attn_cut_from(int most, long tiles) {
   long waves = (tiles + most - 1) / most, idle = waves * most - tiles;
   return idle ? (int)((long)ATTN_CUT_COST * most / idle + 1) : INT_MAX;

@@ -165,7 +165,8 @@ private:
 #pragma unroll
     for (int r = 0; r < 2; r++) {
       max[r] = m.row[r];
-      /* rounded down: a limit rounded to nearest could let probabilities grow by a further factor of 2^16 */
+      /* The limit is rounded down. If it were rounded to the nearest, it could be too high, and scores just below it
+       * could have probabilities that are larger by a further factor of 2^16. */
       limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale));
       offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
     }
@@ -185,7 +186,8 @@ private:
   }
 };
 
-/* Finds a thread's largest score of each row. Two chains of maxima halve the latency of one. */
+/* Finds a thread's largest score of each row, by two separate chains of maxima, which take half as long as a single
+ * chain. */
 template <int GROUPS> __device__ __forceinline__ void largest(const float (&tile)[GROUPS][4], float (&top)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; r++) {

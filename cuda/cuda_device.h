@@ -204,8 +204,9 @@ struct cuda_device {
   /* device memory of shadow_bytes bytes in which changed weights are prepared (weights.c); NULL: none was needed yet */
   void *shadow;
   size_t shadow_bytes;
-  /* shadow_ready: event that follows the last preparation of changed weights, or of copies of weights, on the stream of
-   * `loads`. published: event after which the compute stream has read the last changes that were prepared there */
+  /* Two events. shadow_ready follows, on the stream of `loads`, the last preparation of changed weights or of copies of
+   * weights. published follows, on the compute stream, the last copy of changed weights from the shadow buffer to their
+   * places. */
   cudaEvent_t shadow_ready, published;
 
   /* Working memory of kernels. Lane 0 is for most launches. Lane 1 is for launches that run in parallel to those; it

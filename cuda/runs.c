@@ -508,8 +508,8 @@ static bool is_told(const struct run_buffer *buffer) {
 }
 
 /* Returns 1 if the run has ended, 0 if not yet, -1 if it never will. Normally it only reads memory, because a call of
- * CUDA takes a microsecond or more on a processor that has slept. It asks CUDA if the download stream copies the run's
- * pictures, and if the run is late, because CUDA alone can tell that a run has failed. */
+ * CUDA takes a microsecond or more on a processor that has slept. It calls CUDA in two cases: when the run's pictures
+ * are copied on the download stream; and when the run is late, because CUDA alone can tell that a run has failed. */
 static int has_ended(void *opaque) {
   static const int64_t late_ns = 300000;
   struct awaited *run = opaque;
@@ -589,8 +589,8 @@ int program_collect(struct device *base, struct program *program_base, struct er
 int program_poison(struct device *base, struct program *program_base, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  /* All bits are set, which is a NaN in FP16 and in FP32: a kernel that reads memory which no kernel has written will
-   * show. */
+  /* All bits are set to 1, which makes each value a NaN in FP16 and in FP32. So tests notice if a kernel reads memory
+   * that no kernel has written. */
   cudaStream_t stream = device->queue.stream;
   if (cuda_check(cudaMemsetAsync(program->arena, 0xff, program->arena_bytes, stream), "poisoning", err) < 0)
     return -1;

@@ -93,8 +93,8 @@ static struct reading time_graph(const struct stopwatch *w) {
   cudaGraphExec_t graph = graph_capture(w->device, w->queue, record_repeats, w->launches, NULL);
   if (!graph)
     return failure;
-  /* The first launch of the graph, which loads the graph and perhaps code, does not count. If all measurements were
-   * disturbed, more are taken. */
+  /* The first launch of the graph, which loads the graph and perhaps code, does not count. If a run was executed during
+   * each of the RUNS measurements (disturbed), further ones are made, up to DISTURBED_RUNS. */
   for (int i = 0; i < RUNS || (best.disturbed && i < DISTURBED_RUNS); i++) {
     struct reading reading = time_once(w, graph);
     if (reading.seconds < 0) {

@@ -133,7 +133,8 @@ struct engine_params {
 enum sizing {
   SIZE_GIVEN, /* width and height are used as they are; sizes that no picture may have are refused */
   SIZE_EVEN,  /* width and height are rounded to the nearest sizes that a picture may have */
-  SIZE_WHOLE  /* width and height are rounded to the nearest at which the networks' output is not cropped */
+  SIZE_WHOLE  /* width and height are rounded to the nearest size that pictures may have and at which the networks'
+               * output is not cropped */
 };
 
 /* Where the frame is drawn in the plane that the networks compute. CANVAS_FIXED: always at the same position, so that

@@ -238,7 +238,8 @@ static void run_midi_learn(struct live_state *state, const struct command_call *
     live_notice(state, call->now_ns, "MIDI: nothing is learnt");
 }
 
-/* Shows the source at once, and ends all that changes the picture by itself or hides the source. */
+/* Shows the source at once instead of the network's picture. Switches off what changes the picture by itself
+ * (modulation, the change of the seed) and what hides or stops the source (freeze, blackout, pause, split). */
 static void run_panic(struct live_state *state, const struct command_call *call) {
   static const enum parameter off[] = {PARAMETER_MODULATION, PARAMETER_SEED_WALK, PARAMETER_FREEZE,
                                        PARAMETER_BLACKOUT,   PARAMETER_PAUSE,     PARAMETER_SPLIT};
@@ -304,7 +305,8 @@ static void run_quit_at_once(struct live_state *state, const struct command_call
   state->quit = true;
 }
 
-/* Begins to edit the window's corners, at first the first one, or ends editing. */
+/* Begins to edit the corners of the output window's picture, at first the top left one. If a corner is being edited
+ * already, ends editing. */
 static void run_edit_corners(struct live_state *state, const struct command_call *call) {
   bool edits = get(state, PARAMETER_CORNER_EDIT) > 0;
   live_set(state, PARAMETER_CORNER_EDIT, edits ? 0 : 1, call->now_ns);

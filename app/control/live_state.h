@@ -86,8 +86,8 @@ struct live_state {
    * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
   double seek_by_s;
   int seeks_asked;
-  /* the points of the clip (enum clip_mark, as bits) that commands have asked to set to the present place since the
-   * window took such requests last */
+  /* the points of the clip (enum clip_mark, as bits) that commands have asked to set since the window took such
+   * requests last; the window sets them to the place in the clip that is playing */
   unsigned clip_marks;
   int undos_asked; /* number of times that a command has asked to undo the last preset */
   int presets;     /* number of presets in the file of --presets; -1: the user named no file */

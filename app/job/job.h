@@ -121,7 +121,7 @@ struct job_part {
   bool numbered;
   int64_t first, last;
   struct job_time begin, end;
-  bool open; /* true: the part has no end, and `end` means nothing */
+  bool open; /* true: the part goes on to the end of the input, and `end` is not set */
 };
 
 /* True if a frame belongs to this part of the render. time: the frame's time in seconds, counted from the first frame

@@ -5,7 +5,7 @@
  * The headers of libobs are under the GNU General Public License 2 or later, and so is the compiled plug-in, which
  * includes them; the source files of the filter themselves are under reverie's licence.
  *
- * Memory is libobs's (bmalloc, bfree), which ends the process where there is none. */
+ * Memory comes from libobs (bmalloc, bfree), which ends the process if there is no memory left. */
 #ifndef APP_LIBRARY_OBS_FILTER_H
 #define APP_LIBRARY_OBS_FILTER_H
 

@@ -182,8 +182,8 @@ static int settle_status(bool failed, struct error *err) {
 }
 
 /* Waits for the engine's thread at the end of the program. If it has not ended after LAST_WAIT_MS, ends the process at
- * once, because the thread may hang in the driver, where nothing can stop it. All files are complete by then. If a
- * probe measures (bench --live), the wait has no limit. */
+ * once, because the thread may hang in the driver, where nothing can stop it. All files are complete by then. If bench
+ * --live measures the window (live->probe is set), the process is never ended here, and the wait has no limit. */
 static void leave_engine(struct live *live, bool failed, struct error *err) {
   struct loop_status engine;
   if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
@@ -295,7 +295,8 @@ static int perform(const struct options *options, struct live_probe *probe, cons
 
 int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
   int status = perform(options, probe, NULL, err);
-  if (probe) /* if the window was closed while measuring, the probe's thread (pulse.h) still runs and is ended here */
+  if (probe) /* If the window was closed while bench --live measured it, the thread that measures (pulse.h) still runs,
+              * and is ended here. */
     pulse_stop(&probe->pulse, &probe->woken);
   return status;
 }

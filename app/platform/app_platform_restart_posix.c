@@ -166,7 +166,8 @@ static void hold_there(void *count, const char *thread) {
 }
 
 /* Makes all threads block the signals that end the program, so that such signals remain pending until the new program
- * has its handlers (platform_catch_signals). A thread that does not run in time passes its signals on to this one. */
+ * has its handlers (platform_catch_signals). A thread that gets no processor time before the last of TRIES attempts
+ * does not block them; if it receives such a signal later, it passes the signal on to this thread. */
 static void hold_signals(sigset_t *held, sigset_t *before) {
   enum { TRIES = 200, PAUSE_US = 1000 };
   struct sigaction action = {.sa_sigaction = on_hold, .sa_flags = SA_SIGINFO | SA_RESTART};

@@ -378,8 +378,8 @@ int cut_choose(struct cut *cut, const struct options *options, struct source_opt
     return -1;
   if (!option && options->start <= 0 && options->duration <= 0)
     return 0;
-  /* Without --range and --shard, times are rounded to frames only if the input is a file, where that is cheap: a stream
-   * would have to be read at its own pace. */
+  /* Without --range and --shard, times are rounded to frames only if the input is a file, in which frames are found
+   * quickly. In a stream they could be found only by reading it at its own pace. */
   if (!option && (!knows || !protocols_is_file(options->input)))
     return 0;
   if (frame_places_open(&c.places, options->input, source, err))

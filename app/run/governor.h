@@ -44,7 +44,7 @@ struct governor {
   /* Numbers of frames since the rung (setting of size and steps) in use was chosen. measured: frames whose time was
    * recorded; skipped: the first few, whose time was ignored because they are slower. */
   long measured, skipped;
-  int left; /* index of the setting of size and steps (rung) that was in use before */
+  int left; /* index of the setting of size and steps (rung) that was in use before the present one */
   /* median frame time, in ms, measured with the former rung (index `left`) while it was in use; 0: unknown, or
    * already used to correct relative[] (frame time with each rung, divided by that with rung 0) */
   double left_ms;

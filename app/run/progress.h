@@ -29,7 +29,8 @@ struct progress {
   /* number of frames that the output has already, from an earlier attempt; PROGRESS_JSON adds it to the frames and to
    * the total, but not to the rate */
   long before;
-  bool ended; /* true: the last line is written, and the total is known also if it is 0 */
+  bool ended; /* true: the render has ended and the last line is written; `total` is then the number of frames, even if
+               * it is 0 */
   int64_t next_ns;
   /* Position of the input among the command's inputs; 1 of 1 unless the caller sets it after progress_init. Percentages
    * count over all inputs, as if each took the same time; frames and times are those of the current input. */

@@ -100,7 +100,8 @@ static bool has_one_codec(const AVOutputFormat *container) {
          !av_match_name(container->name, "yuv4mpegpipe,null,hash,md5,framemd5,framehash,filmstrip,ico");
 }
 
-/* True if readers find the codec in a transport stream. FFmpeg writes others as data that nothing reads. */
+/* True if readers find the codec in a transport stream. FFmpeg writes other codecs as data that no reader
+ * understands. */
 static bool is_for_mpegts(enum AVCodecID id) {
   return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_MPEG1VIDEO ||
          id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG4 || id == AV_CODEC_ID_CAVS || id == AV_CODEC_ID_DIRAC ||
@@ -169,8 +170,8 @@ static bool opens(const struct target *target, const AVCodec *codec, const char 
   return opened;
 }
 
-/* Called if the encoder cannot be opened with all options in `wishes`. Finds one without which it can be opened, and
- * tells it in err. Returns 0 if there is none, or -1 with err. */
+/* Called if the encoder cannot be opened with all options in `wishes`. Looks for an option without which the encoder
+ * can be opened, and names this option in err. Returns -1 with err if there is such an option, otherwise 0. */
 static int blame(const struct target *target, const AVCodec *codec, const char *pixel_format,
                  const AVDictionary *wishes, struct error *err) {
   const AVDictionaryEntry *wish = NULL;

@@ -31,8 +31,9 @@ static int kind_of(const AVStream *stream) {
   return -1;
 }
 
-/* MP4 stores a cover as a tag. FFmpeg's muxer writes that tag for a stream whose only disposition is "attached
- * picture". Returns 1 or a negative FFmpeg code. */
+/* Adds a cover to the tracks that an MP4 file gets when it is rewritten at its end. MP4 stores a cover as a tag, which
+ * FFmpeg's muxer writes for a stream whose only disposition is "attached picture". Returns 1 or a negative FFmpeg
+ * code. */
 static int add_to_mp4(struct late_tracks *late, const AVStream *from) {
   AVPacket *packet = av_packet_alloc();
   AVStream *to = packet ? track_copy(late->tracks, from) : NULL;
@@ -65,7 +66,8 @@ static int attached(const AVFormatContext *output) {
   return count;
 }
 
-/* Matroska stores covers as attached files; players know a cover by the file's name. Returns 1 or AVERROR(ENOMEM). */
+/* Adds a cover to a Matroska output as an attached file. Players recognise a cover by the attached file's name. Returns
+ * 1 or AVERROR(ENOMEM). */
 static int attach_cover(AVFormatContext *output, const AVStream *from, int kind) {
   char name[32] = "";
   int before = attached(output);

@@ -26,7 +26,7 @@ static bool name_part(char name[PATH_MAX], char manifest[PATH_MAX], const char *
 
 bool part_is_for(const struct target *target) {
   struct platform_entry entry;
-  /* FFmpeg's muxer of this container opens OUT a second time, by name */
+  /* FFmpeg's muxer of this container opens OUT a second time, by name, so the output cannot be written as OUT.part */
   bool reopened = !strcmp(target->container->name, "film_cpk");
   if (target->stream || reopened || target->container->flags & AVFMT_NOFILE || !protocols_is_file(target->url))
     return false;
@@ -157,7 +157,8 @@ static int name_both(const struct part *part, const char *manifest) {
   return -1;
 }
 
-/* Does what name_both does, while no other process does so for the same OUT. */
+/* Renames the manifest to OUT.json and the unfinished file to OUT (name_both). Holds the lock of lock_names meanwhile,
+ * so that no other process renames files to the same OUT. Returns 0, or -1 with errno. */
 static int name_pair(const struct part *part, const char *manifest) {
   char lock[PATH_MAX];
   int descriptor = lock_names(lock, part->path);

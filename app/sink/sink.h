@@ -54,8 +54,8 @@ struct sink_options {
   bool replace; /* true: an existing output, and an unfinished file that an earlier render left, may be replaced */
   const struct sink_kept *kept; /* array of kept_count unfinished files whose pictures come first in the output */
   int kept_count;
-  /* unfinished file that an interrupted earlier render left, and that this output continues from copies of its
-   * pictures; the new unfinished file replaces it as soon as it has all of them; NULL: none */
+  /* unfinished file that an interrupted earlier render left; this output begins with copies of that file's pictures. As
+   * soon as the new unfinished file has all of these pictures, it replaces the old one. NULL: there is none */
   const struct part_left *left;
   /* reports progress: called with the number of pictures that have been copied so far from the unfinished files
    * `kept`; NULL: not called */
@@ -97,9 +97,12 @@ struct sink_impl {
   /* tells a sink that records sound the next picture's time in its source and in the output (sink_place_sound); NULL:
    * the sink takes no sound */
   void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds);
-  long (*pictures)(const struct sink *sink);       /* number of pictures that can be read from it; NULL: none stored */
-  void (*set_end)(struct sink *sink, int64_t pts); /* sets when the last picture ends; NULL: no times are stored */
-  void (*set_broken)(struct sink *sink); /* told that pictures are missing at the end; NULL: no unfinished file */
+  long (*pictures)(const struct sink *sink);       /* number of pictures that can be read from the output; NULL: the
+                                                    * sink stores none */
+  void (*set_end)(struct sink *sink, int64_t pts); /* sets the time at which the last picture ends; NULL: the sink
+                                                    * stores no times */
+  void (*set_broken)(struct sink *sink); /* tells the sink that pictures are missing at the end; NULL: the sink writes
+                                          * no unfinished file */
   /* does the work of sink_part: returns the name of the unfinished file as which the output was left; NULL: the sink
    * needs no unfinished file */
   const char *(*part)(const struct sink *sink);
@@ -133,8 +136,8 @@ struct sink_wish {
  * always refused, and so is video on a terminal. */
 int sink_check(const struct sink_wish *wish, struct error *err);
 
-/* True if the container of the output spec can hold sound and other tracks; users then expect to find the input's
- * there. */
+/* True if the container of the output spec can hold sound and other tracks; users then expect that the output has those
+ * of the input. */
 bool sink_has_tracks(const char *spec, const char *format);
 
 /* True if the output, when sink_options.job is set, is written to an unfinished file until it is complete (part.h). */

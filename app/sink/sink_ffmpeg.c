@@ -76,9 +76,10 @@ static void wait_until_due(struct ffmpeg_sink *to, double time) {
   }
 }
 
-/* Converts a frame's time to the encoder's clock, and undoes the rounding of the input's clock. If a frame at the usual
- * rate lasts a whole number of ticks of the encoder's clock, but not of the input's, times were rounded. Then a time
- * that is within one tick of the input's clock of a multiple of the usual duration becomes that multiple. */
+/* Converts a frame's time to the encoder's clock. If the input's clock has longer ticks than the encoder's, and the
+ * usual frame duration is a whole number of the encoder's ticks, the input's clock has rounded the times, and the
+ * function undoes that: a time that differs by at most one tick of the input's clock from a multiple of the usual
+ * duration (counted from to->base_pts) becomes this multiple. */
 static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   AVRational base = to->encoder.context->time_base, rate = to->encoder.context->framerate;
   int64_t pts = av_rescale_q(frame_pts, to->time_base, base);
@@ -90,9 +91,9 @@ static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   return fabs(seconds - usual_seconds) <= av_q2d(to->time_base) ? usual : pts;
 }
 
-/* Called if the output is a later part of a render. Times of pictures are rounded to multiples of the usual frame
- * duration; here these are made to count from the first picture of the whole render, as in its other parts. first:
- * time of that picture, in units of frame.pts. */
+/* Called if the output is a later part of a render. settle_time rounds times of pictures to multiples of the usual
+ * frame duration. From now on these multiples count from the first picture of the whole render, as they do in the
+ * render's other parts. first: time of that picture, in units of frame.pts. */
 static void settle_later(struct ffmpeg_sink *to, int64_t first) {
   to->base_pts = settle_time(to, first);
   to->is_later = true;
@@ -331,8 +332,9 @@ static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double sec
   live_sound_at(((struct ffmpeg_sink *)sink)->live_sound, source_pts, seconds);
 }
 
-/* Returns how many pictures the file has. After a failure the file is read to count them: some were still in the
- * encoder, the muxer or the last page. */
+/* Returns how many pictures the file has; -1: unknown. After a failure the file is read to count them, because some of
+ * the encoded pictures did not reach it: they were still in the encoder, in the muxer, or in a page of the container
+ * that was not full. */
 static long ffmpeg_pictures(const struct sink *sink) {
   const struct ffmpeg_sink *to = (const struct ffmpeg_sink *)sink;
   const AVCodec *codec = to->encoder.context->codec;

@@ -187,7 +187,8 @@ static int wait_for_node(struct pipewire_sink *to, const struct sink_options *op
 /* Allocates the memory of a picture, and points the planes of to->scaled into it. Returns 0, or -1 if memory is
  * short. */
 static int make_picture(struct pipewire_sink *to) {
-  to->pixels = malloc(picture_bytes(to) + FRAME_ALIGN); /* swscale writes whole blocks, so beyond the picture's end */
+  to->pixels = malloc(picture_bytes(to) + FRAME_ALIGN); /* swscale writes whole blocks of pixels, so it may write a
+                                                         * little beyond the picture's end */
   uint8_t *at = to->pixels;
   for (int i = 0; i < 3 && at; i++) {
     to->scaled.plane[i] = at;

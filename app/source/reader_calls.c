@@ -94,8 +94,9 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(&next, &reader->away, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  /* The source that waited in `next` will not begin. It is kept in `replaced`, and the reader's thread frees it. What
-   * an earlier call has put into `replaced`, and the thread has not freed yet, is freed here (`before`). */
+  /* The source in `next` has not begun, and never will. It is moved to `replaced`, from where the reader's thread frees
+   * it. If an earlier call has moved a source to `replaced` and the thread has not freed it yet, this call frees it
+   * (`before`). */
   before = reader->replaced;
   reader->replaced = reader->next;
   reader->next = next;

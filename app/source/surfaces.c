@@ -200,8 +200,9 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
   return 0;
 }
 
-/* Gives the surface of `in` to the picture. Returning the picture's former surface to the decoder takes 0.1 ms, so it
- * is done here, and not at the picture's release, which happens on another thread. */
+/* Gives the surface of `in` (a decoded picture in the GPU's memory) to the struct surface, in place of its former one.
+ * Returning the former one to the decoder takes 0.1 ms. So it is done here, and not when the picture is released, which
+ * happens on another thread. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
   end_share(surface, NULL); /* waits until a copy of the former surface, if one has begun, is done */

@@ -414,7 +414,8 @@ cudaError_t launch_style(const struct launch_queue *queue, const struct style_ar
 struct join_args {
   const void *x, *x2; /* the inputs, in x_type and x2_type: FP32 or FP16 */
   enum dtype x_type, x2_type;
-  const half_t *position; /* positions that are added; NULL: nothing is added */
+  const half_t *position; /* vectors for the positions of y's rows, which are added to the rows; NULL: nothing is
+                           * added */
   half_t *y;
   size_t first, count; /* first: number of elements of x; count: number of elements of y, which are those of x and x2 */
 };

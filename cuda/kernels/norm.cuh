@@ -17,7 +17,8 @@ static inline bool norm_has_vectors(const struct norm_args *args) {
 
 namespace norms {
 
-/* WIDTH channels of a pixel: eight halves as they lie in memory, or one element, which was FP16 or FP32, as a float. */
+/* WIDTH channels of a pixel. WIDTH 8: eight FP16 values, as they lie in memory. WIDTH 1: one value, which is FP16 or
+ * FP32 in memory, converted to float. */
 template <int WIDTH> struct packed { float value; };
 template <> struct packed<8> { uint4 raw; };
 

@@ -73,7 +73,7 @@ void peft_close(struct peft *peft);
 /* Stores the scale of a module with this rank. Returns false if neither header nor config has one. */
 bool peft_scale(const struct peft *peft, const struct adapter_key *key, int rank, double *scale);
 
-/* --- factors.c: making the factors of blends from tensors --- */
+/* --- factors.c: making, from the tensors of a file, the factors of the changes of weights --- */
 
 /* The changes that a group of tensors makes to its module (layer): to the module's weight, to its bias, or to both. */
 struct recipe {

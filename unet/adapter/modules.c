@@ -164,8 +164,8 @@ static void name_processor(char path[PATH_MAX_LENGTH]) {
   replace_end(path, "_to_out", "_to_out_0");
 }
 
-/* Writes the path of a key's module as the table spells names, with underscores instead of dots. Returns false if it is
- * too long. */
+/* Writes the path of a key's module in the form of the names in the table of modules: with underscores instead of dots,
+ * and for a text encoder without the prefix "text_model_". Returns false if the path is too long. */
 static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH]) {
   if (key->length + 16 > PATH_MAX_LENGTH)
     return false;

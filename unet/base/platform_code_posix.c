@@ -24,7 +24,7 @@ static const char *own_file(Dl_info *own) {
 bool platform_own_folder(char *path, size_t size) {
   Dl_info own;
   const char *file = own_file(&own);
-  /* a name that is not absolute would be looked for in the working folder, which is not where it was opened */
+  /* A relative name would be looked for in the working folder, but the file need not have been opened from there. */
   char *real = file && *file == '/' ? realpath(file, NULL) : NULL;
   char *slash = real ? strrchr(real, '/') : NULL;
   bool known = slash && (size_t)(slash - real) < size;

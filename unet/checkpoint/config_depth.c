@@ -104,7 +104,7 @@ static void check_estimate(struct config *config) {
     config_refuse(config, "depth_estimation_type", type,
                   "relative is: a metric model's distances are the other way round; take the model that its name lacks "
                   "Metric of");
-  /* max_depth only scales the output, which is normalised afterwards. */
+  /* The field max_depth is ignored, because it only scales the network's output, which is normalised afterwards. */
   config_ignore(config, (const char *const[]){"max_depth", NULL});
 }
 

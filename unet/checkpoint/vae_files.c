@@ -228,7 +228,7 @@ static int view_pair(struct autoencoder *a, const char *encoder, const char *dec
  * Returns false if the file's name contains neither "encoder" nor "decoder", or if the path is too long. */
 static bool name_pair(const char *path, char encoder[PATH_LENGTH_MAX], char decoder[PATH_LENGTH_MAX]) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
-  /* a name may contain both words; the last "encoder" or "decoder" in it counts */
+  /* a name may contain both "encoder" and "decoder"; the last of these words in it counts */
   for (const char *at = name; (at = strstr(at, "coder")); at++)
     if (at - name >= 2 && (!strncmp(at - 2, "en", 2) || !strncmp(at - 2, "de", 2)))
       found = at - 2;

@@ -456,13 +456,14 @@ static int poison(struct device *base, struct program *base_program, struct erro
 
 /* --- the memory of pictures that runs write --- */
 
-/* Returns how many bytes all pictures of a pool take together; 0 if there is no pool. */
+/* Returns how many bytes the device's pool of pictures (those that runs write) takes when all of its pictures exist; 0
+ * if there is no pool. */
 static size_t bytes_of(const struct device_pictures *pictures) {
   return pictures->bytes * (size_t)pictures->count;
 }
 
-/* Makes a picture of a pool. The first call counts the bytes of the whole pool, because the pool's other pictures are
- * made right after it. */
+/* Makes a picture of the device's pool. The first call counts the bytes of the whole pool, because the pool's other
+ * pictures are made right after it. */
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
   struct cpu_device *device = cpu_device(pictures->device);

@@ -1,5 +1,6 @@
 /* Attention in blocks of keys with a running softmax, so that scores stay in the cache (as in FlashAttention: Dao et
- * al., 2022). Keys are transposed first: so both products read contiguous rows and multiply them by single values. */
+ * al., 2022). Keys are transposed first. Then both matrix products (queries with keys, and probabilities with values)
+ * read contiguous rows and multiply them by single values. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"

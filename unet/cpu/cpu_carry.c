@@ -12,7 +12,7 @@ struct advection {
   struct texture_field last, now;
   struct texture_motion motion;
   /* states (tensors that outlive a run) of the op. places: for each cell of the latent, its place in the texture of
-   * noise; entries: for each cell of that texture, the index of its value in the noise table */
+   * noise; entries: for each cell of that texture, the number of the entry of the noise tables that it stands for */
   int32_t *places, *entries;
   int32_t *y;
   int cells;

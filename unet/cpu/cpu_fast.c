@@ -277,8 +277,8 @@ static void put_both(const struct compose *map, const struct compose *picture, i
   }
 }
 
-/* Returns the arguments with which output picture number i is made from a map alone. w: number of pixels in the map's
- * rows. */
+/* Returns the description of an output picture (struct compose) that shows a map alone, without blending. i: number of
+ * the output picture; w: number of pixels in a row of the map. */
 static struct compose compose_map(const struct cpu_run *run, int i, const float *map, int w) {
   return (struct compose){
       .picture = &run->pictures[i], .x = map, .w = w, .x_scale = 1, .values = run->program->scratch};

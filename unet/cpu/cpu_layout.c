@@ -86,10 +86,11 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   return uses == 1;
 }
 
-/* Gives each op's result y the memory of the op's residual where that is allowed. home[i] becomes the number of the
- * temporary whose memory temporary i uses. Several may use the same memory, because a result may again be a residual.
- * In `temporaries`, a copy of the plan's list, the one that owns the memory then lives as long as any of them, and the
- * others are empty (n is 0). */
+/* Gives each op's result y the memory of the op's residual where residual_ends_here allows it and their types are
+ * equal. home[i] becomes the number of the temporary whose memory temporary i uses. Several temporaries may use the
+ * same memory, because a result may be the residual of a later op. `temporaries` is a copy of the plan's list. In this
+ * copy the temporary that owns the memory then lives as long as any temporary that uses it, and those without memory of
+ * their own are empty (n is 0). */
 static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {

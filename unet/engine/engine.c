@@ -71,7 +71,7 @@ int engine_fall_back(struct engine *engine, struct error *err) {
     return -1;
   log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
   leave_device(engine);
-  /* The name is "auto" at this point, so its memory has room for the shorter "cpu". */
+  /* options.name, the device's name, is "auto" at this point; the shorter "cpu" fits into the same memory. */
   strcpy((char *)engine->options.name, "cpu");
   return open_device(engine, err);
 }

@@ -301,8 +301,8 @@ int engine_chunks(const struct engine *engine, const struct controls *controls) 
   for (int i = 0; i < SLOT_PRESETS; i++)
     if (controls->blend[i] > 0)
       slots[count++] = prompts_slot(engine, SLOT_PRESET_1 + i);
-  /* Only the slot of the negative prompt is listed so far: no weight in blend[] is above 0, and the slot
-   * controls.prompt is used. */
+  /* If slots[] has only the negative prompt's slot so far, no prompt of the blend has a weight above 0. The frame then
+   * shows the prompt in slot controls->prompt. */
   if (count == 1)
     slots[count++] = prompts_slot(engine, controls->prompt);
   return engine_choose_chunks(most, prompts_most_chunks(engine, slots, count));

@@ -181,9 +181,9 @@ static struct conditioning conditioning_of_former_texts(const struct engine *eng
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
-  /* The projections on the device can be used only if they were made for the same steps and for the texts of the
-   * previous frame. They could not be computed again, because the pooled texts on the device may be those of this frame
-   * already. */
+  /* The time projections on the device contain the pooled texts. They can be used only if they were made for the same
+   * steps, and for the texts of the previous frame. Otherwise they cannot be computed again, because the pooled texts
+   * on the device may be those of this frame already. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);
 }

@@ -311,8 +311,9 @@ static bool is_map_already(const struct control *control, const struct picture *
   return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
 }
 
-/* Appends the ops that make the control's map [1, H, W, 3] in 0..1, and returns it. It is a state, so that ops outside
- * the region (ops that a run may skip) that makes it, and runs that skip this region, can show it. */
+/* Appends the ops that make the control's map [1, H, W, 3] in 0..1, and returns the map. The map is a state (a tensor
+ * that outlives a run), because ops outside the region (ops that a run may skip) in which it is made can show it as the
+ * picture, even in a run that skips the region. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;

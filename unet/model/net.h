@@ -31,7 +31,7 @@ void net_end(const struct net *net);
  * unless op.pad_end_only is set; op.stride 0 means 1. out: number of output channels. */
 struct tensor net_conv(const struct net *net, const char *name, struct op_conv op, int out, enum bias bias);
 /* Appends a linear layer, or a 1x1 convolution, with the weights name.weight and name.bias, and returns the result `y`.
- * out: number of output channels; with ACT_GEGLU the number before it is halved. */
+ * out: number of output channels of the product; with ACT_GEGLU the result has half as many. */
 struct tensor net_linear(const struct net *net, const char *name, struct op_linear op, int out, enum bias bias);
 /* Appends several linear layers that read the same input as one layer, and returns the result `y`. Part i is the
  * checkpoint's layer parts[i] with outs[i] output features; the parts' outputs follow one another in y. name: name of

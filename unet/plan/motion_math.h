@@ -71,7 +71,8 @@ MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
 }
 
 /* Returns the number of values that OP_PYRAMID stores for a picture: the details of levels 1 to 3 (each pixel's
- * brightness minus the mean around it), one level after another, and a last value that is 1. */
+ * brightness minus the mean around it), one level after another, and a last value that is 1, by which the next run sees
+ * that there is a last frame. */
 MOTION_CODE int motion_values(const struct motion_size *s) {
   return motion_at(s, 1, 4) + 1;
 }

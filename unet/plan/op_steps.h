@@ -103,7 +103,8 @@ struct op_guide {
   OPERANDS(GUIDE)
   int step, together;
   /* The operand `model` has one picture for each guidance row (operands.h). The first `first` of them belong to the
-   * first latent, and `rows` to each later one. rows 0: all belong to one latent; first 0: the same as rows. */
+   * first latent, and `rows` to each later one. rows 0: all pictures belong to one latent; first 0: `rows` pictures
+   * belong to the first latent, as to each later one. */
   int rows, first;
 };
 

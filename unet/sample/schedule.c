@@ -162,8 +162,9 @@ static double spaced_sigma(enum spacing sigmas, double high, double low, double 
   return pow(first + part * (last - first), 7);
 }
 
-/* Rounds the timestep of a noise level as diffusers does: for its Euler it becomes a real number in FP32, otherwise a
- * whole number, rounded (Karras) or truncated. */
+/* Rounds t, the timestep of a noise level, as diffusers does. Samplers with real timesteps (Euler) get t as an FP32
+ * number. Other samplers get a whole number: with Karras' spacing of noise levels t rounded to the nearest, otherwise t
+ * rounded down. */
 static double level_timestep(const struct schedule *s, double t) {
   if (s->impl->real_timesteps)
     return (double)(float)t;

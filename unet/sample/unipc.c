@@ -1,7 +1,7 @@
 /* Zhao et al., "UniPC: A Unified Predictor-Corrector Framework for Fast Sampling of Diffusion Models", 2023, of first
  * to third order, for predictions of the picture. The network's output at the beginning of a step is used twice: the
  * corrector first changes the latent with which the step before has ended, then the predictor makes the latent at this
- * step's end. Both are linear, so one OP_STEP does both. */
+ * step's end. Both are linear, so one OP_STEP does the work of both. */
 #include "unet/sample/schedule.h"
 
 /* A step from one noise level to another. h is the change of lambda (level_lambda) in this step. r[j] says where
