@@ -104,8 +104,9 @@ static bool has_prompts(const struct glide *glide, const struct parameters *valu
 }
 
 /* Sets the texts of prompts that the glide (gradual change of values) brings. Leaves out slots that hold the text of
- * another prompt during the glide. at_end: true: the glide is over; false: it begins, so prompts that fade away keep
- * their old text, and prompts whose new text is in another slot meanwhile are left out, too. */
+ * another prompt during the glide. at_end: true: the glide is over; false: it begins. At the beginning, two more kinds
+ * of prompts are left out: those that fade away, which keep their old text, and those whose new text is in another slot
+ * during the glide. */
 static void set_texts(struct glide *glide, struct settings *settings, bool at_end) {
   for (int i = 0; i < SLOT_PRESETS; i++) {
     bool lent = false;

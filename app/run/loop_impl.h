@@ -184,7 +184,7 @@ void loop_publish_engine(struct loop *loop);
  * one is ready. */
 void loop_change_handle(struct loop *loop, const struct moment *now);
 /* Returns the governor's rung (setting of size and steps) whose handle is in use; -1: the handle in use belongs to no
- * rung, because none of their handles is ready yet. */
+ * rung, because the rungs' handles are not ready yet. */
 int loop_rung(const struct loop *loop);
 /* Returns true if the handle in use has the shape (size, step count and so on) that these values ask for. */
 bool loop_is_suited(const struct loop *loop, const struct moment *now);

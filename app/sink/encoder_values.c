@@ -33,7 +33,7 @@ static const struct names *find_names(const char *encoder, const char *option) {
   return NULL;
 }
 
-/* True if the list, whose names have ", " between them, has a name of this text. */
+/* True if the first `length` bytes of `text` are a name in the list, whose names have ", " between them. */
 static bool has_name(const char *list, const char *text, size_t length) {
   for (const char *at = list; *at; at += strspn(at, ", ")) {
     size_t name = strcspn(at, ",");

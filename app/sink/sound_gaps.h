@@ -7,7 +7,7 @@
 
 #include <libavformat/avformat.h>
 
-/* The part of the input in whose sound gaps are searched for. */
+/* The part of the input that is searched for gaps in the sound. */
 struct sound_part {
   int64_t origin;          /* time in the input that becomes time 0 of the output, in AV_TIME_BASE units */
   double duration;         /* seconds of the input, from `origin` on, that are searched; 0: to the input's end */

@@ -61,7 +61,8 @@ static void spell_language(const AVOutputFormat *container, AVStream *track) {
     }
 }
 
-/* True if this name of a handler was made by a program for all of its files, and not given to the track by a user. */
+/* True if this handler's name (a tag of MP4's tracks) is one that a program writes to all of its files, and not a name
+ * that a user gave to the track. */
 static bool is_usual_handler(const char *name) {
   static const char *const parts[] = {"Handle", "Core Media", "ISO Media file"};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -70,7 +71,8 @@ static bool is_usual_handler(const char *name) {
   return !*name;
 }
 
-/* Makes the name of the handler, which is where MP4 has the name of a track, the title that other containers have. */
+/* Moves a track's name from the tag handler_name, where MP4 stores it, to the tag title, where other containers store
+ * it. A title that exists already stays. */
 static void take_handler(AVStream *track) {
   const AVDictionaryEntry *handler = av_dict_get(track->metadata, "handler_name", NULL, 0);
   if (!handler || is_usual_handler(handler->value))

@@ -89,7 +89,8 @@ int changer_now(const struct changer *changer);
 int changer_wanted(const struct changer *changer);
 /* Returns the number of sources in the list. */
 int changer_count(const struct changer *changer);
-/* Returns what the list has of the source at this index. The changer owns it; it is valid until the list changes. */
+/* Returns the list's entry for the source at this index: its name, and its in and out points. The changer owns the
+ * entry; it is valid until the list changes. */
 const struct playlist_entry *changer_entry(const struct changer *changer, int index);
 /* Returns the name of the source at this index. The changer owns the string; it is valid until the list changes. */
 const char *changer_name(const struct changer *changer, int index);

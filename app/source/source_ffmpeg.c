@@ -166,8 +166,8 @@ static void look_at_first(struct ffmpeg_source *from) {
 }
 
 /* Opens the input. reads_up: true: the input cannot seek, so it is read from its beginning up to options->start.
- * Returns 0 or, with *result NULL, what prepare returns on failure: PLACE_LOST (open it again with reads_up), or
- * SOURCE_NOT_YET or -1 with err. */
+ * Returns 0. After a failure *result is NULL, and the function returns PLACE_LOST (the caller must open the input again
+ * with reads_up), SOURCE_NOT_YET, or -1 with err. */
 static int open_once(struct ffmpeg_source **result, const char *spec, const struct source_options *options,
                      bool reads_up, struct error *err) {
   struct ffmpeg_source *from = calloc(1, sizeof *from);

@@ -18,8 +18,8 @@ struct checkpoint_sources {
   /* a file or folder of an autoencoder, or the folder of a model that has one, which replaces the model's own
    * autoencoder; NULL: none */
   const char *vae;
-  /* A U-Net's file, whose weights replace the model's, while the model's config is kept; or the folder of a U-Net or of
-   * a model, whose U-Net config is used as well. */
+  /* a U-Net that replaces the model's; NULL: none. If it is a U-Net's file, only its weights are used, with the model's
+   * config. If it is the folder of a U-Net or of a model, the U-Net's config in the folder is used as well. */
   const char *unet;
   /* The fields `config` and `vocabulary` are used if the model is one file. */
   /* a diffusers folder whose configs and tokenizers are used; NULL: the built-in ones of the model's family */

@@ -11,9 +11,10 @@ enum { CPU_ALIGN = 64 };
  * the allocation. */
 enum { CPU_ROOM_LEAST = 16 << 20 };
 
-/* Returns 0 if this many bytes are free on the machine, if they are fewer than CPU_ROOM_LEAST, or if the free memory is
- * unknown; else -1 with err set; `what` names their use in the error. On a device that only counts sizes, the bytes
- * counted so far are first subtracted from the free ones, although nothing uses them. */
+/* Returns -1 with err set if the machine has fewer free bytes than `bytes`; `what` names their use in the error.
+ * Otherwise returns 0. If `bytes` is less than CPU_ROOM_LEAST, or the free memory is unknown, always returns 0. On a
+ * device that only counts sizes, the bytes counted so far are first subtracted from the free ones, although nothing
+ * uses them. */
 int cpu_check_room(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 
 /* Allocates bytes, zeroed and aligned to 64, within the device's memory limit and the machine's free memory; `what`

@@ -40,7 +40,8 @@ struct spans {
 int spans_read(struct spans *spans, const char *text);
 void spans_free(struct spans *spans);
 
-/* Returns the sentence that tells a user what the note about the prompt's syntax means. */
+/* Returns the sentence that tells a user what this note means, such as that a part of the prompt is read as plain
+ * text. */
 const char *syntax_note_text(enum syntax_note note);
 
 #endif
