@@ -18,13 +18,14 @@ struct live_clip {
   bool wish_left;
   /* the values of the parameters clip-position and clip-time-left that clients were sent last */
   double told, left_told;
-  int64_t told_ns;           /* time (platform_now_ns) of that */
+  int64_t told_ns;           /* time (platform_now_ns) at which clients were sent these two values */
   double speed, sound_speed; /* the speeds that the reader and the source's sound were given last; 0: none yet */
   /* in_set: true: somebody has set the parameter clip-in since live_follow_points was called last; out_set: the same
    * for clip-out. in_told, out_told: the values that clip-in and clip-out had after that call */
   bool in_set, out_set;
   double in_told, out_told;
-  bool in_put, out_put; /* true: that call has itself changed the parameter, which counts as set until the next turn */
+  bool in_put, out_put; /* true: the last live_follow_points has itself changed the parameter (in_put: clip-in, out_put:
+                         * clip-out), which counts as set until the next turn */
 };
 
 /* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from

@@ -108,7 +108,8 @@ static bool keeps_names(const AVOutputFormat *container) {
                                          "mxf_opatom,gxf,dv");
 }
 
-/* Marks of tracks that the listed containers store; others store none. Matroska stores all. */
+/* Marks that some containers store with a track. Containers that are not listed store none, except Matroska, which
+ * stores all. */
 static const struct {
   const char *containers;
   int marks;
@@ -135,8 +136,8 @@ static int lost_marks(const AVOutputFormat *container, const AVStream *track) {
   return marks;
 }
 
-/* True if the output does not store that this track is the default one of its kind. Where the first track of a kind is
- * the default, players take it anyway. */
+/* True if this track is the default one of its kind, such as sound, and the output will not say so. Nothing is lost if
+ * the default track is the first of its kind: if a file names none, players take the first one as the default. */
 static bool loses_default(const AVFormatContext *output, const AVStream *track) {
   if (!(track->disposition & AV_DISPOSITION_DEFAULT) || muxer_is_mp4(output->oformat) ||
       av_match_name(output->oformat->name, "matroska,webm,nut"))
@@ -147,7 +148,7 @@ static bool loses_default(const AVFormatContext *output, const AVStream *track) 
   return false;
 }
 
-/* True if the output has the time of its creation, and the container does not store it. */
+/* True if the output has a time of creation, which its container does not store. */
 static bool loses_time(const AVFormatContext *output) {
   return av_match_name(output->oformat->name, "mpegts,rtp_mpegts,avi,asf,asf_stream,mpeg,vcd,svcd,dvd,vob,gxf,dv") &&
          av_dict_get(output->metadata, "creation_time", NULL, 0);

@@ -76,10 +76,10 @@ struct changer_news {
  * Fills *news. The main loop calls this function once in each pass; the function does not wait. */
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news);
 
-/* Records that the reader has begun with another source, if `status`, the reader's present state, says so. Without this
- * call changer_turn notes it. */
+/* Records that the reader has begun another source, if `status`, the reader's present state, says so. changer_turn does
+ * the same; this function is for callers that need changer_now to be right before the next changer_turn. */
 void changer_follow(struct changer *changer, const struct reader_status *status);
-/* True if the source that the reader read when it gave out this status is the one that changer_now names. */
+/* True if changer_now returns the index of the source that the reader was reading when it gave out this status. */
 bool changer_is_at(const struct changer *changer, const struct reader_status *status);
 /* Returns the index of the source that is read. */
 int changer_now(const struct changer *changer);
