@@ -25,9 +25,9 @@ static const double drift_found = 1, drift_mended = 4;
 /* Weight of each new picture's time in the running mean of their times, which smooths the jitter of these times. */
 static const double smoothing = 0.1;
 
-/* A change of the times of the source's sound in the output. From `position` of the source's sound on, up to the
- * position of the next struct moment, sound is written at `time` of the output plus its distance from `position`,
- * divided by the speed at which the source is played. All times are in seconds. */
+/* A change of the times at which the source's sound is heard in the output. It holds from `position` of the source's
+ * sound up to the position of the next struct moment: sound at position p is written at time + (p - position) / speed
+ * of the output, where `speed` is that at which the source is played. All times and positions are in seconds. */
 struct moment {
   double position, time, speed;
 };

@@ -12,8 +12,8 @@ constexpr int THREADS = 512, BLOCKS = 32, AT_ONCE = 4;
 
 /* Reads the GPU's clock. Only one thread calls this function, because many readers wait for each other. PTX does not
  * say how coarse the clock's steps are. Coarse steps make the time of one run imprecise, but the mean over many runs is
- * right. A host thread plans its wait by the shortest of the last times (cuda/run_wait.c). So imprecise times make it
- * wake too early rather than too late. */
+ * right. A host thread plans its wait by the shortest of the last times (cuda/run_wait.c), which is at most their mean.
+ * So imprecise times make it wake too early rather than too late. */
 __device__ __forceinline__ uint64_t clock_ns() {
   uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));

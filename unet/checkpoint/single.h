@@ -37,11 +37,12 @@ int single_tokenizer(const struct single *single, const char *path, struct token
 /* Returns the family's name, "SD 1"; NULL: it was not recognised, because --config gives the configs. */
 const char *single_family(const struct single *single);
 
-/* Reads what the file, and configs next to it, say about what the network predicts. */
+/* Reads what the file, and configs next to it, say about what the network predicts (the noise epsilon, v or the
+ * picture). */
 int single_prediction(const struct single *single, struct prediction_signs *signs, struct error *err);
 
-/* Opens a U-Net's file in any key layout, diffusers' or the original one, each with or without a prefix. *signs: the
- * signs of what the U-Net predicts. */
+/* Opens a U-Net's file in any key layout, diffusers' or the original one, each with or without a prefix. *signs: what
+ * the file says about what the U-Net predicts (the noise epsilon, v or the picture). */
 int single_open_unet(struct safetensors **files, const char *path, struct prediction_signs *signs, struct error *err);
 
 #endif
