@@ -28,7 +28,7 @@ static const double origin_seconds = 0.5;
 static const char stopped[] = "the GPU stopped in the middle of a frame";
 
 /* Largest number of bytes of planes that the run's own kernels copy. Planes with more bytes are copied on the upload
- * stream: that takes as long, but the next frame can begin meanwhile. */
+ * stream. That is no faster, but the next frame's planes can then be copied while this frame is computed. */
 enum { CARRY_MOST = 4 << 20 };
 
 static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, int bytes, int rows) {

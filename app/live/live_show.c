@@ -104,7 +104,7 @@ static cJSON *list_keys(const struct live *live) {
   return list;
 }
 
-/* Returns the members of the show file but its presets, as JSON, which the caller frees; NULL: memory is short. */
+/* Returns all members of the show file except its presets, as JSON, which the caller frees; NULL: memory is short. */
 static char *print_show(const struct live *live) {
   cJSON *root = cJSON_CreateObject();
   cJSON *options = show_file_options(live->options);

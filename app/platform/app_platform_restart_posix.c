@@ -136,8 +136,8 @@ static void on_hold(int number, siginfo_t *info, void *context) {
     sigaddset(&thread->uc_sigmask, ending_signals[i]);
 }
 
-/* True if the thread does not block all signals that end the program. While a thread handles one of these signals, it
- * does not block the others. thread: its number, as a folder in /proc is named. */
+/* True if the thread leaves at least one of the signals that end the program unblocked. That is so, too, while the
+ * thread handles one of them, which blocks only that signal. thread: its number, as a folder in /proc is named. */
 static bool lets_through(const char *thread) {
   /* lines of the file that are longer than this buffer, for example the list of groups, are read in parts */
   char path[64], line[256];

@@ -86,7 +86,7 @@ static int open_decoder(struct sound_encoder *sound, const AVStream *from) {
 }
 
 /* Returns the input's sample rate, or the codec's lowest rate above that, or else the codec's highest. MXF and GXF hold
- * 48 kHz only, RoQ 22.05 kHz, and SWF 44.1 kHz and parts of it. */
+ * 48 kHz only, RoQ 22.05 kHz, and SWF 44.1 kHz or a half or quarter of it. */
 static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, int rate) {
   int above = 0, highest = 0;
   if (rate <= 0 || muxer_needs_sound(container))

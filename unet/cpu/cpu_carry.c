@@ -67,9 +67,10 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field in the state `places`: for each cell of the latent its position in the texture of noise. Each
- * cell of that texture contains the index of a value in the noise table. If the texture is renewed, cell i of the
- * texture gets the index of the value that cell i of the latent shows now. */
+/* Stores the moved field in the state `places`: for each cell of the latent its place in the texture of noise. Each
+ * cell of that texture stands for one entry of the noise tables, whose number is in `entries`. If the texture is
+ * renewed, cell i of the texture gets the entry that cell i of the latent shows now, and the places are those of
+ * texture_renew. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;
