@@ -98,8 +98,8 @@ struct report {
 
 /* Prints the report as a table for users. */
 void report_table(const struct report *report, FILE *out);
-/* Writes text and a newline to path ("-" means standard output), and frees text. Returns 0, or -1 with err; text NULL
- * fails with "out of memory". */
+/* Writes `text` and a newline to `path` ("-" means standard output), and frees `text`. Returns 0, or -1 with err; text
+ * NULL fails with "out of memory". */
 int report_write(const char *path, char *text, struct error *err);
 /* Writes the report as JSON. path "-" means standard output. Returns 0, or -1 with err. */
 int report_json(const struct report *report, const char *path, struct error *err);

@@ -167,9 +167,9 @@ int reverie_describe_parameter(int number, struct reverie_parameter *parameter, 
 int reverie_set(struct reverie *reverie, const char *name, const char *text, struct reverie_error *error);
 /* Sets a parameter that is a number, a switch or a choice. */
 int reverie_set_number(struct reverie *reverie, const char *name, double number, struct reverie_error *error);
-/* Writes the value of a parameter to text, in the form that reverie_set reads; "": a text or size that is not set.
+/* Writes the value of a parameter to `text`, in the form that reverie_set reads; "": a text or size that is not set.
  * Values that the model decides (reverie_parameter.by_model) are known once a frame was submitted. Fails if `size`, the
- * number of bytes of text, is too small. */
+ * number of bytes of `text`, is too small. */
 int reverie_get(struct reverie *reverie, const char *name, char *text, size_t size, struct reverie_error *error);
 
 /* --- submitting frames, and collecting their pictures --- */

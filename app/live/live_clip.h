@@ -46,8 +46,8 @@ void live_take_clip_wishes(struct live *live);
 void live_follow_clip(struct live *live, int64_t now_ns);
 /* Shows a notice with the position in the video file, in seconds, to which the user has just moved. */
 void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
-/* Writes the place in the file and the time left, such as "0:12 -1:18", into words and returns words; NULL: the source
- * is no file. */
+/* Writes the place in the file and the time left, such as "0:12 -1:18", into `words`, and returns `words`; NULL: the
+ * source is no file. */
 const char *live_describe_clip(const struct live *live, char *words, size_t size);
 
 #endif

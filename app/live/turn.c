@@ -16,8 +16,8 @@
 /* interval in ns at which clients get the measured values, which change with every frame */
 static const int64_t publish_ns = 100000000;
 
-/* Writes into words a description of the source that is shown now; while that source is not open yet, its name,
- * because live->info still describes the previous source. */
+/* Writes a description of the source that is shown now into `words`. While that source is not open yet, the description
+ * is its name, because live->info still describes the previous source. */
 static void source_words(const struct live *live, char *words, size_t size) {
   bool reached = !live->reader || live->source_status.reached;
   const char *name = live->changer ? changer_name(live->changer, changer_now(live->changer)) : live->spec;

@@ -91,14 +91,14 @@ struct knob_action {
   enum endless_mode mode; /* for KNOB_ENDLESS: how the encoder sends its steps */
 };
 
-/* Writes the name of a knob for users, such as "cc 21 of channel 1". Returns name. */
+/* Writes the name of a knob for users, such as "cc 21 of channel 1", into `name`, and returns `name`. */
 const char *knob_name(const struct knob *knob, char name[PARAMETER_NAME_MAX]);
 
 /* Returns the position, 0 to 1, at which the knob sets its parameter to this value. */
 double knob_place(const struct knob_binding *binding, double value);
 
-/* Starts to wait for a knob: the next one that is moved is bound to `target` (by knobs_take). target NULL: stops
- * waiting for a knob. */
+/* Starts to wait for a knob: knobs_take binds the next one that is moved to `target`. target NULL: stops waiting for a
+ * knob. */
 void knobs_learn(struct knobs *knobs, const struct knob_target *target);
 
 /* Handles a MIDI message. values: the present values of all parameters. now_ns: time of platform_now_ns. Returns what

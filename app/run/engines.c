@@ -65,8 +65,8 @@ static void begin(struct opening *opening, const struct engines *engines, int in
   opening->options.device.threads = choose_threads(&engines->names, setup->options->device.threads);
 }
 
-/* Waits until the engine at this index (from 0) is opened, and stores it in engines->of. Returns 0, or -1 with err; err
- * NULL: the failure is not reported, because an earlier one is. */
+/* Waits until the opening of the engine at this index (from 0) has ended, and stores the engine in engines->of. Returns
+ * 0, or -1 with err. err NULL: a failure is not reported, because an earlier failure is. */
 static int finish(struct opening *opening, struct engines *engines, int index, struct error *err) {
   if (opening->running)
     pthread_join(opening->thread, NULL);

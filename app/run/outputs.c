@@ -178,8 +178,8 @@ static void note_end(struct outputs *outputs, const struct output *output) {
   }
 }
 
-/* If the output has an unread message, copies it to line. Frees the output in *slot if it has ended. Returns true if
- * there was a message. */
+/* If the output has an unread message, copies the message to `line`. Frees the output in *slot if it has ended. Returns
+ * true if there was a message. */
 static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size, enum log_level *level) {
   struct output *output = *slot;
   pthread_mutex_lock(&output->lock);

@@ -152,9 +152,8 @@ static bool is_looked_at(enum AVCodecID codec) {
   return false;
 }
 
-/* Decodes the first picture in advance, because its size and aspect ratio must be known before an engine is opened, and
- * because a log line tells its transparency. Not done for realtime sources, for which this function would have to
- * wait. */
+/* Decodes the first picture in advance: its size and aspect ratio must be known before an engine is opened, and a log
+ * line says whether it has transparency. Not done for realtime sources, for which this function would have to wait. */
 static void look_at_first(struct ffmpeg_source *from) {
   if (from->realtime || input_is_stream(from) || !is_looked_at(from->stream->codecpar->codec_id))
     return;

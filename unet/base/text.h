@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Makes a string from outside safe to show, in place: control characters (C0 and C1), line ends, characters that change
- * the direction of writing, and bytes that are no UTF-8 become '?'. Returns text. Errors and log lines are cleaned when
- * they are made (error_set, log_line); other text must be cleaned by this function. */
+/* Makes the string `text`, which came from outside, safe to show, in place: control characters (C0 and C1), line ends,
+ * characters that change the direction of writing, and bytes that are no UTF-8 become '?'. Returns `text`. Errors and
+ * log lines are cleaned when they are made (error_set, log_line); other text must be cleaned by this function. */
 char *text_clean(char *text);
 
 /* Prints text after it was cleaned by text_clean. */
@@ -24,7 +24,7 @@ void text_hex(char *hex, const unsigned char *bytes, size_t count);
 
 /* Returns true if a name ends with `ending` and is longer than `ending`. */
 bool text_ends(const char *name, const char *ending);
-/* Returns the part after the last slash, or all of path if that part is empty. */
+/* Returns the part of `path` after the last slash, or all of `path` if that part is empty. */
 const char *text_last_part(const char *path);
 
 #endif

@@ -161,9 +161,9 @@ struct kl_config {
   bool force_upcast; /* true: values inside the network may exceed FP16's range */
 };
 
-/* The kinds of autoencoder: KIND, the field in struct autoencoder, and the class in diffusers. Each has a struct
- * FIELD_config in this file, FIELD_config_read and FIELD_print in autoencoders.h, and FIELD_kind in
- * unet/model/autoencoder.h. */
+/* The kinds of autoencoder. Each row has three columns: KIND, the name in enum autoencoder_type; FIELD, the field in
+ * struct autoencoder; and the class in diffusers. For each kind there are a struct FIELD_config in this file,
+ * FIELD_config_read and FIELD_print in autoencoders.h, and FIELD_kind in unet/model/autoencoder.h. */
 #define AUTOENCODER_TABLE(ROW)                                                                                         \
   ROW(TAE, tae, "AutoencoderTiny")                                                                                     \
   ROW(KL, kl, "AutoencoderKL")

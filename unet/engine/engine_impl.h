@@ -310,7 +310,7 @@ struct engine {
   struct resources resources;
   struct model model;
   struct device *device;
-  /* options with which the device was opened; the texts name and cache_dir belong to the engine */
+  /* options with which the device was opened; their texts `name` and `cache_dir` belong to the engine */
   struct device_options options;
   enum fit fit;
   enum pixel_format output;

@@ -27,8 +27,8 @@ void net_fail(const struct net *net, const struct error *err) {
   net->plan->error = *err;
 }
 
-/* Writes the name that a weight has in the checkpoint, PATH.NAME.SUFFIX, to out, and returns out. PATH is the plan's
- * scope (scope_path); without a scope the result is NAME.SUFFIX. */
+/* Writes the name that a weight has in the checkpoint, PATH.NAME.SUFFIX, to `out`, and returns `out`. PATH is the
+ * plan's scope (scope_path); without a scope the result is NAME.SUFFIX. */
 static const char *key(const struct net *net, char out[KEY_MAX], const char *name, const char *suffix) {
   const char *path = scope_path(net);
   snprintf(out, KEY_MAX, "%s%s%s.%s", path, *path ? "." : "", name, suffix);
