@@ -483,7 +483,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   c.k_ring = c.v_ring = {c.key_group, 0};
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
-    c.turn_end(0); /* consumer 0 has the first turn; the last consumer gives it that turn here */
+    c.turn_end(0); /* consumer 0 has the first turn, which the last consumer gives to it here */
   if constexpr (T::CLUSTER > 1)
     cluster_wait(); /* the cluster's other thread block must run before anything is sent to it */
   int q_parity = 0;

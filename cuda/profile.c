@@ -201,7 +201,7 @@ static void profiler_close(struct profiler *p) {
   cudaStreamSynchronize(p->device->queue.stream);
   for (int i = 0; p->samples && i < p->sample_count; i++) {
     const struct sample *sample = &p->samples[i];
-    if (i > 0 && sample->graph) /* the graph of sample 0 belongs to the program */
+    if (i > 0 && sample->graph) /* the graph of sample 0, the whole frame, belongs to the program */
       cudaGraphExecDestroy(sample->graph);
     if (sample->begun)
       cudaEventDestroy(sample->begun);
@@ -221,8 +221,8 @@ static void profiler_close(struct profiler *p) {
 
 /* --- measuring the ops' times while whole frames run --- */
 
-/* Runs all samples once, and stores their times for sweep number `turn`. All of them are enqueued before the first time
- * is read, so that the GPU never waits for the host. */
+/* Runs the graphs of all samples once, and stores their times for sweep number `turn`. All of them are enqueued before
+ * the first time is read, so that the GPU never waits for the host. */
 static int sweep(struct profiler *p, int turn, struct error *err) {
   static const char doing[] = "profiling";
   cudaStream_t stream = p->device->queue.stream;

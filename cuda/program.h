@@ -11,9 +11,10 @@
  * in which a run can be started. */
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 };
 
-/* A program's launches as CUDA graphs. without[i][part] is the graph of one part of a run, for runs that leave out the
- * parts of the plan whose bits are set in i (IDLE_CONTROL and others in unet/plan/run.h). NULL: there is no such graph,
- * and a graph that leaves out less is used instead. If without[0] is NULL as well, launches are enqueued one by one. */
+/* A program's launches as CUDA graphs. A run may be started in several parts, one after the other: without[i][part] is
+ * the graph of part number `part`. It is for runs that leave out the groups of ops whose bits are set in i
+ * (IDLE_CONTROL and others in unet/plan/run.h). NULL: there is no such graph, and a graph that leaves out less is used
+ * instead. If without[0] is NULL as well, launches are enqueued one by one. */
 struct graphs {
   cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };
@@ -65,7 +66,8 @@ struct cuda_program {
   struct arena_share working;
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
-  /* for each scratch area: its offset in bytes from the beginning of a lane's scratch memory */
+  /* for each scratch area (working memory of one op): its offset in bytes from the beginning of a lane's scratch
+   * memory */
   size_t scratch_at[SCRATCH_AREAS];
   /* number of lanes (working memory of kernels that run one after the other): 1, or 2 if some ops run in parallel to
    * others */

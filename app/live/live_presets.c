@@ -142,7 +142,7 @@ static void show_scene(struct live *live) {
   show_name(live, PARAMETER_SCENE, &live->presets.scene, live->presets.taken);
 }
 
-/* Sets the parameter cued-scene to the name of the preset that is cued. */
+/* Sets the parameter cued-scene to the name of the preset that is cued (chosen to be applied next). */
 static void show_cued(struct live *live) {
   live->presets.cued = (int)live->state.settings.values.cued_preset;
   show_name(live, PARAMETER_CUED_SCENE, &live->presets.cued_scene, live->presets.cued);

@@ -28,7 +28,8 @@ struct live_presets {
   /* set: somebody has set the preset's number since a preset was applied; put_back: this program has set the number
    * itself, because the preset could not be applied or was undone */
   bool set, put_back;
-  int cued; /* number of the preset that was cued when cued_scene was set last; 0: none */
+  int cued; /* number of the preset that was cued (chosen to be applied next) when the parameter cued-scene was set
+             * last; 0: none */
   struct scene_name scene, cued_scene;
 };
 

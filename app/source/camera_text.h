@@ -7,7 +7,7 @@
 #include "app/source/camera.h"
 
 /* Prints each camera that `look` (camera.h) finds, with its formats, sizes and rates and the mode that would be chosen
- * for the wish, or with the reason why it cannot be used. */
+ * for the size and rate in *wish, or with the reason why it cannot be used. */
 void camera_print_all(FILE *out, camera_look *look, const struct camera_wish *wish);
 
 #endif

@@ -55,7 +55,7 @@ struct changer {
   struct request handed[2];
   bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end (source_options.loop) */
   bool now_loops;      /* true: the source that is read begins anew at its end by itself (source_options.loop) */
-  enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued */
+  enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued (chosen to come next) */
   int cued;            /* index of the cued source, which follows in any case when the file that is read ends; -1:
                         * none */
   bool sought; /* true: a seek has moved the reader to the time sought_s, and changer_news has not reported this yet */
@@ -167,7 +167,7 @@ static double end_of(const struct playlist_entry *entry) {
   return entry->out_s > entry->in_s ? entry->out_s : 0;
 }
 
-/* True if a source that has ended is read again, unless another source is cued. */
+/* True if a source that has ended is read again, unless another source is cued (chosen to come next). */
 static bool is_repeated(const struct changer *changer) {
   bool alone = changer->loop == CLIP_LIST && changer->params.loop && changer->list.count == 1;
   return alone || changer->loop == CLIP_LOOP;
@@ -293,11 +293,12 @@ static void forget_dropped(struct changer *changer, int index) {
     changer->dropped = -1;
 }
 
-/* Called when the wanted source, the one at `index`, could not be opened. If that source was cued, the cue is dropped;
- * otherwise the next source of the list becomes the wanted one, unless all were tried. */
+/* Called when the wanted source, the one at `index`, could not be opened. If it was the cued source (the one that the
+ * user has chosen to come next), it is cued no longer; otherwise the next source of the list becomes the wanted one,
+ * unless all were tried. */
 static void try_another(struct changer *changer, int index) {
-  if (changer->cued == index) { /* the cue is only dropped: what follows instead is chosen when the present source has
-                                 * ended */
+  if (changer->cued == index) { /* the source is only cued no longer; what follows instead is chosen when the present
+                                 * source has ended */
     changer->cued = changer->wanted.index = -1;
     return;
   }

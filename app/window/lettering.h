@@ -21,9 +21,9 @@ void lettering_close(struct lettering **lettering); /* frees the fonts; *letteri
                                                      * NULL */
 /* Sets the height in pixels of the font LETTERS_USUAL; the fonts of the other sizes change in proportion. */
 void lettering_set_size(struct lettering *lettering, int size);
-/* Returns the font size in pixels. */
+/* Returns the size in pixels of the font for this enum letter_size. */
 int lettering_size(const struct lettering *lettering, enum letter_size size);
-/* Returns the distance in pixels from the top to the bottom of a line. */
+/* Returns the distance in pixels from the top to the bottom of a line in this font. */
 int lettering_line(const struct lettering *lettering, enum letter_size size);
 /* Returns the width of the text in pixels. length: number of bytes of text, in UTF-8. */
 int lettering_width(const struct lettering *lettering, enum letter_size size, const char *text, size_t length);

@@ -158,8 +158,9 @@ static void color_row(const struct mapping *m, int y) {
       put(m, x, y, c, m->mean[3 * (y / cell * columns + x / cell) + c]);
 }
 
-/* The two cells (squares of equal colour) between whose centres a pixel's centre lies, and its distance from the first
- * centre in half pixels; the two centres are 2 * cell half pixels apart. */
+/* The two cells (squares of equal colour) between whose centres a pixel's centre lies, and the distance of the pixel's
+ * centre from the first cell's centre, in half pixels. The centres of the two cells are 2 * `cell` half pixels apart;
+ * `cell` is the side of a cell in pixels. */
 struct between {
   int first, second, part;
 };

@@ -50,8 +50,8 @@ static void ask_for_merge(struct engine *engine, const struct frame_shape *shape
 /* --- choosing which prompts and adapters a frame shows --- */
 
 /* Returns true if a handle (prepared engine) of this shape can read the keys and values of the prompts that the frame
- * before showed: it has at most as many guidance rows and the same number of chunks as that frame's handle, and there
- * are keys and values for the networks of its controls. */
+ * before showed. It can if it has at most as many guidance rows and the same number of chunks (parts of a prompt) as
+ * that frame's handle, and if there are keys and values for the networks of its controls. */
 static bool can_read(const struct shown *shown, const struct frame_shape *shape) {
   return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
          !(shape->controls & ~shown->controls);
