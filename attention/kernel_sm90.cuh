@@ -64,13 +64,12 @@ namespace attention {
 /* Numbers of the named barriers, by which the warps of a thread block wait for each other. */
 enum {
   BARRIER_START = 0,
-  /* barriers 1 to 4 (number of the consumer added): a consumer waits for its turn at the tensor cores or
-   * exponentials */
+  /* barrier 1 + i, for consumer i (a warpgroup that computes), 0 to 3: consumer i waits for its turn at the tensor
+   * cores or exponentials */
   BARRIER_TURN = 1,
-  /* barriers 5 to 8 (number of the consumer added): the four warps of one consumer wait for each other */
+  /* barrier 5 + i, for consumer i, 0 to 3: the four warps of consumer i wait for each other */
   BARRIER_GROUP = 5,
-  /* barriers 9 to 11 (number of the consumer, 1 to 3, added): a consumer waits until the one before it has computed its
-   * first exponentials */
+  /* barrier 8 + i, for consumer i, 1 to 3: consumer i waits until consumer i - 1 has computed its first exponentials */
   BARRIER_FIRST = 8
 };
 

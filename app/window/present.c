@@ -329,9 +329,9 @@ static void paint_line(struct present *present, struct stage *stage, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
-/* Returns the rectangle of the view in which the picture is drawn. If the aspect ratios of picture and view differ only
- * because sides were rounded to a multiple, the picture fills the whole view: otherwise thin bars would appear and
- * disappear as the size changes. */
+/* Returns the rectangle, within the view (the part of a window in which a picture is shown), that the picture fills. If
+ * the aspect ratios of picture and view differ only because sides were rounded to a multiple, the picture fills the
+ * whole view: otherwise thin bars would appear and disappear as the size changes. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
@@ -405,8 +405,8 @@ static void paint_cover(struct present *present, struct stage *stage, int split)
   blend(false);
 }
 
-/* Draws the input frame to the left of the split, the picture to the right of it, and over the picture the frozen
- * picture (freeze) and the source (bypass). */
+/* Draws the input frame to the left of the split (the line between input and picture), and the picture to the right of
+ * it. Over the picture draws the frozen picture (freeze) and the source (bypass). */
 static void paint_all(struct present *present, struct stage *stage, int split) {
   const struct present_view *view = stage->view;
   const struct box box = stage->box;
@@ -437,8 +437,8 @@ static void paint_card(struct present *present, struct stage *stage) {
   blend(false);
 }
 
-/* Returns true if nothing but the picture is visible (it is not split with the source, and nothing covers it), and the
- * picture fills the view or is placed in it by the user (view->placement). */
+/* Returns true if nothing but the picture is visible in the view: it is not split with the source, nothing covers it,
+ * and it fills the view or is placed in it by the user (view->placement). */
 static bool is_alone(const struct present *present, const struct stage *stage) {
   const struct present_view *view = stage->view;
   bool fills = view->placement || (stage->box.width == view->width && stage->box.height == view->height);
@@ -454,8 +454,8 @@ static void bound(const struct present_view *view, bool alone, void (*change)(GL
     change(GL_SCISSOR_TEST);
 }
 
-/* Draws the view. Most views show only the picture; that case is drawn with fewer OpenGL calls, which cost time (struct
- * painter). */
+/* Draws the view: the picture, with whatever is beside or over it, in its part of the window. Most views show only the
+ * picture; that case is drawn with fewer OpenGL calls, which cost time (struct painter). */
 void present_draw(struct present *present, const struct present_view *view) {
   if (view->width <= 0 || view->height <= 0)
     return;
