@@ -136,9 +136,10 @@ static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
   to->last = frame_hold(frame);
 }
 
-/* True if a frame must be dropped for GIF, whose viewers show each picture for at least two hundredths of a second.
- * Else stores its time in *pts. If the frame rate is above 50 (gif_slots), the first frame of each fiftieth of a second
- * is kept; otherwise each frame that is not too near to the one before. */
+/* True if a frame must be dropped for GIF, whose viewers show each picture for at least GIF_LEAST hundredths of a
+ * second. Else stores the frame's time in *pts. If the frame rate is above 50 (gif_slots), only the first frame of each
+ * fiftieth of a second is kept. At lower rates a frame is dropped if its time is less than GIF_LEAST / 2 hundredths
+ * after the time of the frame that was kept last. */
 static bool is_too_fast(struct ffmpeg_sink *to, const struct frame *frame, int64_t *pts) {
   double hundredths = (double)frame->pts * av_q2d(to->time_base) * 100;
   bool first = to->last_pts == AV_NOPTS_VALUE;

@@ -400,7 +400,8 @@ struct style_args {
   /* n pictures with `count` rows of q each; heads: number of heads; d: number of channels of a head */
   int n, count, heads, d;
   /* tokens: number of tokens in a slot; pitch: elements from one token to the next; last: number of the last slot,
-   * which guidance rows other than a latent's first one read */
+   * which stands for "no style picture" and is read for the negative prompt: for all guidance rows of a latent but the
+   * first */
   int tokens, pitch, last;
   int q_pitch, y_pitch; /* elements from one row of q, and of y, to the next */
   float scale;
