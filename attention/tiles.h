@@ -120,8 +120,9 @@ struct TileSm90 {
    * maxima and sums. */
   static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
   static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
-  /* true: the tensor cores add up the rows of P: V gets 8 more columns, all ones, stored once for 16 keys, and O gets 8
-   * more columns for the sums; false: each thread adds up its own columns */
+  /* true: the tensor cores add up each row of P, the matrix of the softmax's numerators: V gets 8 more columns, all
+   * ones (stored once for 16 keys), and O, the output, gets 8 more columns for the sums; false: each thread adds up its
+   * own columns of P */
   static constexpr bool SUMS = DP == 64;
   static constexpr int O_GROUPS = DP / 8 + SUMS;
   static constexpr int ONES_OFFSET = V_OFFSET + STAGES * TILE_BYTES, ONES_BYTES = SUMS ? 2048 : 0;

@@ -29,7 +29,8 @@ int live_list_sources(struct live *live, struct error *err) {
       return -1;
   if (options->playlist && playlist_read(list, options->playlist, &setup_stop, &live->log, err))
     return -1;
-  /* --loop repeats a single source; if there are several, it repeats the list */
+  /* If the list has one source, --loop makes the reader repeat that source. If it has several, --loop repeats the
+   * list. */
   live->source_options.loop = options->loop && list->count < 2;
   return 0;
 }

@@ -72,7 +72,7 @@ struct ffmpeg_sink {
    * sent again. */
   struct frame last;
   long sent, written; /* sent: number of pictures sent to the encoder; written: number of packets written to the file */
-  /* How the container stores pictures; set at opening, except left_out. */
+  /* The following fields say how the container stores pictures. They are set at opening, except `left_out`. */
   bool one_picture; /* true: the output is one image file, whose name has no place for a number */
   /* file descriptor that keeps the named pipe open to which an image is written; -1: the output is no named pipe */
   int picture_pipe;

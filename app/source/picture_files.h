@@ -78,7 +78,8 @@ bool pictures_glob(const char *pattern, char *globbed, size_t size, size_t *numb
 /* Returns the number that makes the pattern equal to this path when it replaces the pattern's %d; -1: there is none.
  * number_at: offset of the number in the path, from pictures_glob. */
 long pictures_number_of(const char *path, const char *pattern, size_t number_at);
-/* True if `path` is a glob as FFmpeg's demuxer of pictures writes it ("%*"). Stores it as an ordinary glob. */
+/* True if `path` is a glob in the form that FFmpeg's demuxer of pictures reads, with a "%" before each wildcard ("%*").
+ * Stores the glob without these in `globbed`, which has room for `size` bytes. */
 bool pictures_unmark_glob(const char *path, char *globbed, size_t size);
 
 #endif

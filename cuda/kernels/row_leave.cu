@@ -6,10 +6,10 @@ using namespace rows;
 
 namespace {
 
-/* A cluster has 16 M rows. W1 is the wide layer (4 C channels), W2 the narrow layer (C channels). Each thread block of
- * the cluster calculates some channels of the wide layer, and with them a part of the narrow layer's sum for all
- * columns. Then it adds up all parts for its own columns of the narrow layer, sends the result to the whole cluster,
- * and calculates its own columns of the last product. */
+/* A cluster calculates 16 * M rows. W1 is the wide layer (4 * C channels), W2 the narrow layer (C channels). Each
+ * thread block of the cluster calculates some channels of the wide layer, and with them a part of the narrow layer's
+ * sum for all columns. Then it adds up all parts for its own columns of the narrow layer, sends the result to the whole
+ * cluster, and calculates its own columns of the last product. */
 template <int C, int M, int CLUSTER> struct leave_shape {
   static constexpr int CHANNELS = C, TILES = M, PARTS = CLUSTER;
   static constexpr int ROWS = 16 * M, OWN = C / CLUSTER, WIDE = 4 * C / CLUSTER, EACH = WIDE / (C / 16);
