@@ -271,7 +271,8 @@ struct live {
    * opened */
   int64_t started_ns, opened_ns;
   int64_t drawn_ns; /* when the output window (the audience's) was drawn last */
-  /* time of the last check whether the operator's window must be drawn; the next check is at least OPERATOR_NS later */
+  /* when it was last checked if the operator's window must be drawn again; the next check is at least OPERATOR_NS
+   * later */
   int64_t operator_drawn_ns;
   bool operator_changed; /* true: something in the operator's window has changed since it was drawn */
   /* position and size of the picture in the operator's window as drawn last */
@@ -375,8 +376,8 @@ int live_open_sound(struct live *live, struct error *err);
  * live->tap was opened. Returns 0, or -1 with err. */
 int live_open_track(struct live *live, struct error *err);
 void live_close_sound(struct live *live);
-/* Returns the sound for recordings; NULL: they get none. If the result is live->heard, its time stamps are on the clock
- * of platform_now_ns; otherwise they are the source's. */
+/* Returns the sound for recordings; NULL: recordings get none. If the result is live->heard, its time stamps are on the
+ * clock of platform_now_ns; otherwise they are the source's. */
 struct sound_tap *live_recorded_sound(const struct live *live);
 /* Adds to the values for a frame the offsets that follow from the sound's levels (--modulate) and from LFOs. Returns
  * true if sound or LFOs may change values at any moment. Called on the loop's thread. */
@@ -494,7 +495,7 @@ int live_close_outputs(struct live *live, struct error *err);
  * written, and the memory to which pointers in these options point. */
 struct succession {
   struct options options;
-  /* parameters' values from the command line alone, without those of the program before the restart */
+  /* parameters' values from the command line alone, without the values that the program had before the restart */
   struct parameters start;
   struct handover came;
   /* descriptor of the connection to the curtain (another process's window), which is on screen since the restart; -1:
@@ -511,8 +512,8 @@ void live_free_succession(struct succession **succession);
 /* Copies into live the state that the program had before it restarted itself, so that it continues where it
  * stopped. succession: what the program before has handed over. */
 void live_succeed(struct live *live, const struct succession *succession);
-/* Decides whether a failure to open something ends the program. status: 0, or -1 with err. After a restart, when the
- * show must go on, logs err and returns 0; otherwise returns status. */
+/* Decides if a failure to open something ends the program. status: 0, or -1 with err. If the program has restarted
+ * itself, the show must go on: logs err and returns 0. Otherwise returns status. */
 int live_allow_failure(struct live *live, int status, const struct error *err);
 /* After a restart: shows the window as soon as there is a picture for it, and then removes the curtain (another
  * process's window) in front of it. */

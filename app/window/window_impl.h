@@ -41,8 +41,8 @@ struct window {
   /* what the user wants: borderless: an output window without a border; fullscreen: an output window that fills its
    * display */
   bool borderless, fullscreen;
-  /* filled: the output window fills its display; by_hand: this program has moved and resized the output window to do
-   * so, because no window manager runs */
+  /* filled: the output window fills its display; by_hand: this program itself has moved and resized the output window
+   * so that it fills the display, because no window manager runs */
   bool filled, by_hand;
   SDL_Rect before; /* if `by_hand` is true: position and size of the output window before it filled its display */
 

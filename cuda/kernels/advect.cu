@@ -54,8 +54,8 @@ __device__ __forceinline__ int block_sum(int mine) {
   return sum;
 }
 
-/* Counts the cells that are strained, which means stretched or squeezed too much by zooms. Each thread block stores the
- * number of those among its own cells. */
+/* Counts the cells that are strained, which means stretched or squeezed too much by zooms. Each thread block stores how
+ * many of its own cells are strained. */
 __global__ void __launch_bounds__(THREADS) count_kernel(const __grid_constant__ struct advect_args p) {
   int i = blockIdx.x * THREADS + threadIdx.x;
   wait_for_previous();

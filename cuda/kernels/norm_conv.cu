@@ -448,7 +448,7 @@ bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d
 }
 
 /* Estimates how many clock cycles the convolution takes if the work is divided as *d says. The estimate counts the
- * reads of shared memory for the products, and adds a constant for the rest. */
+ * reads of shared memory for the products, and adds a constant for all other work. */
 double model_time(const struct launch_queue *queue, const struct norm_conv_args *a, const struct kind *kind,
                   const division *d) {
   double blocks = (double)SLICES * d->blocks * a->n * (a->columns / (16.0 * kind->m));

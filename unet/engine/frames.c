@@ -133,8 +133,8 @@ static struct batched_frame batched_frame_of(const struct engine_request *reques
   return newest;
 }
 
-/* In a stream batch each step of a run belongs to another frame. Replaces the parameters of each step but the first,
- * which is the new frame's, by those of the frame that is at this step. Steps without a frame get the new frame's
+/* In a stream batch each step of a run belongs to another frame, the first step to the new frame. For each later step,
+ * replaces the step's parameters by those of the frame that is at this step. Steps without a frame keep the new frame's
  * parameters. */
 static void fill_batch(const struct prepared *prepared, struct run_params *run) {
   int steps = prepared->shape.steps;

@@ -11,7 +11,7 @@ struct filling {
   struct prompt *prompt;
   const struct tokenizer *tokenizer;
   enum text_fix fix;
-  /* length: number of tokens in a chunk, including start and end token; room: number of those that are for the text,
+  /* length: number of tokens in a chunk, including start and end token; room: number of tokens for the text itself,
    * length - 2 */
   int length, room;
   int comma; /* id of the token for a comma; -1: a comma is not a single token */

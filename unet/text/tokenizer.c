@@ -313,7 +313,7 @@ int tokenizer_encode(struct tokenizer *t, enum text_fix fix, const char *text, i
   return result;
 }
 
-/* Normalises the texts of those added tokens for which normalised text is searched. */
+/* Normalises the texts of those added tokens that are looked for in normalised text. */
 static int normalise_added(struct tokenizer *t, struct error *err) {
   for (int i = 0; i < t->files.added_count; i++) {
     struct added_token *added = &t->files.added[i];
