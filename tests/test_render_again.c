@@ -14,13 +14,13 @@ static void make_clips(void) {
         "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 short.mp4 && mv long.mp4 slow.mp4; }");
 }
 
-/* Starts the render, and stops its process when it has made some pictures. If the render comes to its end before that,
- * stopping does nothing. Returns the process's id. */
-static pid_t start_and_stop(const char *render) {
+/* Starts the render, and stops its process when it has made some pictures of the file `output`. If the render comes to
+ * its end before that, stopping does nothing. Returns the process's id. */
+static pid_t start_and_stop(const char *render, const char *output) {
   pid_t pid = program_start("%s 2>first.txt", render);
-  shell("while kill -0 %d && ! grep -q '\"picture\":3,' twice.mkv.shard-1-of-2.part.json; do sleep 0.01; "
-        "test -e twice.mkv.shard-1-of-2 && break; done 2>/dev/null; true",
-        (int)pid);
+  shell("while kill -0 %d && ! grep -q '\"picture\":3,' %s.part.json; do sleep 0.01; test -e %s && break; "
+        "done 2>/dev/null; true",
+        (int)pid, output, output);
   kill(pid, SIGSTOP);
   return pid;
 }
@@ -34,7 +34,7 @@ static void test_twice_at_once(void **state) {
   struct outcome outcome;
   make_clips();
   shell("rm -f twice.mkv*");
-  pid_t first = start_and_stop(again);
+  pid_t first = start_and_stop(again, "twice.mkv.shard-1-of-2");
   program_expect(0, NULL, "%s", again);
   shell("cp twice.mkv.shard-1-of-2 kept; cp twice.mkv.shard-1-of-2.json kept.json");
   kill(first, SIGCONT);
@@ -44,7 +44,7 @@ static void test_twice_at_once(void **state) {
         "test $(ls -d twice.mkv.shard-* | wc -l) = 2");
   /* without --skip-existing the slower one fails, and join does not take what it leaves for another shard */
   shell("rm -f twice.mkv.shard-*");
-  first = start_and_stop(shard);
+  first = start_and_stop(shard, "twice.mkv.shard-1-of-2");
   program_expect(0, NULL, "%s", again);
   kill(first, SIGCONT);
   program_wait(&outcome, first);
@@ -53,6 +53,38 @@ static void test_twice_at_once(void **state) {
   program_expect(0, NULL, "render slow.mp4 twice.mkv -q --size 64x64 -c ffv1 --shard 2/2");
   program_expect(0, "160 frames of 2 shards", "join twice.mkv");
   program_expect(0, "160 frames of 2 shards", "join -y twice.mkv twice.mkv.shard-*");
+}
+
+/* Two processes make the same whole output, and the first one is stopped meanwhile, as in test_twice_at_once. It keeps
+ * its own file if the one that is there has another number of pictures, or if --skip-existing was not given. */
+static void test_whole_twice_at_once(void **state) {
+  (void)state;
+  static const struct {
+    const char *first, *second;
+    int status;
+  } pairs[] = {{"--skip-existing", "--skip-existing", 0},
+               {"--skip-existing --resume", "--skip-existing --resume", 0},
+               {"--skip-existing", "--frames 8 -y", 6},
+               {"", "-y", 6}};
+  struct outcome outcome;
+  make_clips();
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    char render[128];
+    shell("rm -f all.mkv*");
+    snprintf(render, sizeof render, "render slow.mp4 all.mkv --size 64x64 -c ffv1 %s", pairs[i].first);
+    pid_t first = start_and_stop(render, "all.mkv");
+    program_expect(0, NULL, "render slow.mp4 all.mkv -q --size 64x64 -c ffv1 %s", pairs[i].second);
+    shell("cp all.mkv kept");
+    kill(first, SIGCONT);
+    program_wait(&outcome, first);
+    if (outcome.status != pairs[i].status && !(pairs[i].status && !outcome.status))
+      fail_msg("%s: status %d", render, outcome.status);
+    if (!outcome.status)
+      shell("test \"$(ls -d all.mkv*)\" = all.mkv");
+    if (outcome.status)
+      shell(
+          "cmp kept all.mkv && grep -q 'has been made by something else meanwhile' first.txt && test -s all.mkv.part");
+  }
 }
 
 /* An unfinished file that the render cannot go on with is refused before anything is said about going on. */
@@ -109,9 +141,8 @@ static void test_skipped_with_script(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_twice_at_once),
-      cmocka_unit_test(test_refused_resume),
-      cmocka_unit_test(test_resume_of_pipe),
+      cmocka_unit_test(test_twice_at_once),       cmocka_unit_test(test_whole_twice_at_once),
+      cmocka_unit_test(test_refused_resume),      cmocka_unit_test(test_resume_of_pipe),
       cmocka_unit_test(test_skipped_with_script),
   };
   if (argc != 2 || !clips_open())

@@ -85,8 +85,9 @@ int render_check_output(struct render *render, struct error *err);
 /* Functions that pipeline.h calls as `skips` and `open_sink`; `opaque` points to the struct render. */
 int render_skips(void *opaque, struct frame *frame, struct error *err);
 int render_open_sink(void *opaque, struct sink **sink, struct error *err);
-/* Called if a shard's output could not be completed. With --skip-existing, if another process has made the same shard
- * meanwhile, removes the unfinished file `part` of this process, logs that, and returns true; otherwise false. */
+/* Called if an output that is one file could not be completed. With --skip-existing, if another process has made the
+ * same shard meanwhile, or a whole output with as many pictures of the same size, removes the unfinished file `part` of
+ * this process, logs that, and returns true; otherwise returns false. */
 bool render_gives_way(const struct render *render, const char *part);
 /* Prints the last line of a render: number of OUT's frames and, if it differs, of the pictures that were made; speed;
  * and the stage that limited the speed. */

@@ -178,9 +178,11 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err) {
 bool render_gives_way(const struct render *render, const char *part) {
   struct error why;
   struct part_left own;
-  if (!render->options->skip_existing || !render->cut.is_shard || !*part ||
-      existing_is_sequence(render->output, render->container) ||
+  if (!render->options->skip_existing || !*part || existing_is_sequence(render->output, render->container) ||
       existing_file(render->output, render->options, NULL, &why) <= 0)
+    return false;
+  /* existing_file has compared a shard's manifest; other outputs have none */
+  if (!render->cut.is_shard && !existing_alike(file_path(render->output), part))
     return false;
   bool fits = snprintf(own.name, sizeof own.name, "%s", part) < (int)sizeof own.name &&
               snprintf(own.manifest, sizeof own.manifest, "%s.json", part) < (int)sizeof own.manifest;

@@ -13,6 +13,7 @@
 #include "app/run/cut.h"
 #include "app/run/job_facts.h"
 #include "app/sink/target.h"
+#include "app/source/ffmpeg_util.h"
 #include "app/source/picture_end.h"
 #include "app/source/protocols.h"
 
@@ -136,6 +137,14 @@ int existing_file(const char *output, const struct options *options, const struc
   if (!status)
     log_line(log, LOG_WARNING, "%s: is there already, and is skipped", output);
   return status ? -1 : 1;
+}
+
+bool existing_alike(const char *path, const char *other) {
+  struct found first, second;
+  look_into(&first, path, false, NULL);
+  look_into(&second, other, false, NULL);
+  return first.readable && second.readable && first.width == second.width && first.height == second.height &&
+         ffmpeg_count_pictures(path) == ffmpeg_count_pictures(other);
 }
 
 /* --- outputs that are a sequence of pictures --- */

@@ -39,6 +39,8 @@ bool existing_is_sequence(const char *output, const char *container);
  * its manifest, if it has one, must be of the same render. Returns 1; 0 if there is no such file, or if it differs and
  * may be overwritten (-y); or -1 with err, which says what differs. */
 int existing_file(const char *output, const struct options *options, const struct log *log, struct error *err);
+/* Returns true if both video files can be read, and have the same number of pictures and the same size in pixels. */
+bool existing_alike(const char *path, const char *other);
 /* Tests whether the picture of this frame exists, and counts it in existing->count or, if it is incomplete,
  * existing->broken. Called for each frame in order; a frame without a number gets the one that the sink would give it.
  * Returns 1 if the picture is complete and has the right size and settings; 0 if it has to be made; or -1 with err,
