@@ -176,6 +176,28 @@ static void test_alpha(void **state) {
   assert_true(outcome.status == 0 && strstr(outcome.said, "left out: transparency"));
 }
 
+/* Parts that begin later than the clip keep its alpha, too: shards by count and by numbers, in videos and in
+ * sequences. */
+static void test_alpha_of_parts(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out, *arguments, *made, *decoder;
+  } cases[] = {{"six.mov", "six.mkv", "-c ffv1 --shard 2/2", "six.mkv.shard-2-of-2", ""},
+               {"six.mov", "pro.mov", "-c prores_ks --shard 3-4", "pro.mov.shard-3-4", ""},
+               {"six.mov", "six.webm", "--shard 2/3", "six.webm.shard-2-of-3", "-c:v libvpx-vp9"},
+               {"six%d.png", "later%d.png", "--shard 2/2", "later4.png", ""}};
+  shell(FFMPEG "-f lavfi -i \"color=0x806040:s=96x64:r=10:d=0.6,format=rgba,"
+               "geq=r=128:g=96:b=64:a='if(lt(X\\,48)\\,255\\,64)'\" -c:v qtrle -pix_fmt argb six.mov");
+  shell(FFMPEG "-i six.mov six%%d.png");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double left, right;
+    program_expect(0, NULL, "render %s %s --size 64x64 %s", cases[i].in, cases[i].out, cases[i].arguments);
+    mean_alpha(cases[i].decoder, cases[i].made, 64, 64, &left, &right);
+    if (fabs(left - 255) > 5 || fabs(right - 64) > 5)
+      fail_msg("%s: alpha of %g and %g", cases[i].made, left, right);
+  }
+}
+
 /* Counts columns and rows of the bright area along the middle row and column of a clip's first frame. */
 static void measure_disc(const char *name, int width, int height, int *columns, int *rows) {
   uint8_t *gray = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray -f rawvideo -", name);
@@ -305,6 +327,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_exr),
       cmocka_unit_test(test_ten_bits),
       cmocka_unit_test(test_alpha),
+      cmocka_unit_test(test_alpha_of_parts),
       cmocka_unit_test(test_output_size),
       cmocka_unit_test(test_output_size_said),
   };

@@ -38,8 +38,9 @@ int recorder_resend(struct recorder *recorder, const struct job_picture *picture
   return recorder->manifest ? manifest_add_picture(recorder->manifest, picture, err) : 0;
 }
 
-int recorder_send(struct recorder *recorder, const struct frame *frame, int64_t time, struct error *err) {
-  struct job_picture picture = {.time = time, .source = frame->pts};
+int recorder_send(struct recorder *recorder, const struct frame *frame, int64_t source, int64_t time,
+                  struct error *err) {
+  struct job_picture picture = {.time = time, .source = source};
   if (recorder->manifest && job_hash_picture(&picture.hash, frame, err))
     return -1;
   return recorder_resend(recorder, &picture, err);

@@ -30,8 +30,10 @@ struct recorder {
   int64_t step; /* usual time between two pictures, in ticks of the encoder */
 };
 
-/* Records that a picture was sent to the encoder. time: its time in ticks of the encoder. Returns 0, or -1 with err. */
-int recorder_send(struct recorder *recorder, const struct frame *frame, int64_t time, struct error *err);
+/* Records that a picture was sent to the encoder. source: its time since the clip's beginning, in units of frame.pts;
+ * time: its time in ticks of the encoder. Returns 0, or -1 with err. */
+int recorder_send(struct recorder *recorder, const struct frame *frame, int64_t source, int64_t time,
+                  struct error *err);
 /* Records a picture that is not encoded but copied, with its packet, from the unfinished file of an earlier render.
  * picture: the picture's entry in that file's manifest. Returns 0, or -1 with err. */
 int recorder_resend(struct recorder *recorder, const struct job_picture *picture, struct error *err);

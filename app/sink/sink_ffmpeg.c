@@ -137,11 +137,11 @@ static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
 }
 
 /* True if a frame must be dropped for GIF, whose viewers show each picture for at least GIF_LEAST hundredths of a
- * second. Else stores the frame's time in *pts. If the frame rate is above 50 (gif_slots), only the first frame of each
- * fiftieth of a second is kept. At lower rates a frame is dropped if its time is less than GIF_LEAST / 2 hundredths
- * after the time of the frame that was kept last. */
-static bool is_too_fast(struct ffmpeg_sink *to, const struct frame *frame, int64_t *pts) {
-  double hundredths = (double)frame->pts * av_q2d(to->time_base) * 100;
+ * second. Else stores the frame's time in *pts. time: the frame's time in the output, in units of frame.pts. If the
+ * frame rate is above 50 (gif_slots), only the first frame of each fiftieth of a second is kept. At lower rates a frame
+ * is dropped if its time is less than GIF_LEAST / 2 hundredths after the time of the frame that was kept last. */
+static bool is_too_fast(struct ffmpeg_sink *to, int64_t time, int64_t *pts) {
+  double hundredths = (double)time * av_q2d(to->time_base) * 100;
   bool first = to->last_pts == AV_NOPTS_VALUE;
   if (to->gif_slots)
     *pts = (int64_t)floor(hundredths / GIF_LEAST + 1e-6) * GIF_LEAST;
@@ -181,9 +181,12 @@ static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_
   return code < 0 ? code : drain(to);
 }
 
-/* Sends a frame, whose pts is its time in the output, to the encoder, and writes the packets that are ready. Returns 0,
- * or -1 with err. */
-static int write_frame(struct ffmpeg_sink *to, const struct frame *frame, struct error *err) {
+/* Sends a frame to the encoder, and writes the packets that are ready. The encoder gets the frame with its own pts,
+ * which is that of the source, because by this number the store of alpha finds the input frame (alpha.h). Returns 0, or
+ * -1 with err. */
+static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
+  struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  int64_t time = frame->pts + to->shift; /* the frame's time in the output, in units of frame.pts */
   if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
     to->failed = true;
     return error_set(err, STATUS_USAGE,
@@ -192,15 +195,15 @@ static int write_frame(struct ffmpeg_sink *to, const struct frame *frame, struct
                      to->target.name);
   }
   if (to->target.live && !to->realtime)
-    wait_until_due(to, (double)frame->pts * av_q2d(to->time_base));
-  int64_t pts = settle_time(to, frame->pts);
+    wait_until_due(to, (double)time * av_q2d(to->time_base));
+  int64_t pts = settle_time(to, time);
   if (to->numbered)
     pts = frame->numbered ? frame->number : to->last_pts == AV_NOPTS_VALUE ? 1 : to->last_pts + 1;
-  if (to->is_gif && is_too_fast(to, frame, &pts))
+  if (to->is_gif && is_too_fast(to, time, &pts))
     return 0;
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;
-  if (recorder_send(&to->recorder, frame, pts, err)) {
+  if (recorder_send(&to->recorder, frame, time, pts, err)) {
     to->failed = true;
     return -1;
   }
@@ -221,13 +224,6 @@ static int write_frame(struct ffmpeg_sink *to, const struct frame *frame, struct
   if (code >= 0)
     code = drain(to);
   return code < 0 ? ffmpeg_sink_failed(to, code, err) : 0;
-}
-
-static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
-  struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
-  struct frame shifted = *frame;
-  shifted.pts += to->shift;
-  return write_frame(to, &shifted, err);
 }
 
 /* Tells the muxers of GIF and APNG how long the last picture lasts. These muxers store a duration for each picture, and
