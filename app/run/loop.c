@@ -297,7 +297,7 @@ static int drain(struct loop *loop, const struct moment *now) {
 
 /* --- one pass of the loop, and the function of its thread --- */
 
-static struct mailbox *waited_at(struct loop *loop) {
+struct mailbox *loop_waited_at(struct loop *loop) {
   return loop->in ? loop->in : &loop->nothing;
 }
 
@@ -324,7 +324,7 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
     platform_sleep_ns(SLICE_REST_NS);
     take_newest(loop, 0);
   } else if (values->pause || !loop->in) {
-    mailbox_rest(waited_at(loop), idle_ms(loop, values));
+    mailbox_rest(loop_waited_at(loop), idle_ms(loop, values));
   } else {
     take_newest(loop, idle_ms(loop, values));
   }
@@ -537,77 +537,6 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   }
   *out = loop;
   return 0;
-}
-
-long loop_send(struct loop *loop, const struct parameters *changes) {
-  if (!parameters_any_marked(changes))
-    return loop->sent;
-  pthread_mutex_lock(&loop->lock);
-  settings_apply(&loop->settings, changes, platform_now_ns());
-  long sent = ++loop->sent;
-  pthread_mutex_unlock(&loop->lock);
-  mailbox_wake(waited_at(loop));
-  return sent;
-}
-
-void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds) {
-  pthread_mutex_lock(&loop->lock);
-  glide_set(&loop->glide, changes, begin_ns, seconds);
-  ++loop->sent;
-  pthread_mutex_unlock(&loop->lock);
-  mailbox_wake(waited_at(loop));
-}
-
-bool loop_get_settings(struct loop *loop, struct settings *settings) {
-  pthread_mutex_lock(&loop->lock);
-  bool ready = loop->status.ready;
-  if (ready)
-    settings_copy(settings, &loop->settings);
-  pthread_mutex_unlock(&loop->lock);
-  if (ready)
-    parameters_clear_marks(&settings->values);
-  return ready;
-}
-
-bool loop_get_marked(struct loop *loop, struct parameters *values) {
-  pthread_mutex_lock(&loop->lock);
-  bool ready = loop->status.ready;
-  if (ready)
-    *values = loop->settings.values;
-  pthread_mutex_unlock(&loop->lock);
-  return ready;
-}
-
-void loop_get_status(struct loop *loop, struct loop_status *status) {
-  pthread_mutex_lock(&loop->lock);
-  *status = loop->status;
-  pthread_mutex_unlock(&loop->lock);
-  long long busy_ns = loop->busy_ns;
-  status->busy_ms = busy_ns ? (double)(platform_now_ns() - busy_ns) * 1e-6 : 0;
-}
-
-void loop_set_on_device(struct loop *loop, bool on_device) {
-  loop->on_device = on_device;
-}
-
-void loop_set_drawn_there(struct loop *loop, bool drawn_there) {
-  loop->drawn_there = drawn_there;
-}
-
-void loop_end(struct loop *loop) {
-  if (!loop)
-    return;
-  loop->stop = true;
-  mailbox_wake(waited_at(loop));
-}
-
-bool loop_wait_end(const struct loop *loop, int wait_ms) {
-  for (int64_t until = platform_now_ns() + wait_ms * INT64_C(1000000); loop && !loop->through;) {
-    if (platform_now_ns() > until)
-      return false;
-    platform_sleep_ns(IDLE_MS * INT64_C(1000000));
-  }
-  return true;
 }
 
 int loop_stop(struct loop **pointer, struct error *err) {

@@ -3,7 +3,8 @@
  * collect.c        takes pictures from the engine and puts them into the mailbox
  * engine_change.c  changes to another handle or another engine
  * recover.c        opens the first engine, and opens it again after a failure
- * loop.c           runs the thread: gives frames and texts to the engine */
+ * loop.c           runs the thread: gives frames and texts to the engine
+ * loop_calls.c     has the functions that other threads call while the thread runs */
 #ifndef APP_RUN_LOOP_IMPL_H
 #define APP_RUN_LOOP_IMPL_H
 
@@ -157,6 +158,12 @@ int loop_recover(struct loop *loop);
 /* Opens the first engine, and repeats that after failures if params.retries_start is set. Returns 0, or -1 with
  * loop->err. */
 int loop_begin(struct loop *loop);
+
+/* --- loop.c --- */
+
+/* Returns the mailbox at which the loop's thread waits for frames. A thread that has changed something wakes the loop's
+ * thread there. */
+struct mailbox *loop_waited_at(struct loop *loop);
 
 /* --- collect.c: pictures from the engine --- */
 
