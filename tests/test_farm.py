@@ -131,13 +131,16 @@ def make(farm, sequence):
     for more in (" --seed 7", ""):
         run(*command[:-1], command[-1] + more, env=environment)
         expect("make with" + more, farm.calls(), counts(parts, 1))
-    changed = pathlib.Path("in/0104.png" if sequence else "clip.mp4")
-    others = {path: path.stat().st_mtime_ns for path in pathlib.Path("out").glob("0*.png")}
-    changed.touch()
-    run(*command, env=environment)
-    expect("make after a change of IN", farm.calls(), counts(parts, 1))
-    made_anew = [path.name for path, time_ns in others.items() if path.stat().st_mtime_ns != time_ns]
-    expect("pictures made again", made_anew, ["0104.png"] if sequence else [])
+    make_with_other_parts(farm, sequence, command, environment)
+    changed = "in/0104.png" if sequence else "clip.mp4"
+    # What replaces IN, or a picture of it, may also be older.
+    for times in (None, (1, 1)):
+        others = {path: path.stat().st_mtime_ns for path in pathlib.Path("out").glob("0*.png")}
+        os.utime(changed, times)
+        run(*command, env=environment)
+        expect("make after a change of IN", farm.calls(), counts(parts, 1))
+        made_anew = [path.name for path, time_ns in others.items() if path.stat().st_mtime_ns != time_ns]
+        expect("pictures made again", made_anew, ["0104.png"] if sequence else [])
     run(*command, env=environment)
     expect("make after that", farm.calls(), {})
     if sequence:
@@ -147,6 +150,30 @@ def make(farm, sequence):
             path.unlink()
         run(*command, env=environment)
         expect("make without parts", farm.calls(), {})
+
+
+def make_with_other_parts(farm, sequence, command, environment):
+    """Parts that were made, or begun, before OPTIONS changed are made anew, also if PARTS was another one meanwhile."""
+    parts = int(command[-2].split("=")[1])
+    if not sequence:
+        for end in ("", ".json"):
+            os.rename(f"out.mkv.shard-2-of-{parts}{end}", f"out.mkv.shard-2-of-{parts}.part{end}")
+    for count, more in ((4, " --seed 7"), (parts, " --seed 7"), (4, ""), (parts, "")):
+        run(*command[:-2], f"PARTS={count}", command[-1] + more, env=environment)
+        expect(f"make of {count} parts with{more}", farm.calls(), {f"{i}/{count}": 1 for i in range(1, count + 1)})
+    if sequence:
+        expect("marks", list(pathlib.Path("out").glob(".shard*.anew")), [])
+        return
+    # A mark stays where make is interrupted after its part was made.
+    made = pathlib.Path("out.mkv.shard-1-of-3")
+    inode = made.stat().st_ino
+    pathlib.Path(f"{made}.anew").touch()
+    os.utime(f"{made}.anew", (1, 1))
+    pathlib.Path("out.mkv.job").touch()
+    run(*command, env=environment)
+    expect("make after an interruption", farm.calls(), counts(parts, 1))
+    expect("a part is as it was", made.stat().st_ino, inode)
+    expect("marks of parts", list(pathlib.Path(".").glob("*-of-3.anew")), [])
 
 
 def make_with_gap(command, environment):
