@@ -117,6 +117,48 @@ static void test_timecode(void **state) {
 #undef MKV_CODE
 }
 
+/* Renders `input` to `output` with these options, and compares the output's timecode (""; it has none). Only a timecode
+ * that is left out is told in a line of its own. */
+static void expect_timecode(const char *input, const char *output, const char *options, const char *code) {
+  struct outcome outcome;
+  program_run(&outcome, "render %s %s -y --size 64x64 %s", input, output, options);
+  if (outcome.status || outcome.lines != (*code ? 1 : 2) ||
+      (!*code && !strstr(outcome.said, " is left out: there are")))
+    fail_msg("%s %s: status %d: %s", output, options, outcome.status, outcome.said);
+  char wanted[32], command[200];
+  snprintf(wanted, sizeof wanted, "echo '%s'", code);
+  snprintf(command, sizeof command,
+           "ffprobe -v error -show_entries stream_tags=timecode:format_tags=timecode -of default=nk=1:nw=1 %s > code; "
+           "head -1 code | grep . || echo",
+           output);
+  expect_same(options, wanted, command);
+}
+
+/* With --fps a timecode is converted to the same time of day at the output's rate. */
+static void test_timecode_at_another_rate(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"zone.mov", "zone.mp4", "zone.mkv", "zone.mxf"};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=30:d=0.2 -c:v libx264 -timecode 10:00:00:28 tc30.mov");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.6 -c:v libx264 -timecode 10:00:00:20 tc25.mov");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=30000/1001:d=0.2 -c:v libx264 -timecode '01:00:00;15' drop30.mov");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=60000/1001:d=0.2 -c:v libx264 -timecode '01:00:59;59' drop60.mov");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    expect_timecode("tc30.mov", outputs[i], "--fps 24", "10:00:00:22");
+    expect_timecode("tc30.mov", outputs[i], "--fps 30", "10:00:00:28");
+    expect_timecode("drop30.mov", outputs[i], "--fps 25 --no-sound", "01:00:00:12");
+    expect_timecode("drop30.mov", outputs[i], "--fps 60000/1001", "01:00:00;30");
+    expect_timecode("drop60.mov", outputs[i], "--fps 29.97", "01:01:00;02");
+  }
+  for (size_t i = 0; i < 3; i++) {
+    expect_timecode("tc25.mov", outputs[i], "--start 0.4 --fps 50", "10:00:01:10");
+    expect_timecode("tc25.mov", outputs[i], "--start 0.4 --fps 30", "10:00:01:06");
+    expect_timecode("tc30.mov", outputs[i], "--fps 15", "10:00:00:14");
+    expect_timecode("tc30.mov", outputs[i], "--range 1-4 --fps 12", "10:00:01:00");
+    expect_timecode("drop30.mov", outputs[i], "--fps 30", "01:00:00:15");
+    expect_timecode("tc30.mov", outputs[i], "--fps 12.5", "");
+  }
+}
+
 /* A film in a container that rounds to milliseconds gets its exact rate back; a frame that does not fit the rate keeps
  * its time. */
 static void test_rounded_clock(void **state) {
@@ -361,9 +403,16 @@ static void test_repeat(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_last_picture),  cmocka_unit_test(test_timecode), cmocka_unit_test(test_rounded_clock),
-      cmocka_unit_test(test_tags),          cmocka_unit_test(test_players),  cmocka_unit_test(test_sound_in_mxf),
-      cmocka_unit_test(test_constant_rate), cmocka_unit_test(test_one_rate), cmocka_unit_test(test_taken_rates),
+      cmocka_unit_test(test_last_picture),
+      cmocka_unit_test(test_timecode),
+      cmocka_unit_test(test_timecode_at_another_rate),
+      cmocka_unit_test(test_rounded_clock),
+      cmocka_unit_test(test_tags),
+      cmocka_unit_test(test_players),
+      cmocka_unit_test(test_sound_in_mxf),
+      cmocka_unit_test(test_constant_rate),
+      cmocka_unit_test(test_one_rate),
+      cmocka_unit_test(test_taken_rates),
       cmocka_unit_test(test_repeat),
   };
   if (argc != 2 || !clips_open())

@@ -137,6 +137,7 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err) {
       .time_base_num = cadence->num ? cadence->den : source.time_base_num,
       .time_base_den = cadence->num ? cadence->num * cadence->units : source.time_base_den,
       .fps = cadence->num ? (double)cadence->num / cadence->den : source.fps,
+      .paced = cadence->num > 0,
       .codec = options->codec,
       .quality = options->quality,
       .pixel_format = options->pixel_format,

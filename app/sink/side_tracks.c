@@ -219,7 +219,8 @@ static int prepare(struct side_tracks *side, const struct target *target, const 
   if (find_gaps(side, options) || side_reader_begin(&side->reader, side->input, side->feed) ||
       (late_tracks_are_due(target) && late_tracks_open(&side->late, side->output) < 0))
     return no_memory(options, err);
-  tags_copy(side->output, side->input, side->reader.video, start, options->log);
+  const struct tags_times times = {start, options->paced};
+  tags_copy(side->output, side->input, side->reader.video, &times, options->log);
   return add_tracks(side, options, err);
 }
 

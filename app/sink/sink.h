@@ -36,6 +36,7 @@ struct sink_options {
   bool stretched;
   int time_base_num, time_base_den; /* unit of frame.pts in seconds */
   double fps; /* average frames a second, for the encoder's rate control and the last frame's duration; 0: unknown */
+  bool paced; /* true: the frames come at the constant rate `fps`, which may differ from the input's (--fps) */
   /* The fields of this block describe how the output is encoded and written. */
   const char *codec;           /* name of an FFmpeg encoder; NULL: one is chosen for the container */
   double quality;              /* constant quality, 0 (the best) to 63; negative: the program's usual quality */

@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include <libavutil/avstring.h>
-#include <libavutil/timecode.h>
 
 #include "app/sink/muxer.h"
+#include "app/sink/timecode.h"
 #include "app/source/ffmpeg_util.h"
-
-static const char timecode_tag[] = "timecode";
 
 static void drop_stale(AVDictionary **tags) {
   static const char *const stale[] = {
@@ -181,30 +179,6 @@ void tags_count_lost(const AVFormatContext *output, struct tags_lost *lost) {
   }
 }
 
-/* Changes the timecode in *tags to that of the output's first picture. passed: number of frames from the input's first
- * picture to the time at which the output begins. Returns false if the tag is no timecode. */
-static bool move_timecode(AVDictionary **tags, AVRational rate, double passed) {
-  const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
-  char text[AV_TIMECODE_STR_SIZE];
-  AVTimecode timecode;
-  if (av_timecode_init_from_string(&timecode, rate, entry->value, NULL) < 0)
-    return false;
-  int pictures = (int)ceil(passed);
-  av_timecode_make_string(&timecode, text, pictures > 0 ? pictures : 0);
-  av_dict_set(tags, timecode_tag, text, 0);
-  return true;
-}
-
-/* Changes the timecode to that of the output's first picture, or removes it if it is invalid at this frame rate,
- * because a muxer that stores timecodes as tracks would then refuse the whole file. */
-static void settle_timecode(AVDictionary **tags, AVRational rate, double passed, const struct log *log) {
-  const AVDictionaryEntry *entry = av_dict_get(*tags, timecode_tag, NULL, 0);
-  if (!entry || (rate.num > 0 && move_timecode(tags, rate, passed)))
-    return;
-  log_line(log, LOG_WARNING, "the timecode %.32s is none at this frame rate and is left out", entry->value);
-  av_dict_set(tags, timecode_tag, NULL, 0);
-}
-
 static int kept_disposition(const AVStream *video) {
   return video->disposition & (AV_DISPOSITION_DEFAULT | AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL |
                                AV_DISPOSITION_COMMENT | AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED |
@@ -221,23 +195,31 @@ static double frames_before(const AVFormatContext *input, const AVStream *video,
   return (start - first - fmin(tick, frame / 2)) / frame - 1e-3;
 }
 
-void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log) {
-  AVRational rate = video ? av_guess_frame_rate(input, video, NULL) : (AVRational){0, 1};
-  double passed = rate.num > 0 && start > 0 ? frames_before(input, video, rate, start) : 0;
+void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, const struct tags_times *times,
+               const struct log *log) {
+  const AVOutputFormat *container = output->oformat;
+  AVStream *to = output->nb_streams ? output->streams[0] : NULL;
+  struct timecode_change change = {.input = {0, 1}, .output = {0, 1}};
+  if (video)
+    change.input = av_guess_frame_rate(input, video, NULL);
+  if (to && times->paced)
+    change.output = to->avg_frame_rate;
+  if (change.input.num > 0 && times->start > 0)
+    change.passed = frames_before(input, video, change.input, times->start);
   av_dict_copy(&output->metadata, input->metadata, 0);
   drop_stale(&output->metadata);
-  settle_timecode(&output->metadata, rate, passed, log);
-  if (!video || !output->nb_streams)
+  const AVDictionaryEntry *timecode = video ? av_dict_get(video->metadata, timecode_tag, NULL, 0) : NULL;
+  bool of_video = to && timecode && tags_keep_timecode(container);
+  timecode_settle(&output->metadata, &change, !of_video && tags_keep_file_timecode(container) ? log : NULL);
+  if (!video || !to)
     return;
-  AVStream *to = output->streams[0];
-  const AVDictionaryEntry *timecode = av_dict_get(video->metadata, timecode_tag, NULL, 0);
   tags_copy_stream(to, video);
-  tags_fit_track(output->oformat, to);
+  tags_fit_track(container, to);
   to->disposition = kept_disposition(video);
   if (!timecode)
     return;
   av_dict_set(&to->metadata, timecode_tag, timecode->value, 0);
-  settle_timecode(&to->metadata, rate, passed, log);
+  timecode_settle(&to->metadata, &change, of_video ? log : NULL);
 }
 
 bool tags_keep_timecode(const AVOutputFormat *container) {

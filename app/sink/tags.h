@@ -8,11 +8,18 @@
 
 #include "unet/base/log.h"
 
+/* start: time in seconds after the input's time 0 at which the output begins. paced: true: the output has the constant
+ * rate of its first stream (--fps); false: it has the input's frames. */
+struct tags_times {
+  double start;
+  bool paced;
+};
 /* Copies the tags of the input to the output, and those of its video (NULL: unknown) and the video's disposition to the
  * output's first stream. Tags about the input's encoding are left out. A timecode is changed to that of the first
- * picture that is not before `start`, in seconds after the input's time 0; a timecode that is invalid at the video's
- * frame rate is left out and logged. */
-void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, double start, const struct log *log);
+ * picture that is not before the start, at the output's rate; a timecode that is invalid at the video's frame rate, or
+ * for which the output's rate has none, is left out and logged. */
+void tags_copy(AVFormatContext *output, AVFormatContext *input, AVStream *video, const struct tags_times *times,
+               const struct log *log);
 /* Copies the tags of one stream, except a timecode. */
 void tags_copy_stream(AVStream *to, const AVStream *from);
 /* Changes a track's tags to what the container stores. FFmpeg 5 writes no title of a track into MP4, so the title
