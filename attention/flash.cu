@@ -80,9 +80,9 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* Chooses the variant of the Hopper kernel. Only the number of keys in k counts, not that in k2, because a k2 of which
- * no key is used must not change a bit of the result. If a launch would leave multiprocessors idle, the device may
- * still decide, by the number of all keys, whether tiles are cut. */
+/* Chooses the variant of the Hopper kernel. Only the number of keys in k counts. Keys in k2, which are appended to
+ * those in k, do not count, because a k2 of which no key is used must not change a bit of the result. If a launch would
+ * leave multiprocessors idle, the device may still decide, by the number of all keys, whether tiles are cut. */
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = a.Tk, small_tiles = tiles_of(a, 64);

@@ -140,7 +140,8 @@ template <class T> struct Shared {
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      /* The barrier is armed here and never again, because with PARTS > 1 a thread block has only one tile. */
+      /* The barrier part_full is armed only here, for a single tile, because with PARTS > 1 a thread block has no
+       * more. */
       barrier_expect(part_full(group), T::PART_GROUP_BYTES);
   }
 };

@@ -49,8 +49,8 @@ static const struct {
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* A range of a run's launches, `first` to `end - 1`. Number 0 is launch_begin; number i + 1 is launch i of the
- * program's list. */
+/* A range of a run's launches, `first` to `end - 1`. Number 0 is launch_begin, with which every run begins; number i +
+ * 1 is launch i of the program's list. */
 struct range {
   int first, end;
 };
@@ -81,8 +81,8 @@ struct profiler {
    * untimed before the block is timed, so that caches are as in a real run. This struct owns the graphs */
   cudaGraphExec_t *primes;
   int prime_count;
-  /* samples[0] is the whole frame. Each other sample is a graph that begins where a block of launches begins, and ends
-   * with one of the block's launches */
+  /* samples[0] measures the whole frame. Each other sample measures a short graph, which begins where a block of
+   * launches begins, and ends with one of the block's launches */
   struct sample *samples;
   int sample_count;
   /* For each launch: index of the sample whose timed graph ends with this launch. The launch takes the time of this

@@ -296,7 +296,8 @@ static cudaError_t launch_loop(const struct cuda_device *device, const struct la
   return status;
 }
 
-/* Returns the number of the first launch of a part of the run, in a program without loop and regions. */
+/* Returns the number of a part's first launch. The parts divide the launches of a run evenly; the program has neither a
+ * loop nor regions (ops that a run may skip). */
 static int part_begin(const struct recording *r, int part) {
   return r->launches->count * part / r->program->base.parts;
 }

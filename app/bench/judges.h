@@ -78,8 +78,8 @@ struct ghost_pictures {
   const struct raster *unaffected; /* what the output would be if the old picture had never been an input */
   const struct raster *old;        /* an earlier output, which should not be visible any more */
 };
-/* Compares the three pictures at the pixels for which `where` is true (NULL: at all pixels), and adds the products of
- * their differences to the sums in *ghost, from which ghost_share computes its result. */
+/* Compares the three pictures of `pictures` at the pixels for which `where` is true (NULL: at all pixels). Adds the
+ * products of their differences to the sums in *ghost, from which ghost_share computes its result. */
 void judge_ghost(struct ghost *ghost, const struct ghost_pictures *pictures, const bool *where);
 /* Returns the old picture's share in the output: 0 if the output equals `unaffected`, 1 if it equals `old`, and s if it
  * is a mixture with a share s of `old`. NAN: `old` and `unaffected` are equal, so that nothing can be said. */

@@ -63,7 +63,7 @@ struct render {
   struct output_size size;
   /* store of input frames for --beside, which puts the input's frame beside each picture; NULL: not requested */
   struct beside *beside;
-  /* state of --fps, with which pictures are repeated or left out so that the output has a constant frame rate */
+  /* state of --fps, which repeats pictures or leaves them out so that the output has a constant frame rate */
   struct cadence cadence;
   struct alpha *alpha; /* store of the input's alpha, which is kept until the pictures are encoded; NULL: the output
                         * gets no alpha */

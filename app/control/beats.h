@@ -48,9 +48,9 @@ void beats_set_beat(struct beats *beats, double beat, int64_t now_ns);
  * a_bar: beats in a bar. */
 void beats_set_bar_phase(struct beats *beats, int a_bar, double phase, int64_t now_ns);
 
-/* Computes the straight line through the times of `count` beats, or ticks of a clock, that follow each other, by least
- * squares. Returns the seconds between two of them, and stores in *last when, on that line, the last one came, in
- * seconds after at_ns[count - 1]. count is at least 2. */
+/* Fits a straight line, by least squares, to the times of `count` beats (or ticks of a clock) that follow each other.
+ * Returns the seconds from one beat to the next on that line. Stores in *last the time that the line gives for the last
+ * beat, in seconds after the measured time at_ns[count - 1]. count is at least 2. */
 double beats_fit(const int64_t *at_ns, int count, double *last);
 
 enum { TAPS_MAX = 8 };

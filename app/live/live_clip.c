@@ -43,9 +43,9 @@ static bool take_mark(struct parameters *values, enum parameter id) {
   return marked;
 }
 
-/* True if a user or a client has set the in point or the out point, the parameter `id`: if it is marked as set. Its
- * mark does not count if it only comes from live_follow_points. *put says that live_follow_points has set the parameter
- * in the last turn of the main thread's loop, to the value `told`; it becomes false if there is no mark. */
+/* True if a user or a client has set the parameter `id`, the in point or the out point. They did if the parameter is
+ * marked as set, and not only live_follow_points has set it. *put says that live_follow_points has set the parameter to
+ * the value `told` in the last turn of the main thread's loop; it becomes false if the parameter is not marked. */
 static bool point_is_set(const struct parameters *values, enum parameter id, bool *put, double told) {
   bool marked = parameters_marked(values, id, 0);
   *put = *put && marked;

@@ -76,7 +76,7 @@ int live_open_show(struct live *live, struct error *err) {
   return 0;
 }
 
-/* --- saving the present sources, values and keys in the show file --- */
+/* --- saving the present sources, values and key bindings in the show file --- */
 
 /* Lists the sources: files by their full paths, others as the user named them. A camera or the sample clip that is
  * shown because the user has named no source is left out. */

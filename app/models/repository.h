@@ -31,9 +31,9 @@ struct repository_list {
   char commit[REPOSITORY_COMMIT_MAX]; /* the hash of the commit that the repository's revision stands for */
 };
 
-/* Asks the hub for a repository's files. Returns 0, or -1 with err of STATUS_MODEL: there is no such repository or
- * revision, its terms must be accepted first, or the answer is invalid. The caller calls repository_list_free in both
- * cases. */
+/* Asks Hugging Face's hub for a repository's files. Returns 0, or -1 with err of STATUS_MODEL: there is no such
+ * repository or revision, its terms must be accepted first, or the answer is invalid. The caller calls
+ * repository_list_free in both cases. */
 int repository_list(struct repository_list *list, struct http *http, const struct http_origin *origin,
                     const struct repository *repository, const atomic_bool *stop, struct error *err);
 /* frees the list; accepts a zeroed struct */

@@ -1,5 +1,5 @@
-/* Sends and receives UDP datagrams, by which other programs and machines control this one. Each system has its own
- * implementation: app_platform_datagram.c. */
+/* Sends and receives UDP datagrams, by which other programs and machines control this one. app_platform_datagram.c
+ * implements these functions for POSIX systems. */
 #ifndef APP_PLATFORM_DATAGRAM_H
 #define APP_PLATFORM_DATAGRAM_H
 

@@ -18,7 +18,8 @@ struct messages {
   struct hub *hub;
   struct watch *watches;
   int watch_count;
-  /* parameters' values and figures (measured values) are copied from the hub to this field to answer a request */
+  /* a copy of the parameters' values and figures (measured values) in the hub, where the live window and its clients
+   * exchange them; made to answer a request */
   struct message_view view;
 };
 

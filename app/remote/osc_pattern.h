@@ -36,10 +36,10 @@ int osc_pattern_read(struct osc_pattern *pattern, const char *text, struct error
  * few more; once it is negative, the answer is false. */
 bool osc_pattern_matches(const struct osc_pattern *pattern, const char *address, long *work);
 
-/* Calls visit for each address of this program that the pattern matches: those of parameters and commands. A pattern
- * that ends in /get or /range stands for these messages to the parameters that the rest matches. *work, a limit of the
- * work, is reduced by the number of elements that were looked at and a few more for each address; once it is negative,
- * no more addresses match. Returns the number of addresses. */
+/* Calls visit for each address of this program that the pattern matches: the addresses of parameters and commands. If
+ * the pattern ends in /get or /range, the part before this ending is matched with the parameters' addresses, and
+ * commands are left out. *work limits the work: it is reduced by the number of elements that were looked at, and by a
+ * few more for each address; once it is negative, no more addresses match. Returns the number of addresses. */
 int osc_pattern_each(const struct osc_pattern *pattern, long *work, void (*visit)(void *opaque, const char *address),
                      void *opaque);
 

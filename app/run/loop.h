@@ -1,7 +1,7 @@
 /* The engine thread of the live window. It submits the newest frame with the current values to the engine, and puts the
- * pictures into a mailbox for the window. Only this thread calls the engine, with two exceptions: another handle
- * (prepared size and step count) is made on one background thread, and another engine opened on another. Frames use the
- * old handle and engine until the new ones are ready. */
+ * pictures into a mailbox for the window. Only this thread calls the engine, with two exceptions: one background thread
+ * prepares another handle (prepared size and step count), and a second background thread opens another engine. Frames
+ * use the old handle and engine until the new ones are ready. */
 #ifndef APP_RUN_LOOP_H
 #define APP_RUN_LOOP_H
 
@@ -23,8 +23,8 @@ struct loop_params {
   open_engine *open;
   /* Changes values for a frame, for example by sound. Called on the loop's thread before each frame. settings: a copy
    * for this frame alone. frame: the frame that is submitted next; NULL: there is none. Returns true if the values may
-   * change from one moment to the next without a call of loop_send. The pointer is NULL if values change by loop_send
-   * only. */
+   * change from one moment to the next without a call of loop_send. This callback is NULL if only loop_send changes
+   * values. */
   bool (*modulate)(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns);
   /* Adds further data of a frame, such as its mask, to the engine or the request. Called on the loop's thread before
    * the frame is submitted. request->frame is NULL without a source. Returns 0, or -1 with err. The pointer is NULL if

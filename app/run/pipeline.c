@@ -80,7 +80,8 @@ struct deal {
   struct frame frames[BATCH_MAX];
   /* references to the frames that ControlNets read, which keep their pixels in memory (engine_request.control_frame) */
   struct frame held[BATCH_MAX];
-  struct frame seen[BATCH_MAX]; /* copies of the structs of the frames for ControlNets; requests point here */
+  struct frame seen[BATCH_MAX]; /* copies of the structs of the frames for ControlNets; the engine's requests point to
+                                 * these copies */
   struct controls controls[BATCH_MAX];
   struct engine_request requests[BATCH_MAX];
 };

@@ -15,9 +15,9 @@ struct playing;
  * *playing with playing_close. Returns 0, or -1 with err. */
 int playing_open(struct playing **playing, const char *file, const atomic_bool *stop, const struct log *log,
                  struct error *err);
-/* Copies to `values` those values of the script's beginning that apply to an engine and the handle prepared in it.
- * Parameters that decide which engine is opened, and those that name files to be read, are left out. Called before the
- * engine is opened. */
+/* Copies to `values` what the script sets at time 0, as far as it applies to an engine and to the handle (prepared size
+ * and step count) made in it. Parameters that decide which engine is opened, and those that name files to be read, are
+ * left out. Called before the engine is opened. */
 void playing_begin(const struct playing *playing, struct parameters *values);
 /* Makes the script ready for the first frame. values: those with which the engine was opened; prepared: describes its
  * handle (prepared size and step count). From then on, the script changes only parameters that may differ from frame to

@@ -79,7 +79,8 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to, const AVForm
     int code = avcodec_parameters_copy(stream->codecpar, from->streams[i]->codecpar);
     if (code < 0)
       return code;
-    /* the tag of HEVC is kept for Apple's players; the tag of ProRes is kept because it tells the profile */
+    /* the codec tag (four letters) is kept for HEVC because Apple's players look at it, and for ProRes because it tells
+     * the profile */
     if (stream->codecpar->codec_id != AV_CODEC_ID_HEVC && stream->codecpar->codec_id != AV_CODEC_ID_PRORES)
       stream->codecpar->codec_tag = 0;
     stream->time_base = from->streams[i]->time_base;

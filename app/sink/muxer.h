@@ -56,8 +56,9 @@ struct muxer {
 };
 
 /* Returns how much a packet counts when the packets of a written file are compared with those that were sent to the
- * muxer. Sound counts by its bytes, because some containers divide it into other packets. A packet of AAC or of another
- * kind of track counts 1 (0 if it is empty), because containers may change its bytes. */
+ * muxer. A packet of sound other than AAC counts by its bytes, because some containers divide such sound into other
+ * packets. Any other packet (AAC, subtitles, video) counts 1, or 0 if it is empty, because containers may change its
+ * bytes. */
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 
 /* Prepares the muxer for writing to `output`. Called after all streams were added to `output` and before the header is

@@ -99,11 +99,11 @@ struct side_reader {
 int side_reader_begin(struct side_reader *reader, AVFormatContext *input, struct side_feed *feed);
 /* Makes the reader give the packets of a track: sound by side_reader_next, all else by side_reader_next_other. */
 void side_reader_want(struct side_reader *reader, int stream);
-/* Seeks to the place from which the pictures that begin at `start`, in seconds, are read, so that sound and pictures
- * find the same timestamp discontinuities (joins.h). If the input has subtitles and an index, the place is some seconds
- * earlier, for subtitles that begin before `start` and are still seen then. Called before side_reader_begin. Returns a
- * negative FFmpeg code where `input` cannot seek: then FFmpeg has dropped the packets that it had read, and `input`
- * must be opened again. */
+/* Seeks in the input to the place from which the source reads if its first picture is to be at `start`, in seconds. So
+ * this reader meets the same timestamp discontinuities (joins.h) as the source. If the input has subtitles and an
+ * index, the place is some seconds earlier, for subtitles that begin before `start` and are still seen then. Called
+ * before side_reader_begin. Returns a negative FFmpeg code where `input` cannot seek: then FFmpeg has dropped the
+ * packets that it had read, and `input` must be opened again. */
 int side_reader_seek(AVFormatContext *input, double start);
 /* Gives the next packet of a track of sound that side_reader_want has named. Where the input's times jump (joins.h),
  * the packet's times are shifted so that they rise in each stream. The caller unrefs the packet. Returns false at the

@@ -249,7 +249,7 @@ int side_tracks_open(struct side_tracks **result, AVFormatContext *output, const
   return 0;
 }
 
-/* --- writing packets, and checking what was left out --- */
+/* --- writing packets, and reporting at the end which packets are missing --- */
 
 /* Writes the packets of other tracks (subtitles, further video) that begin before `time`, in seconds of the output. For
  * this, the input is read up to its video of that time. Returns 0 or an FFmpeg error code. */

@@ -433,8 +433,8 @@ static void withdraw(struct changer *changer, const struct request *next) {
 
 /* Opens the source that comes next or, if it is open, hands it to the reader. While a file is read, its successor is
  * handed over in advance (READER_AT_END), so that the reader continues with it without losing time. A single picture
- * does not end by itself, so its successor is handed over when it is wanted. No source is handed over twice, even if
- * the reader has not begun with it yet. */
+ * does not end by itself, so its successor is handed over only when the user wants that successor. No source is handed
+ * over twice, even if the reader has not begun with it yet. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   const struct request next = follower(changer), *wanted = &changer->wanted;

@@ -24,8 +24,8 @@ void source_pictures_close(struct pictures **pictures);
 /* Opens the first readable picture of the sequence, or the very first one if none can be read, as an FFmpeg input whose
  * stream describes the pictures' format. The caller closes *input. Returns 0, or -1 with err. */
 int pictures_open_first(struct pictures *pictures, AVFormatContext **input, struct error *err);
-/* Stores in `stream` (that of the input which pictures_open_first opened) how many pictures the sequence has, and its
- * duration, because the stream of one opened picture knows only of itself. */
+/* Stores the number of the sequence's pictures, and its duration, in `stream`, the stream of the input which
+ * pictures_open_first opened. That input is only one picture of the sequence, so FFmpeg cannot know either. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
 /* Reads the next readable picture, as a packet of stream 0. The packet's pts is the picture's place in the sequence:

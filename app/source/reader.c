@@ -9,9 +9,10 @@
 
 enum { SECOND = 1000000000, RETRY_MOST_MS = 4000 };
 
-/* Sets the priority of the reader's thread. wanted: true: urgent, for handing a frame on in time, and while hardware
- * decodes, when the thread only passes packets on and waits; false: usual, for opening, closing and decoding in
- * software. If the system has once refused the urgent priority, it is not asked for again. */
+/* Sets the priority of the reader's thread. wanted is true (urgent) while the thread hands a frame on in time, and
+ * while hardware decodes, when the thread only passes packets on and waits. wanted is false (usual priority) while the
+ * thread opens, closes or decodes in software. If the system has once refused the urgent priority, it is not asked for
+ * again. */
 static void be_urgent(struct reader *reader, bool wanted) {
   bool urgent = wanted && reader->now.options.urgent && !reader->refused;
   if (urgent != reader->urgent)
@@ -143,7 +144,8 @@ static int recover(struct reader *reader, struct error *err) {
   return wait_to_retry(reader, platform_now_ns()) ? open_source(reader, true, err) : 0;
 }
 
-/* Lets the timetable follow the speed that reader_set_speed has set, and returns that speed. */
+/* Passes the speed that reader_set_speed has set to the timetable, which says when each frame is due. Returns that
+ * speed. */
 static double take_speed(struct reader *reader) {
   pthread_mutex_lock(&reader->lock);
   double speed = reader->speed;

@@ -42,8 +42,8 @@ __device__ __forceinline__ int place(int row, int chunk) {
   return row * CHUNKS + (chunk ^ (row & 7));
 }
 
-/* Which rows of W are multiplied into the tile's columns. With GEGLU half of a tile's columns are values, and half are
- * their gates. */
+/* Says from which rows of W the columns of a tile are computed. With GEGLU half of a tile's columns are values, and
+ * half are their gates. */
 struct column_map {
   /* first: first column of y in the tile; count: number of columns of y; half: number of the tile's columns that are no
    * gates (all of them without GEGLU); gate: number of rows of W from a value's row to its gate's; 0 without GEGLU */

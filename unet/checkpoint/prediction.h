@@ -13,7 +13,8 @@
 enum prediction_witness {
   WITNESS_TENSOR,   /* there is a tensor v_pred or ztsnr, which some programs write into the file */
   WITNESS_CONFIG,   /* a config NAME.yaml next to NAME.safetensors, as web UIs write it */
-  WITNESS_METADATA, /* the file's header, which may be older than a later change of the weights */
+  WITNESS_METADATA, /* the metadata in the file's header, which may be outdated, because programs change weights without
+                     * it */
   WITNESS_NONE
 };
 

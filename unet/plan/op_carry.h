@@ -32,10 +32,10 @@ struct op_advect {
   int cell; /* width of a cell of the latent, in pixels of the picture */
 };
 
-/* If run.carried is true, y = the noise that moves with the picture, else y = `noise`. `advected` has a number for
- * each cell p of the latent, entry[p]. If it is less than h * w, cell p of sample i of y is a copy of cell entry[p] of
- * sample i of `noise`; else it is a copy of cell texture_second(entry[p] - h * w, first + i) of `second` (`first` is a
- * field below).
+/* If run.carried is true, y = the noise that moves with the picture, else y = `noise`. `advected` has a number for each
+ * cell p of the latent, here called entry[p]. If entry[p] is less than h * w, cell p of sample i of y is a copy of cell
+ * entry[p] of sample i of `noise`. Otherwise it is a copy of cell texture_second(entry[p] - h * w, first + i) of
+ * `second` (`first` is a field below).
  *   advected  int32 [1, h, w, ADVECTED_VALUES], from OP_ADVECT
  *   noise     FP32 [samples, h, w, c]
  *   second    FP32 [1, h, w, c]: shared by all samples

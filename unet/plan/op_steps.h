@@ -102,9 +102,9 @@ struct op_unet_input {
 struct op_guide {
   OPERANDS(GUIDE)
   int step, together;
-  /* The operand `model` has one picture for each guidance row (operands.h). The first `first` of them belong to the
-   * first latent, and `rows` to each later one. rows 0: all pictures belong to one latent; first 0: `rows` pictures
-   * belong to the first latent, as to each later one. */
+  /* The operand `model` holds the network's predictions, one for each guidance row (operands.h). The first `first`
+   * predictions belong to the first latent, and each later latent has `rows` of them. rows 0: all predictions belong to
+   * one latent. first 0: the first latent has `rows` predictions, as each later one. */
   int rows, first;
 };
 

@@ -176,7 +176,7 @@ TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const str
          4 * texture_area(q) >= (int64_t)f->unit * f->unit;
 }
 
-/* --- how the field (for each cell of the picture, a position in a texture) moves with the picture's motion --- */
+/* --- how the field (each latent cell's position in the texture of noise) follows the picture's motion --- */
 
 /* Returns one coordinate (row or column) of a position within a quad (2x2 neighbouring cells), relative to the
  * quad's first cell, by bilinear interpolation. right, below, both: this coordinate of the other three cells (struct
@@ -230,10 +230,11 @@ TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field 
   return texture_look_up(f, y * f->unit + flow[0], x * f->unit + flow[1]);
 }
 
-/* Returns the new place of cell (y, x) - count * (dy, dx), which was not seen in the last frame. The place is
- * extrapolated from cell (y, x), which was seen. With each cell the place changes by the length of one cell, in the
- * direction from the place of cell (y + dy, x + dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or
- * the field jumps between these two cells, the direction is -(dy, dx), as in a latent that has not moved. */
+/* Returns the position in the texture of noise that cell (y, x) - count * (dy, dx) of the latent gets. That cell was
+ * not seen in the last frame, so its position is extrapolated from that of cell (y, x), which was seen. From one cell
+ * to the next the position changes by the length of one cell, in the direction from the position of cell (y + dy, x +
+ * dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or the field jumps between these two cells, the
+ * direction is -(dy, dx), as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_field *f, const struct texture_motion *m,
                                                        int32_t y, int32_t x, int32_t dy, int32_t dx, int32_t count) {
   struct texture_place at = texture_follow(f, m, y, x), step = {-dy * f->unit, -dx * f->unit};
@@ -337,9 +338,9 @@ TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f
   return d;
 }
 
-/* Returns how wide a cell of the latent is around cell (y, x), measured in the texture of noise, in 1/256 pixel.
- * Without a zoom this width is f->unit. If the picture is zoomed evenly around the cell, the width is more or less than
- * that. If the picture is hardly zoomed, or not evenly, the result is f->unit as well. */
+/* Returns the width of the latent's cells around cell (y, x), measured in the texture of noise, in 1/256 pixel. If the
+ * picture is zoomed evenly around the cell, this is more or less than f->unit, the width without a zoom. If the picture
+ * is hardly zoomed, or not evenly, the result is f->unit. */
 TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   if (f->h < 2 || f->w < 2 || !texture_is_smooth(f, &q))

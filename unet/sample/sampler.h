@@ -82,8 +82,8 @@ struct sampling {
   enum sampler sampler;
   enum spacing spacing;
   int steps; /* number of steps, 1 to STEPS_MAX; if `quantised` is true, a strength below 1 leaves some of them out */
-  /* how much of the input is replaced: above 0, and at most 1, where sampling starts from pure noise; ignored for text
-   * to image. With strength 0 the engine returns the input without sampling. */
+  /* how much of the input is replaced, above 0 and at most 1; ignored for text to image. With strength 0 the engine
+   * returns the input without sampling. */
   double strength;
   bool text_to_image; /* true: sampling starts from noise alone, because there is no input picture */
   /* true: the U-Net reads the input picture itself, so that at strength 1 sampling starts from pure noise */
@@ -134,8 +134,8 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
 /* Returns how often the network is called in this many steps: PNDM calls it twice in the first step, if there are
  * several steps. */
 int sampler_calls(enum sampler sampler, int steps);
-/* Returns how many calls, counted from the first one, may be followed by fresh noise. In all later calls the
- * coefficient of noise is 0, whatever strength and eta are. */
+/* Returns after how many calls of the network, counted from the first one, fresh noise may be added. After all later
+ * calls the coefficient of noise is 0, whatever strength and eta are. */
 int sampler_noise_samples(enum sampler sampler, int steps);
 /* Returns the largest number of earlier predictions that a step uses in a table of this many steps. */
 int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps);
