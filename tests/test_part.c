@@ -47,6 +47,7 @@ static int open_shard(struct sink **sink, const char *name, bool replace, struct
   struct sink_options options = small_file_options(&plainly);
   options.job = &job;
   options.part = &part;
+  options.is_shard = true;
   options.replace = replace;
   return small_file_open(sink, name, &options, err);
 }

@@ -178,6 +178,13 @@ static void test_empty_shards(void **state) {
   program_expect(0, NULL, "%s -q --shard 20-39", render);
   program_expect(0, "30 frames of 2 shards", "join few.mkv");
   shell("rm few.mkv*");
+  /* A shard that has all frames keeps its manifest. */
+  static const char *const all[] = {"1/1", "0-40"};
+  for (int i = 0; i < 2; i++) {
+    program_expect(0, NULL, "%s -q --shard %s", render, all[i]);
+    program_expect(0, "30 frames of 1 shard", "join few.mkv");
+    shell("rm few.mkv*");
+  }
   for (int i = 1; i <= 7; i++)
     program_expect(0, i % 2 ? "there is nothing to do: there are fewer frames than shards" : NULL,
                    "%s --range 26-28 --shard %d/7", render, i);

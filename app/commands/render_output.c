@@ -154,6 +154,7 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err) {
       .sound_options = &render->source_options,
       .feed = render->feed,
       .part = &part,
+      .is_shard = render->cut.is_shard,
       .shift = render->cut.output_shift,
       .is_later = render->cut.begins_later,
       .first = render->cut.output_first,

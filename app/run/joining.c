@@ -17,6 +17,7 @@ int joining_run(const struct joining *joining, long *pictures, struct error *err
       .container = joining->container,
       .job = job,
       .part = joining->part,
+      .is_shard = joining->is_shard,
       .replace = joining->replace,
       .kept = joining->kept,
       .kept_count = joining->kept_count,

@@ -22,6 +22,7 @@ struct joining {
   int sound_track;
   const struct job_part *part; /* the part of the whole render that the output is; NULL: the output is the whole
                                 * render */
+  bool is_shard;               /* sink_options.is_shard */
   bool replace;                /* true: an existing output may be replaced */
   /* sink_options.left: the unfinished file of an earlier attempt, which the sink replaces; NULL: there is none */
   const struct part_left *left;

@@ -52,6 +52,9 @@ struct sink_options {
    * directly, without an unfinished file and manifest */
   const struct job *job;
   const struct job_part *part; /* the part of the render that this output contains; NULL: the whole render */
+  /* true: the output is a shard (render --shard), so its manifest stays beside it, also if the shard has all frames of
+   * the render; false: the manifest is removed when the output is complete */
+  bool is_shard;
   bool replace; /* true: an existing output, and an unfinished file that an earlier render left, may be replaced */
   const struct sink_kept *kept; /* array of kept_count unfinished files whose pictures come first in the output */
   int kept_count;

@@ -297,7 +297,7 @@ int ffmpeg_sink_prepare(struct ffmpeg_sink *to, const struct sink_options *optio
   to->recorder.delay = -1;
   to->joins = options->joins;
   to->spare = options->joins && !options->left;
-  to->shard = options->part && (options->part->begin.num > 0 || !options->part->open);
+  to->shard = options->is_shard;
   to->shift = options->shift;
   to->mark = to->whole_files ? options->mark : NULL;
   if (add_video(to, options, err) || begin_part(to, options, err))
