@@ -193,6 +193,27 @@ static void test_empty_shards(void **state) {
   expect_same("pictures", FFMPEG "-i few.mkv -map 0:v -f framemd5 -", FFMPEG "-i whole.mkv -map 0:v -f framemd5 -");
 }
 
+/* Recordings put together, whose clock jumps forward or is set back, are divided on the clock on which their frames
+ * follow each other, and each part finds its frames. They are longer than the distance by which a seek in a stream goes
+ * back (ffmpeg_seek_blindly). */
+static void test_recordings_put_together(void **state) {
+  (void)state;
+  static const char *const clips[] = {"forward.ts", "back.ts"};
+  static const char *const thirds[] = {"--shard 1/3", "--shard 2/3", "--shard 3/3"};
+  static const char *const ranges[] = {"--shard 0-99", "--shard 100-119", "--shard 120-300"};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=5:d=14 -c:v libx264 -g 10 -bf 2 day.ts && " FFMPEG
+               "-f lavfi -i testsrc2=s=64x64:r=5:d=14,negate -c:v libx264 -g 10 -bf 2 night.ts && " FFMPEG
+               "-i night.ts -c copy -output_ts_offset 100 later.ts && cat day.ts later.ts >forward.ts && "
+               "cat day.ts night.ts day.ts >back.ts");
+  for (int i = 0; i < 2; i++) {
+    expect_parts_equal(clips[i], "", thirds, 3);
+    expect_parts_equal(clips[i], "", ranges, 3);
+  }
+  for (int i = 1; i <= 3; i++)
+    program_expect(0, NULL, "render forward.ts jumps.mkv -q --size 64x64 -c ffv1 --shard %d/3", i);
+  program_expect(0, "140 frames of 3 shards", "join jumps.mkv");
+}
+
 /* Prints times, hashes and sound of a file. */
 #define CONTENT(file)                                                                                                  \
   "ffprobe -v error -show_entries packet=stream_index,pts_time,dts_time " file " -of csv && " FFMPEG "-i " file        \
@@ -545,7 +566,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_not_joined),      cmocka_unit_test(test_shared_choices),
       cmocka_unit_test(test_several_inputs),  cmocka_unit_test(test_one_input_fails),
       cmocka_unit_test(test_inputs_refused),  cmocka_unit_test(test_resumed_shard_is_joined),
-      cmocka_unit_test(test_empty_shards),
+      cmocka_unit_test(test_empty_shards),    cmocka_unit_test(test_recordings_put_together),
   };
   if (argc != 2 || !clips_open())
     return argc == 2 ? 77 : 2;

@@ -30,6 +30,21 @@ struct cutting {
   struct frame_places *places;
 };
 
+/* Opens c->places. Where the clock of the input's time stamps begins anew, tells the source to read the input from its
+ * beginning. surveys: false: does not look for such places, which takes reading the whole input. Returns 0, or -1 with
+ * err; the caller closes c->places. */
+static int open_places(struct cutting *c, bool surveys, struct error *err) {
+  bool joined = false;
+  if (frame_places_open(&c->places, c->options->input, c->source, err))
+    return -1;
+  if (surveys && frame_places_survey(c->places, &joined, err)) {
+    frame_places_close(&c->places);
+    return -1;
+  }
+  c->source->reads_up |= joined;
+  return 0;
+}
+
 /* Returns the length in seconds of an interval of frame times, which must have an end. */
 static double length_of(const struct cutting *c, const struct interval *interval) {
   int64_t num, den, begin = interval->begins ? interval->begin : frame_places_origin(c->places, 0);
@@ -382,7 +397,7 @@ int cut_choose(struct cut *cut, const struct options *options, struct source_opt
    * quickly. In a stream they could be found only by reading it at its own pace. */
   if (!option && (!knows || !protocols_is_file(options->input)))
     return 0;
-  if (frame_places_open(&c.places, options->input, source, err))
+  if (open_places(&c, option || options->resume, err))
     return -1;
   int status = choose(cut, &c, err);
   frame_places_close(&c.places);
@@ -509,7 +524,7 @@ int cut_go_on(struct cut *cut, const struct options *options, struct source_opti
   if (!frame_places_knows(options->input, source))
     return error_set(err, STATUS_USAGE, "--resume: %s cannot be read twice, as finding its frames needs",
                      address_shown(options->input).text);
-  if (frame_places_open(&c.places, options->input, source, err))
+  if (open_places(&c, !cut->known, err))
     return -1;
   int got = go_on(cut, &c, after, err);
   frame_places_close(&c.places);

@@ -41,6 +41,8 @@ static int go_to(struct ffmpeg_source *from, double seconds, bool *unsure) {
   }
   if (from->pipe) /* a pipe cannot seek, but FFmpeg would try it within the data that it has buffered */
     return AVERROR(ESPIPE);
+  if (from->options.reads_up)
+    return go_to_beginning(from);
   joins_restart(&from->joins);
   if (ffmpeg_seeks_blindly(from->input))
     return ffmpeg_seek_blindly(from->input, from->stream, place, from->options.start + seconds, unsure);

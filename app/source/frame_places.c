@@ -37,6 +37,10 @@ struct frame_places {
   AVPacket *packet;
   struct list_cuts cuts;
   struct joins joins;
+  /* Set by frame_places_survey. joined: true: the clock of the input's time stamps begins anew somewhere, so that no
+   * seek by time finds a frame; joined_end: time at which the last frame ends then, in units of frame_places_tick */
+  bool joined;
+  int64_t joined_end;
   int64_t step; /* usual time between two frames, in units of frame_places_tick */
   /* Frames that were read and not given to the caller yet. Those with times before `settled` are all known: no packet
    * that comes later is shown before that time. */
@@ -189,6 +193,8 @@ double frame_places_length(const struct frame_places *places) {
   const AVStream *video = places->video;
   if (places->pictures)
     return (double)pictures_end(places->pictures) * av_q2d(tick_of(places));
+  if (places->joined)
+    return (double)places->joined_end * av_q2d(video->time_base) - (double)clock_us(places) * 1e-6;
   if (video->duration > 0 && video->start_time != AV_NOPTS_VALUE)
     return (double)(video->start_time + video->duration) * av_q2d(video->time_base) - (double)clock_us(places) * 1e-6;
   if (video->duration > 0)
@@ -296,12 +302,27 @@ static int next_frame(struct frame_places *places, struct waiting *frame, struct
   }
 }
 
-/* Seeks to a key frame at or before `time`, in the stream's time base. If `time` is near the beginning, or if seeking
- * fails, opens the input again instead, so that reading starts at its first frame. Returns 0, or -1 with err. */
+int frame_places_survey(struct frame_places *places, bool *joined, struct error *err) {
+  struct waiting frame;
+  int64_t end = 0;
+  int got = 0;
+  *joined = false;
+  if (places->pictures || !places->joins.watches || !places->joins.leaps)
+    return 0;
+  while ((got = next_frame(places, &frame, err)) > 0)
+    end = frame.time + (frame.duration > 0 ? frame.duration : places->step);
+  *joined = places->joined = got >= 0 && places->joins.newest > 0;
+  places->joined_end = end;
+  return got < 0 ? -1 : open_input(places, err);
+}
+
+/* Seeks to a key frame at or before `time`, in the stream's time base. If `time` is near the beginning, if the source
+ * does not seek either (options.reads_up), or if seeking fails, opens the input again instead, so that reading starts at
+ * its first frame. Returns 0, or -1 with err. */
 static int go_before(struct frame_places *places, int64_t time, struct error *err) {
   bool unsure;
   double tick = av_q2d(places->video->time_base), seconds = (double)time * tick - (double)clock_us(places) * 1e-6;
-  if (seconds <= seek_early_seconds)
+  if (seconds <= seek_early_seconds || places->joined || places->options.reads_up)
     return open_input(places, err);
   int code = ffmpeg_seeks_blindly(places->input)
                  ? ffmpeg_seek_blindly(places->input, places->video, time, seconds, &unsure)

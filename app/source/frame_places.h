@@ -24,12 +24,18 @@ void frame_places_close(struct frame_places **places);
  * then, with the message that any other attempt to open the input would give. */
 bool frame_places_knows(const char *spec, const struct source_options *options);
 
+/* Stores whether the clock of the input's time stamps begins anew somewhere, or jumps (joins.h). If it does, times from
+ * there on differ from the time stamps in the file, and a seek by time finds other frames than those wanted: from then
+ * on the functions below read the input from its beginning, and the caller must set source_options.reads_up for the
+ * source. Reads the whole input if its container allows such jumps, as MPEG's streams do. Returns 0, or -1 with err. */
+int frame_places_survey(struct frame_places *places, bool *joined, struct error *err);
+
 /* True if the input is a picture sequence. */
 bool frame_places_is_sequence(const struct frame_places *places);
 /* Stores the unit of times in seconds, as a fraction; it is that of the source's frame.pts. */
 void frame_places_tick(const struct frame_places *places, int64_t *num, int64_t *den);
-/* Returns the input's length in seconds, as its header states it; it is counted from the same time as
- * source_options.start. 0: unknown. */
+/* Returns the input's length in seconds, as its header states it or as frame_places_survey has found it; it is counted
+ * from the same time as source_options.start. 0: unknown. */
 double frame_places_length(const struct frame_places *places);
 
 /* frame_places_from_start converts source_options.start, in seconds, to a time in units of frame_places_tick.

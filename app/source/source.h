@@ -45,6 +45,9 @@ struct source_options {
   double start;               /* time in the input of the first frame that is read, in seconds */
   /* seconds after `start` at which the first pass through a looping input begins; later passes begin at `start` */
   double resume;
+  /* true: the frames before `start` are read and left out, in place of a seek by time, because the clock of the input's
+   * time stamps begins anew somewhere (frame_places_survey) */
+  bool reads_up;
   double duration; /* seconds of the input to read; 0: all */
   /* for a live source: place in the source, in seconds after `start`, at which the reader (reader.h) ends it; 0: at its
    * own end. The source itself does not read this field. */
