@@ -18,7 +18,8 @@
 
 enum { LFOS_MAX = 4, OUTPUT_CORNERS = 4 };
 enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
-/* The value of the parameter midi-learn that means: bind the next MIDI knob to the parameter that was changed last. */
+/* A value of the parameter midi-learn: the next MIDI knob that is turned is bound to the parameter that was changed
+ * last. */
 #define MIDI_LEARN_LAST "last"
 
 enum parameter {

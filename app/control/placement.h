@@ -19,7 +19,8 @@ enum output_flip { FLIP_NO, FLIP_HORIZONTAL, FLIP_VERTICAL, FLIP_BOTH };
 
 struct placement {
   enum output_fit fit;
-  enum output_flip flip; /* how the result of the other fields is mirrored, as the audience sees it */
+  enum output_flip flip; /* how the picture is mirrored after the other fields have placed it; horizontal and vertical
+                          * are as the audience sees them */
   double zoom;           /* factor by which the picture is enlarged; 1: the size that `fit` gives it */
   double rotation;       /* rotation of the picture in degrees, clockwise */
   /* how far the window's corners are moved to the right and downwards, in widths and heights of the window; in the

@@ -115,7 +115,7 @@ struct live {
   bool source_is_control;
   char clip[PATHS_MAX]; /* path of the sample clip, if it is shown because there is no source */
   struct source_options source_options;
-  struct playlist list; /* the list of sources on the command line; live->changer takes it over when it is opened */
+  struct playlist list; /* the list of sources on the command line; once live->changer is opened, the changer owns it */
   int first;            /* index in `list`, from 0, of the source that is shown first */
   struct changer *changer;
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
@@ -257,7 +257,8 @@ struct live {
   /* true: what covers the picture (black, the source, or a frozen picture) has changed in this pass of the loop */
   bool covered_anew;
   struct outputs *outputs;
-  struct outputs_figures output_figures; /* numbers and problems of all outputs, copied once in each pass of the loop */
+  struct outputs_figures output_figures; /* how many outputs there are, and their problems; copied once in
+                                          * each pass of the loop */
   int recording;                         /* number (outputs_add) of the recording that a key has begun; 0: none */
   bool record_ending; /* true: the recording with the number `recording` was asked to end, and has not ended yet */
   /* file for the next recording that the key begins (--record); NULL: the name is made from the time */

@@ -18,8 +18,8 @@ struct live_presets {
   struct presets_file *file; /* the file of presets; NULL: the user named none */
   int told;                  /* number of the user's requests to save a preset (state.presets_asked) that were carried
                               * out */
-  /* before: for the parameters that the last preset has changed, their values before it; these parameters are marked as
-   * set; undoable: true: `before` is filled; false: no preset was applied yet */
+  /* before: the values, before the last preset, of the parameters that it has changed; its marks say which ones these
+   * are. undoable: true: `before` is filled; false: no preset was applied yet */
   struct parameters before;
   bool undoable;
   int undos_told; /* number of the user's requests to undo a preset (state.undos_asked) that were carried out */

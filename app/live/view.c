@@ -411,7 +411,8 @@ bool live_cover(struct live *live, int64_t now_ns) {
   live->cover_moves = cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     if (live->shown && live->shown->input.plane[0])
-      /* the whole input is uploaded, not only the visible part, because the split may be moved during the freeze */
+      /* the whole input is uploaded, not only the part that is shown beside the output, because the user may move the
+       * border between the two (the split) during the freeze */
       take_input(live, 1);
     present_hold(live->present);
     live_hold_for_outputs(live);

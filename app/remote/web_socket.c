@@ -17,7 +17,8 @@ enum {
   /* As long as at least this many bytes wait to be sent to a client, no further requests of that client are answered,
    * and no changes of observed properties are sent to it. */
   BACKLOG_ENOUGH = 65536,
-  FRAME_COST = 64, /* estimated number of bytes of memory that a waiting frame takes besides its text */
+  FRAME_COST = 64, /* estimated number of bytes of memory that a web socket frame takes besides its text while it waits
+                    * to be sent */
   /* number of bytes that wslay gets at a time. wslay reads until there are no more bytes; small amounts allow this file
    * to stop it when too many answers wait to be sent */
   PIECE_BYTES = 64,

@@ -13,8 +13,8 @@ enum { ENGINES_KEPT = 4 };
 
 /* One handle (prepared size and step count) of each engine, all of the same shape, and what they were prepared for. */
 struct engines_kept {
-  /* the shape (size, step count and so on) that setup_shape computed for an input; the handles may have another number
-   * of frames in a run */
+  /* the shape (size, step count and so on) that setup_shape computed for an input; but its number of frames in a run
+   * need not be the one with which the handles were prepared */
   struct engine_shape wish;
   int batch; /* value of setup.batch (largest number of frames in a run) for which the handles were prepared */
   struct prepared *prepared[ENGINES_MAX];

@@ -26,7 +26,7 @@ struct files {
  * are followed), or the members of a sequence, a glob, a playlist or "concat:A|B". All functions named files_add...
  * return 0, or -1 with err if memory is short. Missing files are no error. */
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
-/* Adds the file at path, if there is one. */
+/* Adds the file at `path` to the list, if there is such a file. */
 int files_add(struct files *files, const char *path, struct error *err);
 /* Adds the files that a pattern with one %d names, for numbers from `first` to below `end`. wanted: options that select
  * some of the files; NULL: all are added. */

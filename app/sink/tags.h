@@ -27,8 +27,9 @@ void tags_copy_stream(AVStream *to, const AVStream *from);
  * muxer takes only one of the two codes of a language. */
 void tags_fit_track(const AVOutputFormat *container, AVStream *track);
 
-/* Numbers of tags that a container does not store. marks: of tracks, such as that one is a dub, or forced; defaults:
- * marks that a track which is not the first of its kind is the default one; times: of the file's creation. */
+/* How many tags of each kind a container does not store. marks: tags that say what a track is, such as a dub or forced;
+ * defaults: tags that make a track the default one although it is not the first of its kind; times: the file's times of
+ * creation. */
 struct tags_lost {
   int of_file, names, languages, marks, defaults, times;
 };

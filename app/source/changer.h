@@ -79,7 +79,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
 /* Records that the reader has begun another source, if `status`, the reader's present state, says so. changer_turn does
  * the same; this function is for callers that need changer_now to be right before the next changer_turn. */
 void changer_follow(struct changer *changer, const struct reader_status *status);
-/* True if changer_now returns the index of the source that the reader was reading when it gave out this status. */
+/* True if the reader, when it gave out `status`, was reading the source whose index changer_now returns. */
 bool changer_is_at(const struct changer *changer, const struct reader_status *status);
 /* Returns the index of the source that is read. */
 int changer_now(const struct changer *changer);

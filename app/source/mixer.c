@@ -114,7 +114,7 @@ static void pass_on(struct mixer *mixer, struct frame *frame) {
   mailbox_put(mixer->out, &(struct mail){.frame = *frame});
 }
 
-/* --- the thread that mixes again while a new source that fades in is a single picture, or slow --- */
+/* --- a thread that mixes the last frame again during a fade to a source that is slow or a single picture --- */
 
 static void mix_again(struct mixer *mixer) {
   struct frame frame = frame_hold(&mixer->to);

@@ -385,7 +385,8 @@ static void update_figures(struct update *update) {
 
 /* --- the widget with the list of parameters --- */
 
-/* Writes the list's heading: what the chosen row means while keys go to the list, otherwise how the list is used. */
+/* Writes the heading of the list of parameters: the filter, if one is set; otherwise, while keys go to the list, the
+ * meaning of the chosen row; otherwise how the list is used. */
 static void write_list_head(char *out, size_t size, const struct hud_content *content) {
   const struct panel *panel = content->panel;
   const struct list_row *row = parameter_list_chosen(&panel->list);

@@ -23,9 +23,9 @@ struct blend_piece {
   const float *left, *right, *left2, *right2, *gain;
 };
 
-/* A task: some rows of one weight are calculated from `base` (the checkpoint's values) and terms first_piece to
- * first_piece + pieces - 1. The rows are cut into tiles. Tiles are numbered through all tasks; the first one of this
- * task is first_tile. */
+/* A task: some rows of one weight are calculated from `base` (the checkpoint's values) and the terms that adapters add:
+ * blend_args.pieces[first_piece] to [first_piece + pieces - 1]. The rows are cut into tiles. Tiles are numbered through
+ * all tasks; the first one of this task is first_tile. */
 struct blend_task {
   const void *base;
   void *target;

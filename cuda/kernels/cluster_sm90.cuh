@@ -67,7 +67,7 @@ static __device__ __forceinline__ void arrivals_wait(uint64_t *arrivals) {
 }
 
 /* Writes a value to the shared memory of thread block number `rank` of the cluster, at the offset that `here` has in
- * this thread block's own. The barrier `arrivals` of that thread block counts the bytes. */
+ * the calling thread block's shared memory. The barrier `arrivals` of thread block number `rank` counts the bytes. */
 static __device__ __forceinline__ void store_remote(void *here, int rank, uint64_t *arrivals, float2 value) {
 #if CLUSTERS
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(

@@ -92,7 +92,8 @@ template <int HELD> struct vectors {
   }
 };
 
-/* Returns a thread block's sums of one group (distances, squares), added up from those of its threads:
+/* Returns two sums over all values of one group that a thread block has: of their differences from the pivot (the
+ * group's first value), and of the squares of these differences. They are added up from the sums of the threads,
  * sums[columns][rows + 1]. In a float4, x and y are for the group in which the thread's vector begins, z and w for the
  * next group. All lanes of one warp call it and get the result. */
 __device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group) {
@@ -194,7 +195,8 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
          channel_pivot = load_half(channel_pivot_at);
   vectors<HELD> pixels;
   pixels.each(left, d.rows, [&](uint4 &held, int j) { held = load16(from + j * step); });
-  /* Statistics: add up the distances to the pivots and their squares, by thread, by thread block, by cluster. */
+  /* Statistics: add up the differences between the values and their pivots, and the squares of these differences, by
+   * thread, by thread block, by cluster. */
   if (row < d.rows) {
     float sum[8] = {}, square[8] = {}, pivot[8];
 #pragma unroll
@@ -268,9 +270,9 @@ bool vectors_fit(int columns, int size) {
   return true;
 }
 
-/* Returns into how many slices of whole groups the channels are divided: the largest number for which a slice still has
- * least_bytes bytes of each pixel, or, if no number is so, the smallest possible one. Returns 0 if the channels cannot
- * be divided into such slices. */
+/* Returns into how many slices of whole groups the channels are divided: the largest number with which a slice still
+ * has least_bytes bytes of each pixel. If slices have fewer bytes with every possible number, returns the smallest
+ * possible number. Returns 0 if the channels cannot be divided into such slices. */
 int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {

@@ -413,7 +413,8 @@ __global__ void __launch_bounds__(TILE_THREADS) hysteresis_kernel(const __grid_c
         *here = next, changed = true;
     }
   } while (__syncthreads_or(changed));
-  /* The last pass writes the map; the earlier passes store their strong pixels for the next pass. */
+  /* The last pass writes the map. Each earlier pass stores the strong pixels (those known to be part of an edge) for
+   * the next pass. */
   if (p.pass + 1 == EDGE_ROUNDS)
     put_tile(p, first * WORD, top, strong);
   else if (there)

@@ -99,7 +99,7 @@ __device__ __forceinline__ void add(float2 &to, float x, float y) {
   to.y += y;
 }
 
-/* Returns the sum of v over `lanes` neighbouring lanes, to each of them. */
+/* Adds up v over groups of `lanes` neighbouring lanes. Returns to each lane the sum of its group. */
 __device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
 #pragma unroll
   for (int i = lanes / 2; i > 0; i /= 2) {

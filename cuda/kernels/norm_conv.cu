@@ -65,8 +65,8 @@ struct lines {
 };
 
 struct memory {
-  /* for each line of threads and each channel: sums of the distances to the channel's first value, and of their
-   * squares */
+  /* for each line of threads (struct lines) and each channel: the sum of the differences between the line's values and
+   * the channel's first value, and the sum of the squares of these differences */
   float2 partial[THREADS * 8];
   float2 parts[THREADS]; /* sums of the entries of several lines in `partial`: [parts][channels of the thread block] */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];

@@ -33,8 +33,8 @@ struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
-  /* if HIGH is 2: number of registers that each producer thread keeps (GIVEN), and that each consumer thread then has
-   * (TAKEN) */
+  /* used if HIGH (number of blocks of 64 rows that a consumer has) is 2: how many registers each producer thread keeps
+   * (GIVEN), and how many each consumer thread then has (TAKEN) */
   static constexpr int GIVEN = 40, TAKEN = 232;
   /* numbers of the warps that load the input and the weights */
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1;
@@ -59,8 +59,8 @@ struct tile_shape {
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
   static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
-  /* Each warp initialises the same number of barriers of each kind, so these numbers are rounded up, and some barriers
-   * stay unused. */
+  /* Each warp initialises the same number of barriers of each kind. So the number of barriers of a kind is rounded up
+   * to a multiple of WARPS, and some barriers stay unused. */
   static constexpr int STAGE_BARRIERS = (STAGES + WARPS - 1) / WARPS * WARPS, BARRIERS = 2 * STAGE_BARRIERS + WARPS;
   /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024;
@@ -92,8 +92,8 @@ struct params {
   /* columns: number of columns of y; gate: with GEGLU, distance in W from the rows of values to those of gates, else
    * 0 */
   int columns, gate;
-  /* divisors, by the width and by the number of pixels of the pictures whose pixels are the product's rows; not used if
-   * taps is 1 */
+  /* out_w: for divisions by the width of the pictures whose pixels are the product's rows; pixels: for divisions by the
+   * number of pixels of such a picture; not used if taps is 1 */
   divisor out_w, pixels;
   int taps, stride, pad; /* taps: number of places of the convolution window: 1, 4 or 9 */
   /* number of tiles side by side in y, if each thread block calculates several of them (every gridDim.y-th one); else
@@ -116,7 +116,8 @@ template <class T> struct work {
   int row, column; /* row: first row of the product in the tile; column: first column of y */
   /* with an upsampled input: which of the 2x2 output pixels of an input pixel is calculated, 0 to 3, row by row */
   int quarter;
-  int begin, end; /* the blocks of 64 channels that this part of the sum has: `begin` to `end - 1` */
+  int begin, end; /* numbers of the first block (64 channels) of the sum that this thread block adds up, and of the
+                   * block after its last one */
   int tile;       /* number of the tile, from 0, among those side by side in y */
   /* 0 or 1: which of the two buffers for bias and time row (a vector from the time embedding) this tile uses; also the
    * parity of the barrier phase that ends when they have arrived */

@@ -143,8 +143,8 @@ struct turns {
   }
 };
 
-/* A consumer (a warpgroup that multiplies). GATED: with GEGLU; a tile's results are then one chunk of columns, else
- * two. */
+/* A consumer (a warpgroup that multiplies). GATED: true: with GEGLU, so that the results of a tile are one chunk
+ * (T::CHUNK columns); false: they are two chunks. */
 template <bool GATED> struct turns_consumer {
   using T = turns_shape;
   /* CHUNKS: number of chunks, groups of T::CHUNK columns, in the results of a tile. GROUPS: number of groups of 8
@@ -214,9 +214,10 @@ template <bool GATED> struct turns_consumer {
     pin(sum[1]);
   }
 
-  /* With GEGLU, sets the sums to the bias at the beginning, because there are no registers for it later, besides the
-   * gates. Each pair of values is loaded by an instruction of its own; the compiler would make copies of a shared pair
-   * after the wait for the turn. */
+  /* With GEGLU, sets the sums to the bias (0 if there is none) before the products: after the products the gates need
+   * so many registers that none are left for the bias. Several sums start from the same pair of biases. Each of them
+   * loads the pair anew, by an instruction of its own; otherwise the compiler would load the pair once, and copy it
+   * after the wait for the consumer's turn. */
   __device__ __forceinline__ void begin(int place, int parity) {
     uint32_t from = t.base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     if (p.bias)

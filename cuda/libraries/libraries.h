@@ -1,8 +1,8 @@
 /* NVIDIA's libraries cuBLASLt and cuDNN, which are opened at run time if there is a GPU. On a machine without them the
  * program uses its own kernels. cublaslt.c contains all calls of cuBLASLt, and cudnn.c those of cuDNN. Threads: only
- * one thread at a time may call the functions that create and destroy; another thread may launch meanwhile. What a
- * library offers for a shape is kept as long as the library is open, so workspace_bytes must be the same in every
- * call. */
+ * one thread at a time may call the functions whose names end in create or destroy; another thread may launch
+ * meanwhile. The algorithms that a library offers for a shape are kept as long as the library is open, so
+ * workspace_bytes must be the same in every call. */
 #ifndef CUDA_LIBRARIES_LIBRARIES_H
 #define CUDA_LIBRARIES_LIBRARIES_H
 

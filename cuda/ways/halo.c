@@ -1,5 +1,5 @@
 /* The way (implementation of a product) for 3x3 convolutions with few channels over many pixels, on GPUs of compute
- * capability 9.0 (kernels/halo_sm90.cu). A choice is a tile. */
+ * capability 9.0 (kernels/halo_sm90.cu). Its choices are the sizes of tiles (enum halo_tile). */
 #include "cuda/ways/way.h"
 
 static struct halo_args as_halo(const struct gemm_args *args, int tile) {

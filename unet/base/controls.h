@@ -50,8 +50,8 @@ struct control_values {
   /* The part of the denoising in which the control acts, from 0 (pure noise) to 1 (the picture). If only a part of a
    * step's noise range lies in this part, the step's weight is reduced in proportion. */
   float start, end;
-  /* ControlNet: true: the network's output is added only to the prediction for the prompt, not to that for the negative
-   * prompt, and with less weight in the outer blocks. Meant for empty prompts. */
+  /* guess mode of a control network: true: the network's output is added only to the prediction for the prompt, not to
+   * that for the negative prompt, and with less weight in the outer blocks. Meant for empty prompts. */
   bool guess;
   float param[MAP_PARAMS]; /* parameters of the map: map_parameters lists them, map_standard gives their defaults */
 };

@@ -44,7 +44,8 @@ struct picture_owner {
   int (*make)(void *opaque, struct picture *picture, struct error *err);
   /* Called when the last reference to the picture was given back, on the thread that gave it back. May be NULL. */
   void (*recycle)(struct picture *picture);
-  /* Frees everything that `make` allocated. The opaque pointer of the pool may be invalid by then. */
+  /* Frees everything that the function `make` allocated for the picture. The pool's opaque pointer, which `make` got,
+   * may be invalid by then. */
   void (*destroy)(struct picture *picture);
   /* Waits until the picture's pixels are in this kind of memory. NULL: the pixels are complete as soon as the picture
    * is passed on. */

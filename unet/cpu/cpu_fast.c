@@ -202,7 +202,7 @@ static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node,
   return 0;
 }
 
-/* Fills picture number i of y, a picture of the network's input, from the run's frame for it. */
+/* Fills picture number i of y, the network's input, with the pixels of the run's frame for this picture. */
 static void read_frame(const struct cpu_run *run, const struct op_pixels_in *op, int i) {
   const struct cpu_program *p = run->program;
   const struct frame *frame = &run->frames[op->source * op->y.n + i];

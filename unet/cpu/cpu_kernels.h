@@ -77,8 +77,9 @@ struct resize {
   float scale, bias;
   int w, h; /* width and height of out in pixels */
   float *out;
-  /* Scratch of w entries each, one for each output pixel of a row: which samples of the frame's row it averages.
-   * taps[0] is for planes as wide as the frame, taps[1] for chroma planes of half its width. */
+  /* Scratch memory, an array of w entries for each width of planes: taps[0] for planes as wide as the frame, taps[1]
+   * for chroma planes of half its width. Entry x says which samples of a plane's row are averaged for the output pixel
+   * in column x. */
   struct tap *taps[2];
   float *values; /* scratch of 3 * w floats for each thread: a row of R, G and B */
   float *rows;   /* scratch of `row` floats for each thread: a row of a plane */

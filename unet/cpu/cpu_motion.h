@@ -19,8 +19,8 @@ struct matching {
   size_t sums_each;
 };
 
-/* A 16-bit copy of a level's details (brightness minus the mean around), with a border of SEARCH_EDGE pixels that
- * repeats the pixels at the edge. */
+/* A 16-bit copy of the details (brightness minus the mean of the surroundings) of one level of a pyramid, with a border
+ * of SEARCH_EDGE pixels that repeats the pixels at the edge. */
 enum { SEARCH_EDGE = 40, SEARCH_SPARE = 64 };
 struct padded {
   int16_t *data; /* h + 2 SEARCH_EDGE rows; a row begins `pitch` values after the previous row */

@@ -275,8 +275,8 @@ static void attend_segments(const float *q, const struct segment *segments, int 
   }
 }
 
-/* Computes attention for one row of q in one head, to the op's own keys and to those of `frames` earlier frames (the
- * bank). */
+/* Computes attention for one row of q in one head. The row attends to the op's own keys, and to those of `frames`
+ * earlier frames (the bank). */
 static void attend_row(const struct cpu_program *p, const struct op_attention *op, size_t row, int head, int frames,
                        double *scores) {
   size_t tokens = (size_t)op->q.h * (size_t)op->q.w, n = row / tokens, t = row % tokens;

@@ -134,7 +134,8 @@ static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = op->scale * x[i] + op->bias;
 }
 
-/* Computes one pixel of y from a block of pixels of x; x points to the block's first value. */
+/* Computes one pixel of y from a block of op->size x op->size pixels of x. If op->mean is false, the pixel gets all
+ * values of the block; if it is true, the pixel gets the mean of each channel. x points to the block's first value. */
 static void blocks_pixel(const struct op_blocks *op, const float *x, float *y) {
   int size = op->size, count = size * size;
   for (int c = 0; c < op->x.c; c++) {

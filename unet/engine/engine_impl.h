@@ -59,10 +59,11 @@ struct noise_place {
 /* What the device has of one seed's noise, in states (tensors that outlive a run). */
 struct held_noise {
   uint64_t seed;
-  bool start;  /* true: the device's states contain the noise that OP_START adds; false: not yet */
-  int samples; /* number of steps, from the first one, whose noise the device's states contain */
-  /* true: the device's states contain the seed's additional noise for noise that moves with the picture
-   * (frame_noise.second), or the plan needs none; false: not yet */
+  bool start;  /* true: the noise that OP_START adds is written to a state (tensor on the device that outlives a run);
+                * false: not yet */
+  int samples; /* number of steps, from the first one, whose noise is written to states */
+  /* true: the additional noise that is needed if the noise moves with the picture (frame_noise.second) is written to
+   * states, or the plan needs none; false: not yet */
   bool second;
 };
 

@@ -60,8 +60,9 @@ static void warn_of_steps(const struct engine *engine, const struct frame_shape 
              engine->model_path);
 }
 
-/* Refuses several pictures a run (a batch) together with features for which all frames of a run would have to share one
- * value. */
+/* Checks the number of pictures that a run makes (the batch). Refuses more than one picture a run if the handle also
+ * has a stream batch, controls, or, with SDXL, guidance by a negative prompt. A run has only one set of values for
+ * these features, but each of its pictures would need values of its own. */
 static int check_batch(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   if (wish->batch < 0 || wish->batch > BATCH_MAX)
     return error_set(err, STATUS_USAGE, "a batch of %d: 1 to %d pictures a run are supported", wish->batch, BATCH_MAX);

@@ -43,8 +43,8 @@ static void decode_yuv(const struct frame *f, uint8_t *rgb) {
 
 enum { PRECISION = 22 }; /* number of fraction bits of the weights, as in Pillow */
 
-/* The source samples of a line of pixels whose weighted mean is one sample of the resized line: the first one, their
- * number and their weights. */
+/* Says from which samples of a source line one sample of the resized line is computed: the first one, their number, and
+ * the weights with which they are averaged. */
 struct window {
   int first, count;
   int *weights;

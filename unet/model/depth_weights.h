@@ -21,8 +21,9 @@ struct depth_linear depth_patches(const struct depth *depth, const struct net *n
  * the resized table of position embeddings. The class token is added to the first row, and the bias that the layer adds
  * is subtracted from that row. */
 struct tensor depth_positions(const struct depth *depth, const struct net *net, struct depth_grid grid);
-/* Returns a linear layer that, followed by OP_UNPATCH, does the work of a transposed convolution of the file whose
- * stride is its kernel's size. name: the convolution's key, without ".weight" and ".bias". */
+/* Returns a linear layer that, with OP_UNPATCH after it, does the work of a transposed convolution of the file. That
+ * convolution's stride must equal the size of its kernel. name: the convolution's key, without ".weight" and
+ * ".bias". */
 struct depth_linear depth_transposed(const struct depth *depth, const struct net *net, const char *name, int channels,
                                      int stride);
 

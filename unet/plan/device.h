@@ -68,8 +68,8 @@ struct program_options {
   /* set by device_prepare for the device's `prepare`: bytes that it will allocate afterwards for the pool of
    * pictures */
   size_t picture_bytes;
-  /* another program, which must outlive this one; this program uses the owner's memory for states of the same name.
-   * NULL: all its states are its own */
+  /* another program, which must outlive this one; this program uses the other's memory for states (tensors that outlive
+   * a run) of the same name. NULL: all its states have memory of their own */
   struct program *owner;
 };
 
@@ -237,8 +237,7 @@ struct program {
    * collected */
   unsigned submitted, collected;
 
-  /* The fields parts and started are for runs that are started in parts (device_start_part); element has the tensors'
-   * types. */
+  /* The fields `parts` and `started` are for runs that are started in parts (device_start_part). */
   int parts;   /* number of parts into which the device has divided a run of the program */
   int started; /* number of parts of the present run that were started so far */
   /* element type of each temporary and state (a tensor that outlives a run), indexed by plan_place; set by the

@@ -22,7 +22,7 @@ enum demand {
 /* A type of numbers and a factor: the value of an element is `scale` times the stored number. */
 struct element {
   enum dtype type;
-  /* factor by which stored numbers are multiplied; 1 for types whose range is wide enough without it */
+  /* the value is the stored number times this factor; 1 for types whose range is wide enough without a factor */
   float scale;
 };
 

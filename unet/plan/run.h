@@ -88,7 +88,8 @@ struct run_params {
 
   /* The fields from `prompt` to `guidance` say which prompts the network's predictions are made for, and what the
    * output picture shows. */
-  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT: the prompts of each guidance row */
+  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT: for each guidance row (one of the predictions that a
+                                                   * step computes for a latent), the prompts that are blended for it */
   /* OP_PIXELS_OUT: weight of the generated picture in the output, 0 to 1; the input has the rest */
   float mix;
   float detail; /* OP_DETAIL: how much of the input's fine detail is added to the generated picture, 0 to 1 */
@@ -139,8 +140,8 @@ enum {
   IDLE_MOTION = 4 << CONTROLS_MAX,
   IDLE_SETS = 8 << CONTROLS_MAX
 };
-/* Returns the bit (IDLE_...) of the part of the plan to which a region (a group of ops that a run may skip) with this
- * condition belongs. */
+/* Returns the bit (IDLE_...) for a region, a group of ops that is executed only if the condition `when` holds. It is
+ * the bit of the part of the plan to which the region belongs. */
 unsigned region_idle(const struct region_when *when);
 /* Returns the bits (IDLE_...) of the parts that this plan has and its runs may leave out. */
 unsigned plan_may_idle(const struct plan *plan);

@@ -32,7 +32,8 @@ enum {
   /* side, in cells of the latent, of the blocks into which the texture of noise is divided where the picture is
    * zoomed; within a block, neighbouring cells of the latent show neighbouring cells of the texture */
   TEXTURE_BLOCK = 16,
-  TEXTURE_REACH = 4, /* distance, in cells, up to which other cells are used to measure the field's scale at a cell */
+  TEXTURE_REACH = 4, /* number of cells of the latent, before and after a cell in its row and column, over which it is
+                      * measured how far apart neighbouring cells lie in the texture (texture_mean) */
   /* The strain of a cell says how far a zoom or shear has changed distances at this cell, in 1/256. A cell with more
    * strain than TEXTURE_ZOOMED reads the texture by blocks (texture_reads). The texture is renewed if more than one in
    * TEXTURE_PART cells has more strain than TEXTURE_STRAINED. */

@@ -12,8 +12,9 @@ static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
 
-/* Returns the quantity that later steps combine: the network's output at a level, or the noise that this output
- * predicts there (keeps_outputs decides which). It is returned as a sum of latent and output (struct linear). */
+/* Returns the quantity that later steps combine, for a call of the network at this noise level. It is the network's
+ * output, or the noise that this output predicts; keeps_outputs decides which. The result holds two factors: the
+ * quantity is the latent times one of them plus the output times the other (struct linear). */
 static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }

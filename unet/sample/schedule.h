@@ -54,7 +54,8 @@ struct sampler_impl {
   /* true: where the schedule has no signal left (a signal-to-noise ratio of 0), a small positive ratio is used
    * instead */
   bool finite_sigma;
-  bool real_timesteps; /* true: with linspace spacing timesteps are real numbers; false: they are rounded to integers */
+  bool real_timesteps; /* timesteps that follow from linspace spacing or from noise levels: true: they are real numbers;
+                        * false: they are rounded to integers */
   /* true: if sampling->quantised, every step spans 1000 / steps timesteps, so that it may end at another timestep than
    * the one at which the next step begins */
   bool by_ratio;
