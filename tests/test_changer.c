@@ -266,6 +266,38 @@ static void test_asked_for_while_one_waits(void **state) {
   end();
 }
 
+/* A source that hangs while it is opened keeps no other source out: it is interrupted when another one is asked for. */
+static void test_asked_for_while_one_hangs(void **state) {
+  (void)state;
+  begin("a,hanging:1,other b", true, 0, &endless);
+  changer_ask(rig.changer, 1);
+  UNTIL(fake_source_attempts() == 2);
+  turns(20);
+  assert_true(changer_now(rig.changer) == 0 && changer_wanted(rig.changer) == 1);
+  changer_ask(rig.changer, 2);
+  UNTIL(rig.other && changer_now(rig.changer) == 2);
+  assert_true(rig.changes == 1 && !rig.refusals);
+  changer_ask(rig.changer, 1);
+  UNTIL(fake_source_attempts() >= 4);
+  changer_ask(rig.changer, 2); /* the source that is read: nothing else is to be opened */
+  turns(20);
+  changer_seek(rig.changer, 5);
+  UNTIL(rig.seeks);
+  assert_true(rig.changes == 1 && !rig.refusals);
+  end();
+}
+
+/* A file that hangs while it is opened ahead keeps no other source out, either. */
+static void test_asked_for_while_the_next_hangs(void **state) {
+  (void)state;
+  begin("a,hanging,other b", false, 0, &endless);
+  UNTIL(fake_source_attempts() == 2);
+  changer_ask(rig.changer, 2);
+  UNTIL(rig.other && changer_now(rig.changer) == 2);
+  assert_int_equal(rig.refusals, 0);
+  end();
+}
+
 /* Seeking in the source that is read, with and without a next source opened ahead. Of several requests in a row the
  * last one counts; if a position cannot be reached, the source goes on where it was. */
 static void test_seeks(void **state) {
@@ -570,6 +602,8 @@ int main(void) {
       cmocka_unit_test(test_read_anew_as_the_reader_goes_on),
       cmocka_unit_test(test_dropped_as_the_reader_goes_on),
       cmocka_unit_test(test_asked_for_while_one_waits),
+      cmocka_unit_test(test_asked_for_while_one_hangs),
+      cmocka_unit_test(test_asked_for_while_the_next_hangs),
       cmocka_unit_test(test_seeks),
       cmocka_unit_test(test_part_again_and_again),
       cmocka_unit_test(test_last_picture_stays),

@@ -77,6 +77,22 @@ static void test_place_of_a_last_picture(void **state) {
   quit_window();
 }
 
+/* A pipe that nobody writes keeps no other source out while it is opened. */
+static void test_pipe_that_nobody_writes(void **state) {
+  (void)state;
+  make_clips();
+  shell("rm -f silent.fifo; mkfifo silent.fifo");
+  start_window("still.mkv silent.fifo twice.mkv --loop --clip-loop loop --ipc ipc.sock" PICTURE);
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":0.");
+  expect_ipc("[\"set_property\",\"source\",2]", "success");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  expect_ipc("[\"set_property\",\"source\",3]", "success");
+  wait_said("source 3 of 3: twice.mkv");
+  expect_ipc("[\"set_property\",\"source\",2]", "success");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  quit_window();
+}
+
 static int end_program(void **state) {
   return screen_end_program(state) || program_own_model(state);
 }
@@ -87,6 +103,7 @@ int main(int argc, char **argv) {
       TINY(test_points_stay_with_their_file),
       TINY(test_list_goes_on_from_the_last_frame),
       TINY(test_place_of_a_last_picture),
+      TINY(test_pipe_that_nobody_writes),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
   if (missing)

@@ -5,32 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/flow/errand.h"
+#include "app/source/opening.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
-
-/* A source that is to be read, and the time from which on it is read. */
-struct request {
-  int index;    /* index of the source in the list; -1: none */
-  double at_s;  /* time in the source, in seconds, from which on it is read (source_options.resume) */
-  bool seeks;   /* true: the source is the current one, opened again to go to another time in it */
-  bool repeats; /* true: the current source is opened again only because it has ended and is to be repeated; `seeks` is
-                 * true, too */
-};
-
-/* A source that is being opened, or is open and waits to be read. */
-struct opening {
-  struct errand errand;
-  struct request request; /* the source that is opened, and the time in it; index -1: nothing is opened */
-  const char *name;
-  struct source_options options;
-  /* source: the opened source; NULL after an error. former, taken_back: a source that was opened earlier, and one that
-   * the reader has given back (reader_withdraw), which are not needed; the thread that opens sources closes them. */
-  struct source *source, *former, *taken_back;
-  int code;
-  struct error err;
-};
 
 /* What the reader was told last about the end of the source that it reads (reader_end_at). */
 struct told_end {
@@ -40,7 +18,7 @@ struct told_end {
 };
 
 /* The struct is used by the caller's thread only, except that while opening.errand (app/flow/errand.h) runs, the
- * errand's thread uses `opening`. */
+ * errand's thread uses `opening` (opening.h). */
 struct changer {
   struct changer_params params;
   struct source_options options;
@@ -50,9 +28,9 @@ struct changer {
   int now; /* index of the source that is read */
   /* what the user has asked for, or what follows a source that has ended or cannot be opened; it stays here until it is
    * handed to the reader; index -1: nothing */
-  struct request wanted;
+  struct source_request wanted;
   /* the sources that were handed to the reader: handed[0] is the newest one, handed[1] the one before it */
-  struct request handed[2];
+  struct source_request handed[2];
   bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end (source_options.loop) */
   bool now_loops;      /* true: the source that is read begins anew at its end by itself (source_options.loop) */
   enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued (chosen to come next) */
@@ -88,26 +66,8 @@ static int current(const struct changer *changer) {
   return changer->handed[changer->waits].index;
 }
 
-static bool same(const struct request *a, const struct request *b) {
+static bool same(const struct source_request *a, const struct source_request *b) {
   return a->index == b->index && a->at_s == b->at_s && a->seeks == b->seeks && a->repeats == b->repeats;
-}
-
-/* --- the thread that opens sources --- */
-
-static void open_one(void *opaque) {
-  struct opening *opening = opaque;
-  struct source_info info;
-  source_close(&opening->former);
-  source_close(&opening->taken_back);
-  opening->code = source_open(&opening->source, opening->name, &opening->options, &opening->err);
-  if (opening->code)
-    return;
-  source_get_info(opening->source, &info);
-  /* the first frame of a live source is not read in advance: it would be old when it is shown */
-  if (!info.realtime && source_read_ahead(opening->source, &opening->err)) {
-    source_close(&opening->source);
-    opening->code = -1;
-  }
 }
 
 /* --- functions for the caller's thread: which source is opened, and when the reader gets it --- */
@@ -125,7 +85,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   changer->begun = 1;
   changer->step = 1;
   changer->now = params->first;
-  changer->handed[0] = (struct request){.index = params->first};
+  changer->handed[0] = (struct source_request){.index = params->first};
   changer->now_loops = changer->loops[0] = params->first_loops;
   for (int i = 0; i < changer->list.count; i++)
     changer->keeps |= changer->list.entries[i].plain;
@@ -133,21 +93,12 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   return 0;
 }
 
-/* Waits until no source is being opened, and closes a source that was opened and not handed to the reader. */
-static void drop_opening(struct changer *changer) {
-  errand_join(&changer->opening.errand);
-  source_close(&changer->opening.source);
-  source_close(&changer->opening.former);
-  source_close(&changer->opening.taken_back);
-  changer->opening.request.index = -1;
-}
-
 void changer_close(struct changer **pointer) {
   struct changer *changer = *pointer;
   if (!changer)
     return;
   atomic_store(changer->params.stop, true);
-  drop_opening(changer);
+  opening_drop(&changer->opening);
   playlist_free(&changer->list);
   free(changer);
   *pointer = NULL;
@@ -185,14 +136,14 @@ static bool goes_round(const struct changer *changer) {
   return changer->now_loops && can_loop(changer, changer->now) && changer->cued < 0;
 }
 
-static struct request from_begin(const struct changer *changer, int index) {
-  return (struct request){.index = index, .at_s = index < 0 ? 0 : changer->list.entries[index].in_s};
+static struct source_request from_begin(const struct changer *changer, int index) {
+  return (struct source_request){.index = index, .at_s = index < 0 ? 0 : changer->list.entries[index].in_s};
 }
 
 /* Returns the source that follows when the source that is read now ends, and the place in it; index -1: no source
  * follows. */
-static struct request follower(const struct changer *changer) {
-  struct request request = from_begin(changer, changer->now);
+static struct source_request follower(const struct changer *changer) {
+  struct source_request request = from_begin(changer, changer->now);
   request.seeks = request.repeats = true;
   if (changer->cued >= 0)
     return from_begin(changer, changer->cued);
@@ -215,27 +166,19 @@ static void refuse(struct changer *changer, const struct error *err, struct chan
   log_line(changer->options.log, LOG_WARNING, "%s", err->message);
 }
 
-/* Starts the thread that opens a source, when nothing else is being opened. That thread also closes the source that was
- * opened before, because closing may take longer than a frame. */
-static void start_opening(struct changer *changer, const struct request *request, struct changer_news *news) {
-  struct opening *opening = &changer->opening;
+/* Starts to open a source, when nothing else is being opened. */
+static void start_opening(struct changer *changer, const struct source_request *request, struct changer_news *news) {
   const struct playlist_entry *entry = &changer->list.entries[request->index];
-  opening->former = opening->source;
-  opening->source = NULL;
-  opening->options = changer->options;
-  opening->options.loop = can_loop(changer, request->index);
-  playlist_narrow(entry, &opening->options);
-  opening->options.resume = request->at_s;
-  opening->options.until = end_of(entry);
-  opening->options.no_fade = request->repeats;
-  opening->name = entry->name;
-  opening->request = *request;
+  struct source_options options = changer->options;
+  options.loop = can_loop(changer, request->index);
+  playlist_narrow(entry, &options);
+  options.resume = request->at_s;
+  options.until = end_of(entry);
+  options.no_fade = request->repeats;
   struct error err;
-  if (errand_start(&opening->errand, open_one, opening, "opens sources", &err)) {
+  if (opening_start(&changer->opening, request, entry->name, &options, &err)) {
     refuse(changer, &err, news);
-    source_close(&opening->former);
-    source_close(&opening->taken_back);
-    opening->request.index = changer->wanted.index = -1;
+    changer->wanted.index = -1;
   }
 }
 
@@ -246,7 +189,7 @@ static void hand_over(struct changer *changer, enum reader_when when, struct cha
   struct error err;
   if (reader_switch(changer->params.reader, &opening->source, opening->name, &opening->options, when, &err)) {
     refuse(changer, &err, news);
-    drop_opening(changer);
+    opening_drop(&changer->opening);
   } else {
     changer->handed[1] = changer->handed[0];
     changer->loops[1] = changer->loops[0];
@@ -347,9 +290,8 @@ static bool is_waited_for(const struct changer *changer, int index) {
 
 static void take_opened(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
-  if (!errand_is_done(&opening->errand))
+  if (!opening_has_ended(opening))
     return;
-  errand_join(&opening->errand);
   if (opening->code && (opening->code != SOURCE_NOT_YET || !is_waited_for(changer, opening->request.index)))
     pass_over(changer, news);
 }
@@ -371,7 +313,7 @@ void changer_follow(struct changer *changer, const struct reader_status *status)
   if (status->sources == changer->begun)
     return;
   changer->begun = status->sources;
-  const struct request *begun = &changer->handed[status->next];
+  const struct source_request *begun = &changer->handed[status->next];
   changer->now = begun->index;
   changer->now_loops = changer->loops[status->next];
   if (changer->cued == changer->now && !begun->seeks)
@@ -423,7 +365,7 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
 
 /* Takes back the source that was handed to the reader in advance, if it is no longer the one that is to follow. Does
  * nothing if the reader has just begun that source. */
-static void withdraw(struct changer *changer, const struct request *next) {
+static void withdraw(struct changer *changer, const struct source_request *next) {
   if (same(&changer->handed[0], next) || !reader_withdraw(changer->params.reader, &changer->opening.taken_back))
     return;
   changer->handed[0] = changer->handed[1];
@@ -434,13 +376,18 @@ static void withdraw(struct changer *changer, const struct request *next) {
 /* Opens the source that comes next or, if it is open, hands it to the reader. While a file is read, its successor is
  * handed over in advance (READER_AT_END), so that the reader continues with it without losing time. A single picture
  * does not end by itself, so its successor is handed over only when the user wants that successor. No source is handed
- * over twice, even if the reader has not begun with it yet. */
+ * over twice, even if the reader has not begun with it yet. A source that is being opened and does not come next any
+ * more is interrupted, because opening may take without end: a pipe that nobody writes, an address where nobody
+ * answers. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
-  const struct request next = follower(changer), *wanted = &changer->wanted;
+  const struct source_request next = follower(changer), *wanted = &changer->wanted;
   bool asked = wanted->index >= 0, ready = next.index >= 0 && same(&next, &opening->request);
-  if (opening->errand.busy)
+  if (opening->errand.busy) {
+    if (!same(&opening->request, asked ? wanted : &next))
+      opening_cancel(opening);
     return;
+  }
   if (asked && changer->waits && same(wanted, &changer->handed[0]))
     leave_for_next(changer);
   else if (asked && same(wanted, &opening->request))

@@ -1,6 +1,7 @@
 #include "app/source/source.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/platform/platform_camera.h"
@@ -107,7 +108,9 @@ void source_close(struct source **source) {
     if ((*source)->has_ahead)
       frame_release(&(*source)->ahead);
     host_pictures_free(&(*source)->mirrored);
+    atomic_bool *owned = (*source)->owned;
     (*source)->impl->close(*source);
+    free(owned);
   }
   *source = NULL;
 }

@@ -68,6 +68,8 @@ struct source_options {
   /* for a live source: seconds without data after which a stream or camera counts as lost; 0: no limit */
   double read_timeout;
   const atomic_bool *stop; /* a flag by which any thread interrupts opening and reading; NULL: no such flag */
+  /* a second such flag, for this opening alone (opening.h); must live as long as the source; NULL: no such flag */
+  const atomic_bool *cancel;
   /* The fields of this block say where frames and sound go, and what decodes. */
   /* tells if the next frames are mirrored; may change at any time; NULL: frames are never mirrored */
   struct mirror *mirror;
@@ -147,7 +149,9 @@ struct source_impl {
 /* The part that all kinds of sources have in common: the first member of each kind's own struct. */
 struct source {
   const struct source_impl *impl;
-  const atomic_bool *stop; /* flag that ends reading (source_options.stop); NULL: none */
+  /* flags that end opening and reading (source_options.stop, source_options.cancel); NULL: none */
+  const atomic_bool *stop, *cancel;
+  atomic_bool *owned; /* the flag `cancel`, if the source frees it when it is closed; NULL: another owner frees it */
   atomic_bool interrupted;
   bool is_mirror; /* true: the source is a camera in which people look at themselves and expect a mirror image */
   struct mirror *mirror;
@@ -176,9 +180,16 @@ void source_get_info(const struct source *source, struct source_info *info);
 /* Makes source_read return the end from now on; a read that blocks at present returns, too. Callable from any thread
  * and from a signal handler. */
 void source_interrupt(struct source *source);
-/* True if the source was interrupted or options.stop is set: blocking calls return, and reading returns the end. */
+/* Makes the source the owner of the flag source_options.cancel with which it was opened: a block of calloc, which
+ * source_close frees. */
+static inline void source_own_cancel(struct source *source, atomic_bool *cancel) {
+  source->owned = cancel;
+}
+/* True if the source was interrupted, or options.stop or options.cancel is set: blocking calls return, and reading
+ * returns the end. */
 static inline bool source_interrupted(const struct source *source) {
-  return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop));
+  return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop)) ||
+         (source->cancel && atomic_load(source->cancel));
 }
 void source_close(struct source **source); /* closes the source; *source becomes NULL; does nothing if it is NULL */
 

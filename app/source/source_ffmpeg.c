@@ -177,6 +177,7 @@ static int open_once(struct ffmpeg_source **result, const char *spec, const stru
   }
   from->source.impl = &source_ffmpeg;
   from->source.stop = options->stop;
+  from->source.cancel = options->cancel;
   from->options = *options;
   from->reads_up = reads_up;
   int code = prepare(from, err);

@@ -120,6 +120,7 @@ static int pattern_open(struct source **source, const char *spec, const struct s
     return error_set(err, STATUS_FAILED, "no memory for the test pattern");
   pattern->source.impl = &source_pattern;
   pattern->source.stop = options->stop;
+  pattern->source.cancel = options->cancel;
   pattern->options = *options;
   pattern->pictures.gpu = pattern->others.gpu = options->gpu;
   pattern->fps = options->fps > 0 ? options->fps : DEFAULT_FPS;

@@ -184,6 +184,7 @@ static int pipewire_open(struct source **source, const char *spec, const struct 
     return error_set(err, STATUS_FAILED, "no memory for %s", spec);
   from->source.impl = &source_pipewire;
   from->source.stop = options->stop;
+  from->source.cancel = options->cancel;
   from->options = *options;
   from->pictures.gpu = options->gpu;
   snprintf(from->spec, sizeof from->spec, "%s", spec);

@@ -86,6 +86,13 @@ enum urgency fake_source_urgency(void) {
   return (enum urgency)urgency;
 }
 
+/* Waits until the opening is interrupted. Returns -1 with err. */
+static int hang(const char *spec, const struct source_options *options, struct error *err) {
+  while (!(options->stop && *options->stop) && !(options->cancel && *options->cancel))
+    usleep(1000);
+  return error_set(err, STATUS_INPUT, "%s: interrupted", spec);
+}
+
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
   bool spare = !strncmp(spec, "spare", 5);
   int attempt = spare ? 0 : attempts++;
@@ -93,6 +100,8 @@ int source_open(struct source **source, const char *spec, const struct source_op
     spares_refused++;
     return error_set(err, STATUS_INPUT, "%s: is gone", spec);
   }
+  if (!strncmp(spec, "hanging", 7))
+    return hang(spec, options, err);
   if (!strncmp(spec, "missing", 7))
     return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
   if (options->resume > FAKE_LENGTH_S)
@@ -188,6 +197,7 @@ void source_close(struct source **source) {
     open_now--;
     closed_here++;
     host_pictures_free(&((struct fake *)*source)->pictures);
+    free((*source)->owned);
   }
   free(*source);
   *source = NULL;
