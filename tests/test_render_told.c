@@ -147,6 +147,20 @@ static void test_wrong_encoders(void **state) {
       {"o.mp4 --encoder-options profile=high422:crf=0", "does not go with lossless quality, but high444"},
       {"o.mp4 --encoder-options profile=main:qp=0 --pixel-format yuv422p",
        "does not go with pixels of yuv422p and lossless quality, but high444"},
+      {"o.mp4 --encoder-options profile=high422 --pixel-format yuv444p",
+       "does not go with pixels of yuv444p, but high444"},
+      {"o.mp4 --encoder-options profile=baseline --pixel-format yuv422p",
+       "with pixels of yuv422p, but high422, high444"},
+      {"o.mp4 --quality 52", "--quality 52: the encoder libx264 takes 0 to 51"},
+      {"o.mp4 -c hevc --quality 60", "--quality 60: the encoder libx265 takes 0 to 51"},
+      {"o.mp4 -c mpeg4 --quality 32", "--quality 32: the encoder mpeg4 takes 0 to 31"},
+      {"o.mp4 --encoder-options crf=99", "libx264 does not take crf=99, but -1 to 51"},
+      {"o.mp4 --encoder-options bf=99", "libx264 does not take bf=99, but -1 to 16"},
+      {"o.mp4 --encoder-options g=-5", "libx264 does not take g=-5, but -1 or more"},
+      {"o.mp4 --encoder-options trellis=3", "libx264 does not take trellis=3, but -1 to 2"},
+      {"o.mp4 -c mpeg4 --encoder-options bf=50", "mpeg4 does not take bf=50, but -1 to 16"},
+      {"o.mp4 -c hevc --encoder-options crf=52", "libx265 does not take crf=52, but -1 to 51"},
+      {"o.mkv -c ffv1 --encoder-options level=9", "ffv1 does not take level=9, but 0, 1, 3, 4"},
       {"o.mp4 -c hevc --encoder-options profile=main --pixel-format yuv444p", "does not take profile=main with pixels"},
       {"o.mp4 -c hevc --encoder-options preset=silly", "libx265 does not take preset=silly, but ultrafast"},
       {"o.mp4 -c hevc --encoder-options tune=silly", "libx265 does not take tune=silly, but psnr"},
@@ -174,7 +188,13 @@ static void test_wrong_encoders(void **state) {
   static const char *const right[] = {"o.mp4 --encoder-options 'x264-params=me=dia\\:ref=1\\:no-mbtree=1'",
                                       "o.mp4 --encoder-options profile=high10:crf=0 --pixel-format yuv420p10le",
                                       "o.mp4 --encoder-options preset=4:tune=film,fastdecode:profile=high",
-                                      "o.mov -c prores_ks --encoder-options profile=hq", "o.mkv -c ffv1"};
+                                      "o.mov -c prores_ks --encoder-options profile=hq",
+                                      "o.mkv -c ffv1",
+                                      "o.mkv -c ffv1 --encoder-options level=3:g=1",
+                                      "o.mp4 --quality 51",
+                                      "o.mp4 --encoder-options crf=51:bf=16:g=0:refs=16:subq=11:trellis=2",
+                                      "o.mp4 -c hevc --quality 51",
+                                      "o.webm --quality 63"};
   for (size_t i = 0; i < sizeof right / sizeof *right; i++)
     program_expect(0, "2 frames", "render ten.mp4 %s -y --size 64x64 --frames 2", right[i]);
 }

@@ -82,6 +82,7 @@ int render_check_output(struct render *render, struct error *err) {
       .codec = options->codec,
       .pixel_format = options->pixel_format,
       .encoder_options = options->encoder_options,
+      .quality = options->quality,
       .input = options->input,
       .source = &render->source_options,
       .others = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},

@@ -15,12 +15,13 @@
 
 static int check_codec(const struct options *options, const char *spec, struct error *err) {
   struct target target;
-  const char *codec = options->codec;
+  const struct accepted_wishes wishes = {options->codec, options->pixel_format, options->encoder_options,
+                                         options->quality};
   if (target_is_camera(spec))
     return 0;
   if (target_choose(&target, spec, NULL, err))
     return -1;
-  return accepted_check_wishes(&target, codec, options->pixel_format, options->encoder_options, err);
+  return accepted_check_wishes(&target, &wishes, err);
 }
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {

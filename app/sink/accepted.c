@@ -236,14 +236,16 @@ static int check_options(const struct target *target, const AVCodec *codec, cons
   return status;
 }
 
-int accepted_check_wishes(const struct target *target, const char *codec, const char *pixel_format,
-                          const char *encoder_options, struct error *err) {
+int accepted_check_wishes(const struct target *target, const struct accepted_wishes *wishes, struct error *err) {
+  const char *codec = wishes->codec, *pixel_format = wishes->pixel_format, *encoder_options = wishes->encoder_options;
   const AVCodec *found = encoder_first(target->container, target->url, codec);
   enum AVPixelFormat format;
   if (codec && (encoder_check(codec, err) || check_codec(target, codec, found, err)))
     return -1;
   if (!found)
     return 0; /* a missing encoder is no error here, because encoder_open reports it */
+  if (encoder_values_check_quality(found, wishes->quality, err))
+    return -1;
   if (pixel_format && encoder_wishes_pixels(found, pixel_format, &format, err))
     return -1;
   if (encoder_options && check_options(target, found, pixel_format, encoder_options, err))

@@ -13,11 +13,14 @@
  * options->encoder_options is set, because these may be the cause. */
 bool accepted_say(const struct target *target, const struct sink_options *options, struct error *err);
 
+/* What a user asks of the encoder, as in sink_options; the texts may be NULL. */
+struct accepted_wishes {
+  const char *codec, *pixel_format, *encoder_options;
+  double quality;
+};
 /* Checks that the container takes the codec, that the encoder which encoder_open tries first can be opened with these
- * encoder options and accepts this pixel format, and that the container accepts the pixel format, too. codec,
- * pixel_format, encoder_options: as in sink_options; may be NULL. Returns 0, or -1 with err, whose message names the
- * option and what is accepted instead. */
-int accepted_check_wishes(const struct target *target, const char *codec, const char *pixel_format,
-                          const char *encoder_options, struct error *err);
+ * encoder options and accepts this quality and pixel format, and that the container accepts the pixel format, too.
+ * Returns 0, or -1 with err, whose message names the option and what is accepted instead. */
+int accepted_check_wishes(const struct target *target, const struct accepted_wishes *wishes, struct error *err);
 
 #endif

@@ -1,10 +1,12 @@
 #include "app/sink/encoder_values.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <libavutil/avstring.h>
 #include <libavutil/pixdesc.h>
 
 static const char presets[] = "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo";
@@ -24,7 +26,24 @@ static const struct names {
     {"libx265", "tune", "psnr, ssim, grain, zerolatency, fastdecode, animation", "", 6},
     {"libx264", "profile", "baseline, main, high, high10, high422, high444", "", 0},
     {"libx264rgb", "profile", "high444", "", 0},
+    {"ffv1", "level", "0, 1, 3, 4", "", 0},
 };
+/* Limits of options that are narrower than those in FFmpeg's table, outside of which the encoder takes another value
+ * without an error. encoder: NULL: all encoders, after those that are named. -1 stands for the usual value. */
+static const struct limits {
+  const char *encoder, *option;
+  double least, most;
+} limits[] = {
+    {"libx264", "crf", -1, 51},     {"libx264rgb", "crf", -1, 51},    {"libx265", "crf", -1, 51},
+    {"libx264", "qp", -1, 69},      {"libx264rgb", "qp", -1, 69},     {"libx265", "qp", -1, 51},
+    {"libx264", "refs", -1, 16},    {"libx264rgb", "refs", -1, 16},   {"libx264", "subq", -1, 11},
+    {"libx264rgb", "subq", -1, 11}, {"libx264", "trellis", -1, 2},    {"libx264rgb", "trellis", -1, 2},
+    {NULL, "bf", -1, 16},           {NULL, "g", -1, (double)INT_MAX},
+};
+enum { LIMITS = sizeof limits / sizeof *limits };
+/* Encoders whose scale of quality is MPEG's quantizer. */
+static const char quantized[] = "mpeg1video,mpeg2video,mpeg4,msmpeg4,msmpeg4v2,wmv1,wmv2,flv,h263,h263p,mjpeg";
+enum { QUANTIZER_WORST = 31, H264_QUANTIZER_WORST = 51 };
 
 static const struct names *find_names(const char *encoder, const char *option) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -42,6 +61,34 @@ static bool has_name(const char *list, const char *text, size_t length) {
     at += name;
   }
   return false;
+}
+
+static const struct limits *find_limits(const char *encoder, const char *option) {
+  for (size_t i = 0; i < LIMITS; i++)
+    if ((!limits[i].encoder || !strcmp(limits[i].encoder, encoder)) && !strcmp(limits[i].option, option))
+      return &limits[i];
+  return NULL;
+}
+
+bool encoder_values_within(const char *encoder, const AVOption *option, const char *text) {
+  const struct limits *found = find_limits(encoder, option->name);
+  char *end;
+  double value = strtod(text, &end);
+  return !found || end == text || *end || (value >= found->least && value <= found->most);
+}
+
+int encoder_values_check_quality(const AVCodec *codec, double quality, struct error *err) {
+  const AVOption *crf =
+      codec->priv_class ? av_opt_find((void *)&codec->priv_class, "crf", NULL, 0, AV_OPT_SEARCH_FAKE_OBJ) : NULL;
+  const struct limits *found = crf ? find_limits(codec->name, "crf") : NULL;
+  double most = found                                   ? found->most
+                : crf                                   ? crf->max
+                : !strcmp(codec->name, "libopenh264")   ? H264_QUANTIZER_WORST
+                : av_match_name(codec->name, quantized) ? QUANTIZER_WORST
+                                                        : INFINITY;
+  return quality > most
+             ? error_set(err, STATUS_USAGE, "--quality %g: the encoder %s takes 0 to %g", quality, codec->name, most)
+             : 0;
 }
 
 bool encoder_values_known(const char *encoder, const char *option, const char *text) {
@@ -87,9 +134,14 @@ static bool has_limits(const AVOption *option) {
 
 void encoder_values_list(char *text, size_t size, const char *encoder, void *object, const AVOption *option) {
   const struct names *known = find_names(encoder, option->name);
+  const struct limits *found = find_limits(encoder, option->name);
   *text = 0;
   if (known)
     snprintf(text, size, "%s", known->list);
+  else if (found && found->most < INT_MAX)
+    snprintf(text, size, "%g to %g", found->least, found->most);
+  else if (found)
+    snprintf(text, size, "%g or more", found->least);
   else if (list_constants(text, size, object, option))
     return;
   else if (has_limits(option))

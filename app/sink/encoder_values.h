@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <libavcodec/avcodec.h>
 #include <libavutil/dict.h>
 #include <libavutil/opt.h>
 
@@ -13,6 +14,14 @@
 /* Writes the values of an encoder's option as a text, such as "best, good, realtime" or "-16 to 16"; "": they are
  * unknown, or too many. object: the struct that has the option, as for av_opt_find. */
 void encoder_values_list(char *text, size_t size, const char *encoder, void *object, const AVOption *option);
+
+/* True unless the value of this option is a number out of the limits that the encoder itself has, which are narrower
+ * than those that FFmpeg checks: the encoder would silently take another value. */
+bool encoder_values_within(const char *encoder, const AVOption *option, const char *text);
+
+/* Fails if the encoder's scale of quality does not reach up to this value of --quality (negative: not given). Returns
+ * 0, or -1 with err, which names the range. */
+int encoder_values_check_quality(const AVCodec *codec, double quality, struct error *err);
 
 /* Some options take names that only the encoder's own library knows, and which it checks when the encoder is opened.
  * Returns false if this is such an option and the library does not know `text`. */

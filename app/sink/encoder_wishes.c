@@ -69,7 +69,8 @@ static int set_one(AVCodecContext *context, const AVDictionaryEntry *wish, struc
   char list[300];
   if (!option || !(option->flags & AV_OPT_FLAG_ENCODING_PARAM))
     return error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s has no option %.60s", encoder, wish->key);
-  if (encoder_values_known(encoder, wish->key, wish->value) && av_opt_set(object, wish->key, wish->value, 0) >= 0)
+  if (encoder_values_known(encoder, wish->key, wish->value) && encoder_values_within(encoder, option, wish->value) &&
+      av_opt_set(object, wish->key, wish->value, 0) >= 0)
     return 0;
   encoder_values_list(list, sizeof list, encoder, object, option);
   return error_set(err, STATUS_USAGE, "--encoder-options: the encoder %s does not take %.60s=%.100s%s%s", encoder,

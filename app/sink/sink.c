@@ -171,10 +171,9 @@ static int check_container(const struct sink_impl *impl, const struct sink_wish 
   const char *spec = wish->spec, *format = wish->format;
   if (impl == &sink_ffmpeg && platform_is_folder(file_path(spec)))
     return refuse_folder(file_path(spec), err);
+  const struct accepted_wishes wishes = {wish->codec, wish->pixel_format, wish->encoder_options, wish->quality};
   if (impl == &sink_ffmpeg)
-    return target_choose(&target, spec, format, err)
-               ? -1
-               : accepted_check_wishes(&target, wish->codec, wish->pixel_format, wish->encoder_options, err);
+    return target_choose(&target, spec, format, err) ? -1 : accepted_check_wishes(&target, &wishes, err);
   if (wish->pixel_format || wish->encoder_options)
     return error_set(err, STATUS_USAGE, "%s: %s has no encoder; leave it out",
                      wish->pixel_format ? "--pixel-format" : "--encoder-options", spec);
