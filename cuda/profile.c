@@ -339,8 +339,8 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
-  /* true: a run of the program was going on while launches_time measured. Nothing reads this value, because only the
-   * user could start such a run */
+  /* launches_time stores true here if a run of the program was going on while it measured. The value is not read,
+   * because only the user could start such a run */
   bool disturbed;
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {

@@ -35,7 +35,7 @@ void origins_leave_border(struct origins *origins, int border);
 struct judged {
   double sum, count;
 };
-/* Returns the mean; NAN: there are no values. */
+/* Returns the mean of the values that were summed; NAN: there were none. */
 double judged_mean(const struct judged *judged);
 
 /* Compares picture `now` with the earlier picture `before`. A pixel counts if its part of the scene is visible in

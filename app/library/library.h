@@ -20,8 +20,8 @@ struct library_handle {
   struct engine_shape wish; /* the size, step count and so on that were asked for; 0 where the model decides */
   int in_flight;            /* number of frames that were submitted with this handle (prepared size and step count) and
                              * not collected yet */
-  /* value of the counter reverie.uses when this handle was used last; the handle with the lowest value was not used for
-   * longest */
+  /* value of the counter reverie.uses when this handle was used last; the handle with the lowest value has been unused
+   * for the longest time */
   uint64_t used;
 };
 

@@ -26,7 +26,8 @@ struct face_grip {
  * false if nothing that could be pressed lies there. */
 bool face_press(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                 struct panel *panel, struct live_state *state, float x, float y, int64_t now_ns);
-/* Follows the press to x, y: a bar's value and a prompt's weight in the blend follow it, and the list is scrolled. */
+/* Moves the press (the finger, or the pressed mouse) to x, y: a bar's value and a prompt's weight in the blend follow
+ * it, and the list is scrolled. */
 void face_drag(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                struct panel *panel, struct live_state *state, float x, float y, int64_t now_ns);
 /* Ends the press: a prompt that was pressed without a movement is shown alone, and a clip goes on at the place where

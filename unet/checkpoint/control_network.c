@@ -439,8 +439,8 @@ static bool fits_controlnet(const struct controlnet_config *net, const struct ch
   return same;
 }
 
-/* Returns true if the adapter's outputs have the sizes of the U-Net's levels; for SDXL the last one is for the middle
- * block. */
+/* Returns true if the adapter has one output for each level of the U-Net, with that level's size. For SDXL it needs one
+ * output more, for the middle block. */
 static bool fits_t2i(const struct t2i_config *t2i, const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   int more = t2i->xl ? 1 : 0;

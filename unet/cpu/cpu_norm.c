@@ -13,8 +13,8 @@ static int lanes_left(int position, int end) {
 struct target {
   void *out;
   enum dtype dtype;
-  /* index, in `out`, of the first channel of each output pixel that an input pixel becomes: one, or four by
-   * upsampling */
+  /* The places in `out` of the pixels that one input pixel becomes: one pixel, or four by upsampling. at: for each of
+   * them the index of its first channel. */
   size_t at[4];
   int count;
 };

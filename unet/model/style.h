@@ -37,10 +37,10 @@ bool style_none_reads_patches(const struct style *style);
 void style_keys(const struct style *style, const struct unet *unet, struct plan *plan, struct tensor patches,
                 bool none);
 
-/* Returns the aspect of a picture that a transformer layer decides. SDXL: composition is the last attention of the down
- * blocks, the look the middle one of the innermost level of the up blocks (Wang et al., InstantStyle, 2024). SD 1:
- * composition is the last attention of the down blocks, the look every attention of the up blocks except at the
- * innermost level that has attention. */
+/* Returns which aspect of a picture, composition or look, a transformer layer decides. In SDXL, the last attention of
+ * the down blocks decides the composition, and the middle attention of the innermost level of the up blocks decides the
+ * look (Wang et al., InstantStyle, 2024). In SD 1, the last attention of the down blocks decides the composition. Every
+ * attention of the up blocks decides the look, except those at the innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
 /* The inputs of attention to the style pictures (IP-Adapter). They are the same for all layers in a call of the

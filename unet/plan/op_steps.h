@@ -72,7 +72,8 @@ struct op_unet_input {
   OPERANDS(UNET_INPUT)
   unsigned image_rows;
   /* y has `first` copies of the first latent, and `rows` copies of each later one (guidance rows, operands.h). rows 0:
-   * there is one latent, and all of y are copies of it; first 0: the first latent has `rows` copies as well. */
+   * there is one latent, and all of y are copies of it. first 0: the first latent has `rows` copies, as each later
+   * one. */
   int rows, first;
 };
 

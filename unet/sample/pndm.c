@@ -5,9 +5,9 @@
 #include "unet/sample/schedule.h"
 
 /* Returns true if steps combine the network's outputs as they are, without first computing the noise that they predict.
- * diffusers does so even for velocities (v), although equal velocities at different levels stand for different noise;
- * combining the noise would be better. But if the schedule ends without signal (zero_snr), the noise cannot be computed
- * from a velocity at the level without signal. */
+ * diffusers does so even for velocities (v), although equal velocities at different noise levels stand for different
+ * noise; combining the noise would be better. But if the noise schedule ends without signal (zero_snr), the noise
+ * cannot be computed from a velocity at that last level. */
 static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }

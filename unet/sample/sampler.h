@@ -121,10 +121,10 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  *
  * With continuous strength (quantised false), the first timestep is t = round(1000 strength) - 1; the steps are spread
  * over [0, t] by sampling->spacing, and each ends at the timestep where the next one begins. If quantised is true, the
- * table has the last int(steps * strength) of the timesteps for strength 1, as in diffusers' image-to-image; at least
- * one here, whereas diffusers fails with none. With lcm_pipeline, LCM spacing instead shortens the list out of which
- * timesteps are chosen. If quantised is true, a step of DDIM or PNDM from timestep t ends at t - 1000 / steps (integer
- * division), which is not where the next step begins if 1000 is no multiple of steps.
+ * table has the last int(steps * strength) of the timesteps for strength 1, as in diffusers' image-to-image. If that
+ * number is 0, the table has one timestep, whereas diffusers fails. With lcm_pipeline, LCM spacing instead shortens the
+ * list out of which timesteps are chosen. If quantised is true, a step of DDIM or PNDM from timestep t ends at t - 1000
+ * / steps (integer division), which is not where the next step begins if 1000 is no multiple of steps.
  *
  * OP_START and each step that adds noise (of LCM, Euler ancestral and others) need independent noise, so the noise
  * operands of OP_START and of all OP_STEPs must be different noise samples: noise_fill's sample 0, and samples 1 +
