@@ -184,7 +184,7 @@ bool render_gives_way(const struct render *render, const char *part) {
   if (!render->options->skip_existing || !*part || existing_is_sequence(render->output, render->container) ||
       existing_file(render->output, render->options, NULL, &why) <= 0)
     return false;
-  /* existing_file has compared a shard's manifest; other outputs have none */
+  /* a shard's manifest is not compared here, because existing_file has done so; any other output has no manifest */
   if (!render->cut.is_shard && !existing_alike(file_path(render->output), part))
     return false;
   bool fits = snprintf(own.name, sizeof own.name, "%s", part) < (int)sizeof own.name &&

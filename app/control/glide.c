@@ -149,7 +149,7 @@ static void end_prompts(struct glide *glide, struct settings *settings, int64_t 
   glide->state = moved ? GLIDE_SETTLES : GLIDE_NONE;
 }
 
-/* --- values that change gradually, and those that change at half of the time --- */
+/* --- values that change gradually, and those that change when half of the glide's time has passed --- */
 
 static double seed_place(const struct parameters *values) {
   return (double)values->seed + values->seed_position;
@@ -225,7 +225,7 @@ static void go_far(const struct glide *glide, struct settings *settings, double 
 }
 
 /* Sets seed and seed-position to their values when the fraction `part` of the glide, 0 to 1, has passed. If seed-walk
- * changes the noise as well, seed and seed-position change once, at half of the time. */
+ * changes the noise as well, seed and seed-position change once, when half of the glide's time has passed. */
 static void set_noise(struct glide *glide, struct settings *settings, double part) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   settings->seed_share = 0;

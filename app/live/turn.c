@@ -220,7 +220,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_look(live->reader, &live->source_status, &live->info);
-  if (live->changer) /* so that in and out points are those of the source that live->info describes */
+  if (live->changer) /* called directly after reader_look, so that in and out points belong to the source that
+                      * live->info describes */
     changer_follow(live->changer, &live->source_status);
   live_take_scene(live, now_ns);
   live_follow_tempo(live, now_ns);

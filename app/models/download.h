@@ -26,8 +26,8 @@ struct download {
 int download_is_there(const struct download *download, const struct repository_file *file, struct error *err);
 /* Returns how many bytes of the file an earlier run has stored in its .part file. */
 int64_t download_part_bytes(const struct download *download, const struct repository_file *file);
-/* Downloads one file of the repository into the folder. Returns 0, or -1 with err: STATUS_MODEL for errors of the hub
- * or the connection, STATUS_OUTPUT for errors of the disk, or STATUS_INTERRUPTED. */
+/* Downloads one file of the repository into the folder. Returns 0, or -1 with err: STATUS_MODEL for errors of Hugging
+ * Face's hub or of the connection, STATUS_OUTPUT for errors of the disk, or STATUS_INTERRUPTED. */
 int download_file(const struct download *download, const struct repository_file *file, struct error *err);
 
 #endif

@@ -144,7 +144,8 @@ static int find(char *path, const struct catalog *catalog, const char *name, str
   struct query query;
   read_query(&query, name);
   int found = find_best(catalog, &query, &best, &count);
-  /* the name may contain a revision with slashes, as the hub writes it; the catalogue has dashes in their place */
+  /* the name may contain a revision with slashes, as on Hugging Face's hub; the list of installed models has dashes
+   * instead */
   if (!count) {
     catalog_name_revision(query.text);
     found = find_best(catalog, &query, &best, &count);

@@ -39,11 +39,11 @@ int repository_list(struct repository_list *list, struct http *http, const struc
 /* frees the list; accepts a zeroed struct */
 void repository_list_free(struct repository_list *list);
 
-/* Writes the URL at which the hub has a file of the repository. */
+/* Writes the URL at which Hugging Face's hub has a file of the repository. */
 void repository_file_url(char url[HTTP_URL_MAX], const struct http_origin *origin, const struct repository *repository,
                          const char *commit, const char *path);
-/* Fills err for an answer of the hub whose status is not 200 or 206, and returns -1. what: words for the thing that was
- * asked for, which the message contains. */
+/* Fills err for an answer of Hugging Face's hub whose status is not 200 or 206, and returns -1. what: words for the
+ * thing that was asked for, which the message contains. */
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err);
 

@@ -22,7 +22,7 @@ double output_size_shape(const struct output_size *size);
 
 /* Logs one line before the render: the size at which pictures are made and the size at which they are written, if
  * --output-size was given; or a warning, if neither it nor --size was given and the pictures are narrower than the
- * input's. made: shape of the handle that makes the pictures. */
+ * input's. made: the size, step count and so on with which the pictures are made. */
 void output_size_tell(const struct output_size *size, const struct options *options, const struct source_info *info,
                       const struct engine_shape *made, const struct log *log);
 

@@ -172,7 +172,8 @@ static bool takes_pixels(const struct profile *profile, const AVPixFmtDescriptor
   return pixels->comp[0].depth <= profile->depth && chroma <= profile->chroma && (!gray || profile->gray);
 }
 
-/* True if the options ask for a quality with which x264 codes without loss. pixels: NULL: they have 8 bits. */
+/* True if the options ask for a quality with which x264 codes without loss. pixels: description of the pixel format;
+ * NULL: it has 8 bits a sample. */
 static bool is_lossless(const AVDictionary *wishes, const AVPixFmtDescriptor *pixels) {
   const AVDictionaryEntry *qp = av_dict_get(wishes, "qp", NULL, 0), *crf = av_dict_get(wishes, "crf", NULL, 0);
   if (qp)

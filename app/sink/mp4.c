@@ -216,7 +216,7 @@ static int count_index(const char *path, struct settling *settling) {
   AVFormatContext *file = NULL;
   AVDictionary *wishes = NULL;
   memset(settling->found, 0, settling->tracks * sizeof *settling->found);
-  /* if FFmpeg applied the edit list, the index would lack the pictures that are not shown */
+  /* FFmpeg must ignore the edit list, because its index would otherwise lack the pictures that are not shown */
   av_dict_set(&wishes, "advanced_editlist", "0", 0);
   int code = avformat_open_input(&file, path, NULL, &wishes);
   av_dict_free(&wishes);

@@ -42,7 +42,7 @@ struct changer {
    * ended */
   bool waits;
   struct told_end told_end;
-  int begun;    /* number of sources that the reader had begun with (reader_status.sources) when it was last asked */
+  int begun;    /* number of sources that the reader had begun to read (reader_status.sources) when it was last asked */
   bool changed; /* true: another source is read now, and changer_news has not reported this yet */
   /* The fields of this block are for sources that cannot be opened, and for files that were dropped on the window. */
   int step;      /* 1 or -1: the direction in the list in which the next source is tried if one cannot be opened */
@@ -240,8 +240,8 @@ static void forget_dropped(struct changer *changer, int index) {
  * user has chosen to come next), it is cued no longer; otherwise the next source of the list becomes the wanted one,
  * unless all were tried. */
 static void try_another(struct changer *changer, int index) {
-  if (changer->cued == index) { /* the source is only cued no longer; what follows instead is chosen when the present
-                                 * source has ended */
+  if (changer->cued == index) { /* the source is no longer cued, and nothing else is done; what follows is chosen when
+                                 * the present source has ended */
     changer->cued = changer->wanted.index = -1;
     return;
   }

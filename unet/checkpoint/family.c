@@ -171,8 +171,8 @@ static void read_signs(struct signs *signs, const struct safetensors *files) {
 
 /* --- refusing models of families that are not supported --- */
 
-/* Returns a network's name for the message, if the file looks like a supported model but is of another kind; NULL: it
- * does not look like one of the known kinds. */
+/* Recognises models that resemble supported ones but cannot be used, such as SDXL's refiner. Returns such a model's
+ * name for the error message; NULL: it is none of them. */
 static const char *look_alike(const struct signs *signs) {
   if (safetensors_find(signs->files, "cc_projection.weight"))
     return "Zero123, which turns objects";

@@ -175,8 +175,8 @@ static int square_of(struct tensor x) {
 }
 
 /* Returns a tensor of x's shape in which each pixel is the mean of the whole picture. The mean is computed as attention
- * with so small a scale that all keys have the same weight. The keys are means of squares, so that there are few of
- * them. */
+ * with so small a scale that all keys have the same weight. Each key is the mean of a square block of pixels, so that
+ * there are few keys. */
 static struct tensor mean_of(const struct control *control, struct plan *plan, struct tensor x) {
   struct tensor squares = plan_blocks(plan, "mean", (struct op_blocks){.x = x, .size = square_of(x), .mean = true});
   int heads = heads_of(&control->network->controlnet.body, x.c);

@@ -223,8 +223,8 @@ TEXTURE_FUNCTION bool texture_is_seen(const struct texture_field *f, const struc
   return y >= 0 && x >= 0 && y < f->h && x < f->w && m->visible[y * f->w + x];
 }
 
-/* Returns the new place in the texture of a cell that was seen in the last frame: the one that the last frame's field
- * f gives at the position where the cell was in that frame. */
+/* Returns the new position in the texture of noise of a latent's cell that was seen in the last frame. Where the cell
+ * was in that frame, the last frame's field f has this position. */
 TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field *f, const struct texture_motion *m,
                                                      int32_t y, int32_t x) {
   const int32_t *flow = m->flow + 2 * (y * f->w + x);
