@@ -243,6 +243,10 @@ def openjd(farm, sequence, program):
     expect("task beyond the end", f"--shard {last + 1}-{last + 4}: there is nothing to do" in said, True)
     expect("time of what was there", made.stat().st_mtime_ns, when)
     expect("progress", "openjd_progress: 100" in said, True)
+    if not sequence:  # with other chunks in the same folder
+        run(*command, "-p", "FramesPerTask=6", env=environment)
+        expect("OpenJD with other chunks", "0-4" in farm.calls(), True)
+        expect_whole(sequence)
     if sequence:
         (farm.folder / "none").mkdir()
         said = run(*job("none/%04d.png", 1, 4), status=1, env=environment)

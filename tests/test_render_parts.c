@@ -314,6 +314,30 @@ static void test_shared_choices(void **state) {
   }
 }
 
+/* Of a render that was divided in several ways, shards that adjoin are joined, and the others are left out. */
+static void test_several_divisions(void **state) {
+  (void)state;
+  static const char *const parts[] = {"0-9", "5-19", "20-29", "10-24", "1/2", "2/2"};
+  struct outcome outcome;
+  make_clips();
+  for (int i = 0; i < 6; i++)
+    program_expect(0, NULL, "render film.mp4 ways.mkv -q --size 64x64 -c ffv1 --shard %s", parts[i]);
+  program_run(&outcome, "join ways.mkv");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, " is of another division, whose shards are left out"));
+  assert_non_null(strstr(outcome.said, "frames of 2 shards"));
+  program_expect(0, NULL, "render film.mp4 no_ways.mkv -q --size 64x64 -c ffv1");
+  expect_same("joined shards", CONTENT("no_ways.mkv"), CONTENT("ways.mkv"));
+  shell("rm ways.mkv.shard-1-of-2*");
+  program_expect(2, "have frames in common", "join -y ways.mkv");
+  program_expect(0, NULL, "render film.mp4 ways.mkv -q --size 64x64 -c ffv1 --shard 10-19");
+  shell("rm ways.mkv");
+  program_run(&outcome, "join -y ways.mkv ways.mkv.shard-*");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "frames of 3 shards"));
+  expect_same("joined shards", CONTENT("no_ways.mkv"), CONTENT("ways.mkv"));
+}
+
 /* Shards that do not fit together, and missing ones, are named in a line, and nothing is written. */
 static void test_not_joined(void **state) {
   (void)state;
@@ -557,16 +581,27 @@ static void test_inputs_refused(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ranges),          cmocka_unit_test(test_rounding),
-      cmocka_unit_test(test_cut_with_sound),  cmocka_unit_test(test_shards),
-      cmocka_unit_test(test_followed_motion), cmocka_unit_test(test_names_of_shards),
-      cmocka_unit_test(test_sequences),       cmocka_unit_test(test_skipped_pictures),
-      cmocka_unit_test(test_cut_pictures),    cmocka_unit_test(test_skipped_motion),
-      cmocka_unit_test(test_skipped_files),   cmocka_unit_test(test_joined),
-      cmocka_unit_test(test_not_joined),      cmocka_unit_test(test_shared_choices),
-      cmocka_unit_test(test_several_inputs),  cmocka_unit_test(test_one_input_fails),
-      cmocka_unit_test(test_inputs_refused),  cmocka_unit_test(test_resumed_shard_is_joined),
-      cmocka_unit_test(test_empty_shards),    cmocka_unit_test(test_recordings_put_together),
+      cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_rounding),
+      cmocka_unit_test(test_cut_with_sound),
+      cmocka_unit_test(test_shards),
+      cmocka_unit_test(test_followed_motion),
+      cmocka_unit_test(test_names_of_shards),
+      cmocka_unit_test(test_sequences),
+      cmocka_unit_test(test_skipped_pictures),
+      cmocka_unit_test(test_cut_pictures),
+      cmocka_unit_test(test_skipped_motion),
+      cmocka_unit_test(test_skipped_files),
+      cmocka_unit_test(test_joined),
+      cmocka_unit_test(test_several_divisions),
+      cmocka_unit_test(test_not_joined),
+      cmocka_unit_test(test_shared_choices),
+      cmocka_unit_test(test_several_inputs),
+      cmocka_unit_test(test_one_input_fails),
+      cmocka_unit_test(test_inputs_refused),
+      cmocka_unit_test(test_resumed_shard_is_joined),
+      cmocka_unit_test(test_empty_shards),
+      cmocka_unit_test(test_recordings_put_together),
   };
   if (argc != 2 || !clips_open())
     return argc == 2 ? 77 : 2;

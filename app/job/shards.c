@@ -209,6 +209,59 @@ static bool is_last(const struct job_part *part, const struct job *job) {
   return part->open || (job->end.den && job_time_compare(part->end, job->end) >= 0);
 }
 
+/* Finds for each shard whether shards that adjoin lead from it to the end of the job. ways[i] becomes the smallest
+ * number of shards that do so, shard i included, and 0 if there are none; next[i] is the shard after it. The shards are
+ * sorted by their begins. */
+static void find_ways(int *ways, int *next, const struct shards *shards) {
+  for (int i = shards->count - 1; i >= 0; i--) {
+    const struct job_part *part = &shards->of[i].record.part;
+    ways[i] = is_last(part, &shards->of[i].record.job) ? 1 : 0;
+    next[i] = shards->count;
+    for (int j = i + 1; !is_last(part, &shards->of[i].record.job) && j < shards->count; j++) {
+      bool adjoin = !job_time_compare(shards->of[j].record.part.begin, part->end);
+      if (!adjoin || !ways[j] || (ways[i] && ways[i] <= ways[j] + 1))
+        continue;
+      ways[i] = ways[j] + 1;
+      next[i] = j;
+    }
+  }
+}
+
+/* Removes from the list all shards but those of the way that begins with shard `first`. */
+static void keep_way(struct shards *shards, const int *next, int first, const struct log *log) {
+  int kept = 0, wanted = first, left_out = 0;
+  for (int i = 0; i < shards->count; i++) {
+    struct shard *shard = &shards->of[i];
+    if (i == wanted) {
+      wanted = next[i];
+      shards->of[kept++] = *shard;
+      continue;
+    }
+    if (!left_out++)
+      log_line(log, LOG_WARNING, "%s: is of another division, whose shards are left out", shard->path);
+    job_record_free(&shard->record);
+    free(shard->path);
+  }
+  shards->count = kept;
+}
+
+/* If the render was divided in several ways, chooses shards that adjoin and make up all of it, as few as possible, and
+ * removes the others from the list. Changes nothing if there are no such shards. Returns 0, or -1 with err. */
+static int choose_shards(struct shards *shards, const struct log *log, struct error *err) {
+  int first = -1, *ways = calloc((size_t)shards->count, 2 * sizeof *ways), *next = ways + shards->count;
+  if (!ways)
+    return no_memory(shards->of[0].path, err);
+  find_ways(ways, next, shards);
+  for (int i = 0; i < shards->count; i++)
+    if (ways[i] && job_time_compare(shards->of[i].record.part.begin, (struct job_time){0, 1}) <= 0 &&
+        (first < 0 || ways[i] < ways[first]))
+      first = i;
+  if (first >= 0 && ways[first] < shards->count)
+    keep_way(shards, next, first, log);
+  free(ways);
+  return 0;
+}
+
 static int check_cover(const struct shards *shards, struct error *err) {
   struct missing missing = {0};
   const struct shard *first = &shards->of[0], *last = &shards->of[shards->count - 1];
@@ -241,8 +294,9 @@ int shards_check(struct shards *shards, const struct log *log, struct error *err
     if (job_compare_parts(&first->record.job, &other->record.job, err))
       return error_prefix(err, "%s: is not of the same job as %s: ", other->path, first->path);
   }
-  if (check_cover(shards, err))
+  if (choose_shards(shards, log, err) || check_cover(shards, err))
     return -1;
+  first = &shards->of[0];
   for (int i = 1; i < shards->count; i++)
     if (job_rounds_differently(&first->record.job, &shards->of[i].record.job, why, sizeof why))
       log_line(log, LOG_WARNING, "%s and %s: made on %s: their pictures may differ by rounding", first->path,
