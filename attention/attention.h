@@ -82,7 +82,7 @@ enum attn_path {
 /* Properties of the GPU that attention_launch needs to choose and launch a kernel. */
 struct attn_device {
   int capability;          /* compute capability: 10 * major + minor */
-  int sms;                 /* number of multiprocessors */
+  int sms;                 /* number of the GPU's multiprocessors */
   void *encode_tensor_map; /* the driver's function cuTensorMapEncodeTiled; NULL: the Hopper kernel cannot be used */
   /* True: the Hopper kernel is launched as a programmatic dependent: it may become resident before the work that
    * precedes it in the stream is done, and waits for that work on the device. False: it starts after that work.

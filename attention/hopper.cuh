@@ -83,7 +83,8 @@ __device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }
 
-/* Writes 16 bytes to another thread block's shared memory. The barrier there counts them like bytes that TMA copies. */
+/* Writes 16 bytes to another thread block's shared memory. The barrier in that memory counts them like bytes that TMA
+ * copies. */
 __device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint32_t remote_barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(remote),

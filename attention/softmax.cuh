@@ -132,8 +132,9 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /* Turns scores, for which begin() or expect() was called, into 2^(scale * (score - m) + zero). ADD: true: also adds
-   * them to `sum`. */
+  /* Turns scores, for which begin() or expect() was called, into 2^(scale * (score - m) + zero), where m is the
+   * reference of their row. zero: always 0; the caller reads it from memory at the point before which the compiler must
+   * not move this calculation. ADD: true: also adds the results to `sum`. */
   template <bool ADD, int GROUPS>
   __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
     if (far)

@@ -273,7 +273,7 @@ struct params_sm90 {
    * cluster that has its first keys */
   unsigned *arrivals;
   /* results of tiles whose keys several clusters divide between them, until they are added up: [thread blocks][2][row
-   * groups][DP / 8 + 1][128] float4; 2: a cluster may have a part of two such tiles */
+   * groups][DP / 8 + 1][128] float4; the 2 is there because a cluster may have a part of two such tiles */
   float4 *partials;
 };
 

@@ -11,7 +11,8 @@ struct recording {
   const struct launches *launches;
   int part;
   unsigned without; /* bits (IDLE_CONTROL and others in run.h) of the parts of the plan that are left out */
-  /* parameters of the run, from which the host decides which regions run; used only if no graph is captured */
+  /* parameters of the run, from which the host decides which regions of the plan (ops that a run may skip) are
+   * enqueued; used only if no graph is captured */
   const struct run_params *params;
 };
 

@@ -131,7 +131,7 @@ struct engine_params {
 
 /* How the width and height in the request for a handle are turned into the size of the picture. */
 enum sizing {
-  SIZE_GIVEN, /* width and height are used as they are; sizes that no picture may have are refused */
+  SIZE_GIVEN, /* the picture gets the given width and height; sizes that no picture may have are refused */
   SIZE_EVEN,  /* width and height are rounded to the nearest sizes that a picture may have */
   SIZE_WHOLE  /* width and height are rounded to the nearest size that pictures may have and at which the networks'
                * output is not cropped */
@@ -244,8 +244,8 @@ struct engine_info {
   /* The fields from weight_bytes to staged are sizes of memory and counters. */
   size_t weight_bytes; /* size of the weights in the checkpoint's files, in bytes */
   size_t device_bytes, device_peak_bytes;
-  /* bytes, within device_bytes, that prompts take: encoded texts, and the U-Net's attention keys and values of the
-   * prompts in use; those of controls' networks are not counted */
+  /* bytes, within device_bytes, that prompts take: encoded texts, and the keys and values of prompts in use for the
+   * U-Net's attention; those for controls' networks are not counted */
   size_t prompt_bytes;
   double device_energy_j; /* energy in joules that the device has used since a fixed moment; 0: unknown */
   /* numbers of memory allocations, launches of kernels and graphs, waits for the device, and captures of graphs since

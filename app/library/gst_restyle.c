@@ -37,8 +37,8 @@ static void log_line(void *opaque, int level, const char *line) {
 
 /* --- opening and closing the engine --- */
 
-/* Gives the engine the values that the application has set. opening: true: of the parameters that are read when the
- * model is opened; false: of all other parameters. Called with restyle->lock held. Returns 0; after a failure, -1 with
+/* Gives the engine the values that the application has set. opening: true: only the parameters that are read when the
+ * model is opened; false: only all others. Called with restyle->lock held. Returns 0; after a failure, -1 with
  * error. */
 static int apply_all(ReverieRestyle *restyle, struct reverie *engine, gboolean opening, struct reverie_error *error) {
   const ReverieRestyleClass *class = RESTYLE_CLASS(restyle);

@@ -50,7 +50,7 @@ struct sightings {
   long dropped;  /* number of frames that were never seen, between the first and the last one seen */
   long missed;   /* number of pictures presented later than deadline_ms after their capture */
   long missed_by[MISS_REASONS];
-  /* the first LATE_PICTURES_MAX of the pictures that `missed` counts */
+  /* the first LATE_PICTURES_MAX of the pictures that were presented too late (counted in `missed`) */
   struct late_picture late[LATE_PICTURES_MAX];
   uint32_t newest;
   int64_t first_ns, last_ns;

@@ -223,7 +223,8 @@ static int choose(struct choosing *c, const char *const *names, int name_count, 
 
 /* --- counting the chosen files and their bytes --- */
 
-/* Adds a chosen file to the totals (number of files, bytes). Fails if the hub gives no checksum for the file. */
+/* Adds a chosen file to the totals (number of files, bytes). Fails if Hugging Face's hub gives no size or no checksum
+ * for the file. */
 static int count_wanted(struct choice *choice, const struct repository_file *file, const char *repository,
                         struct error *err) {
   if (file->size < 0 || !*file->hash)

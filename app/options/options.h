@@ -102,7 +102,8 @@ struct options {
   double duration;           /* seconds of input (render) or of running (live); 0: no limit */
   long frames;               /* number of frames to show, write or measure; 0: no limit */
   int repeat;                /* render: number of times that the input is read in a row; 0: once */
-  struct option_range range; /* render: numbers of the pictures or frames of the input that are rendered */
+  struct option_range range; /* render: the range of frames that are rendered, by their numbers in the input (in a
+                              * sequence, those in the names of the pictures) */
   struct option_shard shard; /* render: the part of the frames in `range` that this process renders (--shard) */
 
   /* The fields of this block are options of render. */

@@ -53,8 +53,7 @@ static bool lies_in(const char *path, const char *folder) {
 
 /* Returns the path, allocated, by which a file that the show file names is opened: the real path if that file lies in
  * the show file's folder; else, if the show is trusted, the name as it is written. NULL: the file may not be opened,
- * about which there was a complaint, or memory is short. what: the JSON member that has the name, for the
- * complaint. */
+ * and the function has complained; or memory is short. what: the JSON member that has the name, for the complaint. */
 static char *find_name(const struct reading *reading, const char *what, const char *name) {
   char *joined = *name == '/' ? strdup(name) : text_path(reading->folder, name);
   char *real = joined ? platform_real_path(joined) : NULL;

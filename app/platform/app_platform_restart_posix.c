@@ -155,8 +155,8 @@ static bool lets_through(const char *thread) {
   return found && (blocked & all) != all;
 }
 
-/* Sends SIGURG to a thread that does not block the signals that end the program yet, which makes the thread block them.
- * Adds 1 to *count in that case. */
+/* If a thread does not yet block the signals that end the program, sends it SIGURG, whose handler makes the thread
+ * block them, and adds 1 to *count. */
 static void hold_there(void *count, const char *thread) {
   pid_t number = atoi(thread);
   if (number <= 0 || number == gettid() || !lets_through(thread))

@@ -120,7 +120,7 @@ enum endless_news endless_take(struct endless *endless, int value) {
   if (!endless->possible)
     return ENDLESS_NOTHING;
   endless->mode = agreed(endless);
-  if (!(endless->possible & (endless->possible - 1))) /* only one bit is set: the knob's mode is known */
+  if (!(endless->possible & (endless->possible - 1))) /* only one mode is left in the set: it is the knob's */
     endless->possible = 0;
   return endless->mode != before ? ENDLESS_FOUND : asks(endless) ? ENDLESS_ASKS : ENDLESS_NOTHING;
 }

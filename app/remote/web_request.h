@@ -21,7 +21,7 @@ struct web_request {
   int wrong; /* HTTP status with which the request is refused; 0: the request is correct */
 };
 
-/* Fills *request from the method, path, version and headers of the request, and sets request->wrong. */
+/* Fills *request from the method, path, version and headers of an HTTP request, and sets request->wrong. */
 void web_request_read(struct web_request *request, struct MHD_Connection *connection, const char *method,
                       const char *path, const char *version);
 

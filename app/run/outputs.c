@@ -20,7 +20,8 @@ struct outputs {
   struct outputs_params params;
   struct output *output[OUTPUTS_MAX];
   int numbers;
-  /* number of pictures dropped from recordings that have ended; those of running ones are counted in output->dropped */
+  /* number of pictures dropped from recordings that have ended; output->dropped counts those dropped from a recording
+   * that still runs */
   long dropped;
   char broken[PATHS_MAX]; /* name of the first recording that has failed; "": none has */
   long broken_after;      /* number of pictures in the file of the first recording that has failed */

@@ -203,9 +203,9 @@ static int choose_chunks(const struct engine *engine, const struct options *opti
 }
 
 /* Returns where the networks draw: always at the same place of the screen (CANVAS_FIXED), or on a canvas, an endless
- * plane that follows the camera. It is the user's choice, else in live what suits the model, and in render fixed,
- * because parts of a clip that are rendered separately must fit together: on a canvas that
- * follows the camera, a frame depends on all frames since the last change of scene. */
+ * plane that follows the camera. The user's choice counts. If the user has made none, the command live lets the engine
+ * choose (CANVAS_AUTO), and render gets CANVAS_FIXED, because parts of a clip that are rendered separately must fit
+ * together: on a canvas that follows the camera, a frame depends on all frames since the last change of scene. */
 static enum canvas_mode choose_canvas(const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
@@ -307,7 +307,7 @@ static void check_controls(const struct setup *setup) {
     log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
 }
 
-/* Fills in the controls of the first frame, with which options are checked before any frame is made. */
+/* Fills in the controls of the first frame, so that options can be checked against them before any frame is made. */
 static void make_controls(struct controls *controls, const struct engine *engine, const struct prepared *prepared,
                           const struct options *options) {
   struct engine_info info;

@@ -18,8 +18,8 @@ int kept_open(struct kept **kept, const char *path, const struct job_record *rec
 /* Returns the number of pictures in complete segments (parts of the file that can be decoded by themselves). */
 int64_t kept_pictures(const struct kept *kept);
 /* Returns the reordering delay: the largest number of pictures between the decoding of a packet and the showing of its
- * picture. It is the largest one that the file's packets have, or the one that the codec's header allows, if that is
- * larger. */
+ * picture. It is the largest delay that the file's packets have, or the delay that the codec's header allows, whichever
+ * is larger. */
 int kept_delay(const struct kept *kept);
 /* Returns the file's video stream, which belongs to `kept`. */
 const AVStream *kept_stream(const struct kept *kept);
@@ -27,8 +27,8 @@ const AVStream *kept_stream(const struct kept *kept);
  * (the list of its pictures and their times, job/manifest.h), in the unit of frame.pts; the decoding time is not set.
  * Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0 after the last packet, or -1 with err. */
 int kept_read(struct kept *kept, AVPacket *packet, struct error *err);
-/* Returns the number of a picture, counted from 0 in the unfinished file or shard: the last picture of the segment
- * (part that can be decoded by itself) to which the packet that was read last belongs. */
+/* Finds the segment (part that can be decoded by itself) that contains the packet which was read last, and returns the
+ * number of the segment's last picture, counted from 0 in the unfinished file or shard. */
 int64_t kept_segment_end(const struct kept *kept);
 /* Closes the file for a while, so that a process that joins many parts does not have all of them open. May be called
  * before the first packet is read: kept_read then opens the file again, and kept_stream may be called only after

@@ -81,9 +81,10 @@ struct sink_options {
   /* gives the tracks of `sound` if that input cannot be opened a second time; NULL: it is opened a second time */
   struct side_feed *feed;
   struct sound_tap *tap; /* buffer of the sound to record with live pictures (sound_tap.h); NULL: none */
-  /* true: times in tap and those of sink_place_sound are read from the clock of platform_now_ns */
+  /* true: the times of the sound in `tap`, and those given to sink_place_sound, are read from the clock of
+   * platform_now_ns */
   bool tap_by_clock;
-  /* The fields of this block are for waiting and messages. */
+  /* The following fields say how long to wait, and where messages go. */
   double patience;         /* seconds to wait for a network's receiver to answer; 0: no limit */
   const atomic_bool *stop; /* flag that any thread may set to end waits for a network; NULL: there is none */
   const struct log *log;

@@ -32,7 +32,7 @@ struct ffmpeg_sink {
   /* platform_now_ns at which time 0 of the output is sent, if pictures are sent at the pace at which they are shown */
   int64_t started_ns;
   const struct log *log;
-  /* The fields of this block encode the frames and write the packets. */
+  /* The fields of this block serve to encode the frames and to write the packets. */
   AVFormatContext *output;
   AVStream *stream;
   AVPacket *packet;

@@ -55,7 +55,8 @@ bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec) {
   return !input->pb || avio_size(input->pb) <= 0;
 }
 
-/* Finds FFmpeg's demuxer of this name, else its device; stores NULL if there is neither. Returns 0, or -1 with err. */
+/* Finds FFmpeg's demuxer of this name or, if there is none, its input device of this name; stores NULL if there is
+ * neither. Returns 0, or -1 with err. */
 static int find_named(const AVInputFormat **format, const char *name, struct error *err) {
   *format = av_find_input_format(name);
   if (*format)

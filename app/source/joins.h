@@ -42,7 +42,8 @@ struct joins {
 
 /* Initialises `joins`. Must be called when the streams of `input` are known and before a packet is read. */
 void joins_begin(struct joins *joins, AVFormatContext *input, AVStream *video);
-/* Forgets all joins found so far and returns to the state before the first packet. Called after a seek. */
+/* Forgets all joins (places where timestamps begin again) found so far, and returns to the state before the first
+ * packet. Called after a seek. */
 void joins_restart(struct joins *joins);
 /* Tells `joins` the next packet of video, which may come after a join and begin a new part of the input. */
 void joins_note(struct joins *joins, const AVPacket *packet);

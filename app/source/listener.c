@@ -32,7 +32,8 @@ static const double age_most_s = 2;
 /* A packet that is at least this many seconds late comes after a gap, and is taken to begin at the time of its
  * arrival. */
 static const double gap_s = 1;
-/* A file that is read this many nanoseconds too late is not sped up; its pace counts from the current time again. */
+/* If a file is read this many nanoseconds too late, it is not played faster to catch up; the times of its next packets
+ * are counted from the current time. */
 static const int64_t behind_ns = 500000000;
 
 struct listener {

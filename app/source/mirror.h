@@ -6,7 +6,11 @@
 
 #include "unet/base/picture.h"
 
-enum mirror_wish { MIRROR_AUTO /* mirrors cameras in which people look at themselves */, MIRROR_ON, MIRROR_OFF };
+enum mirror_wish {
+  MIRROR_AUTO /* the program mirrors only cameras in which people look at themselves */,
+  MIRROR_ON,
+  MIRROR_OFF
+};
 
 /* Settings for mirroring that a source reads at each frame, while another thread may change them. */
 struct mirror {

@@ -104,8 +104,8 @@ bool reader_look(struct reader *reader, struct reader_status *status, struct sou
  * info is known. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);
 
-/* Ends a source that was read on while the next one faded in, once that fade is over; the main loop calls this function
- * in each of its passes. Does not wait. */
+/* While one source fades into the next, both are read. Once the fade is over, this function ends the earlier source.
+ * The main loop calls it in each of its passes. Does not wait. */
 void reader_tend(struct reader *reader);
 
 /* Tells the reader's thread to end, and interrupts the source if a read blocks. Does not wait for the end; when the

@@ -139,8 +139,8 @@ static bool patience_is_left(const struct second_source *second, int64_t now_ns)
   return now_ns - second->behind_since_ns < (int64_t)second->patience_ms * 1000000;
 }
 
-/* Waits until the second source's frame for this time, in seconds of the first source, is known, but not longer than
- * patience_ms after frames began to be late. The caller holds the lock. */
+/* Waits until the second source's frame for the time `seconds` of the first source is known. If frames are late, gives
+ * up patience_ms after they began to be late. The caller holds the lock. */
 static void wait_until_settled(struct second_source *second, double seconds) {
   for (;;) {
     show_newest(second, seconds);

@@ -11,7 +11,8 @@
 struct second_source;
 
 struct second_source_options {
-  const struct source_info *first; /* info of the source for whose times frames are asked; NULL: unknown */
+  const struct source_info *first; /* info of the first source, for whose times the second source is asked for frames;
+                                    * NULL: unknown */
   /* Longest time in ms for which second_source_at waits for a frame that is not decoded yet. After that, and as long as
    * the source stays late, the newest frame is used instead. 0: it never waits. */
   int patience_ms;

@@ -62,8 +62,8 @@ bool sound_tap_has_sound(struct sound_tap *tap);
 /* Returns how many owners the tap has had, with and without sound; the number changes with the owner. 0: none yet.
  * *present: the current owner has sound. name: gets the current owner's name; may be NULL. */
 unsigned sound_tap_number(struct sound_tap *tap, bool *present, char name[SOUND_NAME_MAX]);
-/* Sets the speed of the source, which is how many seconds of the source pass in a second; 1: as it was made. The sound
- * of every owner has this speed from now on. sound_tap_speed returns the speed. */
+/* Sets the speed of the source, which is how many seconds of the source pass in a second; 1: as it was made. From now
+ * on this speed applies to the tap's present owner and to later ones. sound_tap_speed returns the speed. */
 void sound_tap_set_speed(struct sound_tap *tap, double speed);
 double sound_tap_speed(struct sound_tap *tap);
 /* Returns the position in seconds (see the head of this file) of a frame of the current owner with this pts. */

@@ -424,8 +424,8 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   return 1;
 }
 
-/* Copies the info that was known at opening. Only the fields hardware and damaged are updated, because another thread
- * may be using the decoder. */
+/* Copies the info that was known at opening, and updates two of its fields: hardware and damaged. No others are read
+ * from the decoder, because another thread may be using it. */
 static void ffmpeg_info(const struct source *source, struct source_info *info) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   *info = from->info;

@@ -29,7 +29,8 @@ bool image_upload(struct image *image, const struct frame *frame, int columns, u
 /* Lets the GPU fill the textures with the left `columns` columns of a frame from the frame's own GPU memory.
  * Returns false if import is NULL or the GPU cannot read the frame. */
 bool image_share(struct import *import, struct image *image, const struct frame *frame, int columns);
-/* Binds the textures of a filled image to texture units 0, 1 and 2. Returns how the samples are arranged in them. */
+/* Binds the textures of a filled image to texture units 0, 1 and 2. Returns how the components of colours (such as luma
+ * and chroma) are arranged in the textures. */
 enum plane_layout image_bind(const struct image *image);
 
 #endif

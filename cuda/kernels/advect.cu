@@ -10,12 +10,12 @@ namespace {
 
 constexpr int THREADS = 256;
 /* Largest number of cells (that of a picture of 1024x1024) for which every thread block of show_kernel counts the
- * strained cells (stretched or squeezed by zooms) of the whole field. In a larger field there are more thread blocks,
- * and each would have more cells to count; therefore count_kernel counts the cells once. */
+ * strained cells (stretched or squeezed by zooms) of the whole latent. A larger latent has more thread blocks, and each
+ * would have more cells to count; therefore count_kernel counts the cells once. */
 constexpr int COUNTED_BY_ALL = 128 * 128;
 
-/* Return the field, the place of each cell in the texture of noise. last_field returns it as it was before this frame's
- * motion (`places`), moved_field as it is after that motion (`advected`). */
+/* Return for each cell of the latent its place in the texture of noise: last_field as it was before this frame's motion
+ * (`places`), moved_field as it is after that motion (`advected`). */
 __device__ __forceinline__ struct texture_field last_field(const struct advect_args &p) {
   return {p.h, p.w, 256 * p.cell, p.places, 2};
 }

@@ -26,7 +26,7 @@ struct remember_args {
 
 /* Does OP_RECALL at the beginning of a run: updates the number of frames in the bank, or empties the bank. */
 cudaError_t launch_recall(const struct launch_queue *queue, const struct recall_args *args);
-/* Does OP_REMEMBER: copies the keys or values of this frame into the ring, if this frame is to be stored. */
+/* Does OP_REMEMBER: copies the keys or values of this frame into their ring buffer, if this frame is to be stored. */
 cudaError_t launch_remember(const struct launch_queue *queue, const struct remember_args *args);
 
 #ifdef __cplusplus

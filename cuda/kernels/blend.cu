@@ -226,7 +226,7 @@ __device__ void add(const struct blend_task &task, const struct tile &t, const s
   });
 }
 
-/* --- the kernel in two versions: plain (each term is a product of two factors), and general --- */
+/* --- the kernel in two versions: plain, if all terms are ordinary LoRAs (products of two matrices), and general --- */
 
 template <bool plain>
 __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __grid_constant__ struct blend_args p) {

@@ -12,7 +12,8 @@
 namespace {
 
 constexpr int TILE_W = 32, TILE_H = 8, THREADS = TILE_W * TILE_H, RADIUS = DETAIL_RADIUS;
-/* LOADED_W, LOADED_H: size of the loaded tile with its border: values in a row (3 a pixel), and rows */
+/* size of the loaded tile with its border. LOADED_W: number of values in a row (3 for each pixel); LOADED_H: number of
+ * rows */
 constexpr int LOADED_W = 3 * (TILE_W + 2 * RADIUS), LOADED_H = TILE_H + 2 * RADIUS;
 
 __global__ void __launch_bounds__(THREADS) detail_kernel(const __grid_constant__ struct detail_args p) {

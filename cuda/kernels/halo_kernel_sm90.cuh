@@ -256,8 +256,8 @@ template <class S> struct few_consumer {
       pin(sum[part]);
   }
 
-  /* Stores this lane's results of part number `part` of the tile (64 of its pixels): two channels of two pixels, which
-   * are in column lane / 4 of two neighbouring rows. */
+  /* Stores this lane's results of part number `part` of the tile (64 of its pixels): two channels each of two pixels,
+   * one below the other. Their column in the tile is lane / 4. */
   __device__ __forceinline__ void write_part(const place &at, int part) const {
 #pragma unroll
     for (int half = 0; half < 2; half++) {

@@ -105,9 +105,9 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
 /* --- narrow.cu: 3x3 convolutions with few channels over many pixels --- */
 
 /* Returns true if launch_narrow can do this convolution. The arguments are those of a gemm with kernel 3, stride 1, pad
- * 1 and no x2, and without ACT_GEGLU. Possible numbers of channels, from input to output: 8 to 16, 32 or 64; 16 to 16;
- * 32 to 32, or to at most 16; 64 to 64, or to at most 16. They are few, because each thread block keeps all weights and
- * a tile of the input with its border in shared memory. */
+ * 1 and no x2, and without ACT_GEGLU. launch_narrow can do these numbers of channels: input 8, output 16, 32 or 64;
+ * input 16, output 16; input 32, output 32 or at most 16; input 64, output 64 or at most 16. They are few, because each
+ * thread block keeps all weights and a tile of the input with its border in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
 /* Returns how many bytes of shared memory a thread block of launch_narrow needs, which can be more than the GPU has. */
 int narrow_shared_bytes(const struct gemm_args *args);
@@ -211,7 +211,7 @@ cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow,
  * --- */
 
 /* How the numbers in a picture's planes are converted to R, G, B. First each component becomes (number - zero) * scale.
- * If the components are luma, Cb and Cr, the other factors then convert them to R, G, B. */
+ * If the components are luma, Cb and Cr, they are then converted to R, G, B with the fields from r to b_cb. */
 struct coding {
   float zero[3], scale[3];
   float r, g, b;                /* weights with which luma is the sum of R, G and B */
@@ -336,8 +336,8 @@ struct sample_args {
   /* masks, [kept_n]: at least 0.5 where the input picture is kept; NULL: there is no mask. launch_unet_input: a mask
    * has `size` times the latent's width and height. */
   const float *kept_pixels;
-  /* w: width of the latent in pixels; size: side of the square, in pixels of the mask, that becomes one pixel of the
-   * latent. launch_mask: number of pixels of the mask; launch_blocks: side of a block. */
+  /* w: width of the latent in pixels; for launch_mask, number of pixels of the mask. size: side of the square, in
+   * pixels of the mask, that becomes one pixel of the latent; for launch_blocks, side of a block. */
   int w, size;
   int c, c_image; /* numbers of channels of the latent and of `image` */
   int pitch;      /* number of elements from one row of `table` to the next */
@@ -400,8 +400,8 @@ struct style_args {
   /* n pictures with `count` rows of q each; heads: number of heads; d: number of channels of a head */
   int n, count, heads, d;
   /* tokens: number of tokens in a slot; pitch: elements from one token to the next; last: number of the last slot,
-   * which stands for "no style picture" and is read for the negative prompt: for all guidance rows of a latent but the
-   * first */
+   * which stands for "no style picture". It is read for the negative prompt, that is, for all guidance rows of a latent
+   * but the first. */
   int tokens, pitch, last;
   int q_pitch, y_pitch; /* elements from one row of q, and of y, to the next */
   float scale;
@@ -411,7 +411,8 @@ struct style_args {
 };
 cudaError_t launch_style(const struct launch_queue *queue, const struct style_args *args);
 
-/* Arguments of OP_JOIN: y has the rows of x followed by those of x2; `position` is added to them if it is not NULL. */
+/* Arguments of OP_JOIN: y has the rows of x followed by those of x2. If `position` is not NULL, it is added to all of
+ * y. */
 struct join_args {
   const void *x, *x2; /* the inputs, in x_type and x2_type: FP32 or FP16 */
   enum dtype x_type, x2_type;

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(THREADS) levels_kernel(const __grid_constant__
   int x = blockIdx.x * HALF + column, y = blockIdx.y * HALF + row;
   if (x < p.size.w[1] && y < p.size.h[1])
     p.scratch[y * p.size.w[1] + x] = half[0][row][column];
-  /* Halve level 1 four times: levels 2 to 5. */
+  /* Halve the width and height of the pyramid's level 1 four times, to make its levels 2 to 5. */
   for (int level = 2; level <= MOTION_LEVELS; level++) {
     int side = TILE >> level;
     __syncthreads();

@@ -57,7 +57,8 @@ struct product_device {
 
 /* Looks up the driver's functions; sets them to NULL if the current device has another compute capability than 9.0. */
 void product_open(struct product_device *device);
-/* Returns true if launch_product can do this product with this tile, pair and number of splits. */
+/* Returns true if launch_product can do this product with this tile, way of pairing thread blocks (enum product_pair),
+ * and number of splits. */
 bool product_supported(const struct product_device *device, const struct product_args *args);
 /* Returns how many blocks of 64 products each sum consists of. A sum can be split into at most so many parts. */
 int product_depth(const struct gemm_args *args);

@@ -16,8 +16,8 @@ template <int C, int CLUSTER> struct enter_memory {
   uint64_t parts_there;
 };
 
-/* Adds the distance of each value to its channel's first value, and the square of that distance, to sums for each
- * channel. begin, end: range of the picture's rows. */
+/* For each channel, sums up how far its values lie above its first value (negative if below), and the squares of these
+ * distances; stores the sums in m->partial. begin, end: range of the picture's rows. */
 template <int C, int CLUSTER>
 __device__ __forceinline__ void add_up(const __half *picture, int begin, int end, enter_memory<C, CLUSTER> *m) {
   portion<C> part_of_row;

@@ -149,8 +149,8 @@ template <int M, int N> struct halves {
           sum[m][j][2 * half + 1] += add.y;
         }
   }
-  /* Writes the values that this lane holds in `pair` to rows in shared memory, `pitch` halves apart, where channels
-   * have the order of place(). column: the first channel of the warp's block of 8 N channels. */
+  /* Writes the values that this lane holds in `pair` to rows in shared memory, `pitch` halves apart. In each row the
+   * channels are in the order that place() gives. column: the first channel of the warp's block of 8 N channels. */
   __device__ __forceinline__ void share(__half *to, int column, int pitch) const {
 #pragma unroll
     for (int m = 0; m < M; m++)
@@ -250,7 +250,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
       v[i].y -= mean;
       square += v[i].x * v[i].x + v[i].y * v[i].y;
     }
-    /* Normalise and store. */
+    /* Normalise the row's values, and store them. */
     float rstd = rsqrtf(add_16_lanes(square) * (1.0f / C) + eps);
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {

@@ -32,8 +32,8 @@ struct row_enter {
   float eps;
   struct row_product first, second;
   struct row_norm norm;
-  half_t *y; /* result of the first product, [n, rows, c] */
-  half_t *z; /* result of the second product (queries, keys and values), [n, rows, columns] */
+  half_t *y; /* result of the product `first`, [n, rows, c] */
+  half_t *z; /* result of the product `second`, [n, rows, columns]: queries, keys and values side by side */
   int n, rows, c, columns;
 };
 /* Returns true if a picture is small enough for launch_row_enter to include its group norm. */

@@ -192,8 +192,8 @@ __device__ __forceinline__ float2 emphasis_sums(const struct sample_args &p) {
   return sum;
 }
 
-/* Returns the factor that gives the whole text the mean that it had before emphasis. Every thread block calculates this
- * factor itself. */
+/* Returns the factor that gives the encoded text, after emphasis of some tokens, the mean that it had before. Every
+ * thread block calculates this factor itself. */
 __device__ __forceinline__ float emphasis_factor(const struct sample_args &p) {
   __shared__ float2 shared[THREADS];
   shared[threadIdx.x] = emphasis_sums(p);

@@ -113,7 +113,8 @@ __global__ void __launch_bounds__(THREADS) end_kernel(struct run_ring *ring, str
   wait_for_previous();
   int downs = order->downs;
   bool first = blockIdx.x == 0 && threadIdx.x == 0;
-  /* Note the time, and copy the result; the thread block that finishes last reports the end to the host. */
+  /* Note the time, and copy the run's results to the host; the thread block that finishes last reports the end to the
+   * host. */
   if (first)
     order->computed = clock_ns();
   for (int i = 0; i < downs; i++)

@@ -183,7 +183,7 @@ static double time_candidate(struct cuda_device *device, const struct product *p
 
 enum outcome {
   LEFT_OVER /* the time was over, or the caller gave up, before all candidates were timed */,
-  DISTURBED /* all candidates were timed, but runs went on meanwhile */,
+  DISTURBED /* all candidates were timed, but runs of programs went on meanwhile, so that the choice is not saved */,
   SETTLED
 };
 

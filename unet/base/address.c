@@ -88,7 +88,8 @@ static const char *skip_backslashes(const char *at) {
   return at + strspn(at, "\\");
 }
 
-/* Returns the text after the scheme's colon and slashes, or NULL if the word is not the beginning of an address. */
+/* Returns the text after the scheme's colon and slashes; NULL if no address begins at `word`. *scheme becomes the part
+ * of `word` that may be a scheme. */
 static const char *begin_address(const char *word, struct piece *scheme) {
   size_t length = strspn(word, scheme_characters);
   *scheme = (struct piece){word, length};

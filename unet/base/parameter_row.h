@@ -57,7 +57,7 @@ enum parameter_group {
   PARAMETER_GROUP_STYLE,    /* parameters of style pictures, and of the network that reads them */
   PARAMETER_GROUP_MODEL,    /* parameters that name files of the model, and of what is added to it */
   PARAMETER_GROUP_SCENE,    /* parameters of presets, and of how presets fade in */
-  PARAMETER_GROUP_SOURCE,   /* parameters of the source, which is shown to the network */
+  PARAMETER_GROUP_SOURCE,   /* parameters of the source, whose frames the network reads */
   PARAMETER_GROUP_OUTPUT,   /* parameters of what the audience sees, and of what is recorded */
   PARAMETER_GROUP_TEMPO,    /* parameters of the clock of beats */
   PARAMETER_GROUP_WAVE,     /* parameters of LFOs, which move other parameters */

@@ -39,8 +39,8 @@ static void close_config(struct config_file *file) {
   free(file->text);
 }
 
-/* Frees the config's text. If there is a file at the config's path, the path is given to the component, which needs it
- * for messages; otherwise the path is freed with the text. */
+/* Frees the config's text. The component (part of the model) needs a path for messages: if there is a file at the
+ * config's path, the component gets this path; otherwise the path is freed with the text. */
 static void close_part_config(struct component *component, struct config_file *file) {
   if (!file->own) {
     component->config = file->path;

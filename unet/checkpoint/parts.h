@@ -105,7 +105,8 @@ struct depth_config {
   int feature[DEPTH_FEATURES];
   bool feature_norm; /* apply_layernorm in the config: true: a norm is applied to the feature maps */
   /* The fields from `neck` to `head` describe the last part of the network, which is a DPT. */
-  int neck[DEPTH_FEATURES]; /* numbers of channels in the neck (neck_hidden_sizes in the config), for each feature */
+  int neck[DEPTH_FEATURES]; /* number of the neck's channels for each of the backbone's feature maps (neck_hidden_sizes
+                             * in the config) */
   /* numbers of channels of the fusion layers and of the head (fusion_hidden_size and head_hidden_size in the config) */
   int fusion, head;
   /* The following fields say how a picture is scaled and normalised before the network reads it. */

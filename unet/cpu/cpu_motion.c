@@ -11,8 +11,8 @@ static int32_t *whole(const struct cpu_program *program, struct tensor t) {
   return cpu_data(program, t);
 }
 
-/* Returns where the details of a level, 1 to 3, begin in a pyramid. Details are the brightness minus the mean
- * around. */
+/* Returns where the details of a level, 1 to 3, begin in a pyramid. A detail is a pixel's brightness minus the mean
+ * brightness around it. */
 static const int32_t *details(const int32_t *pyramid, const struct motion_size *s, int level) {
   return pyramid + motion_at(s, 1, level);
 }

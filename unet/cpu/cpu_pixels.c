@@ -69,7 +69,7 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
   decode(&coding, frame_is_rgb(frame), value, rgb);
 }
 
-/* Fills one picture of y, a picture of the network's input, from one frame. */
+/* Fills `out`, one picture of the network's input (op->y), from one frame. */
 static void read_frame(const struct op_pixels_in *op, const struct frame *frame, const struct geometry *g, float *out) {
 #pragma omp parallel for
   for (int y = 0; y < op->y.h; y++)

@@ -166,7 +166,7 @@ struct changing {
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* number of entries of adapters.bound, from the first on, whose factors the new weights contain */
+  int bound_count; /* The new weights contain the changes by this many entries of adapters.bound, from the first on. */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {

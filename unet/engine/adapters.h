@@ -29,7 +29,7 @@ struct changed_tensor {
 struct adapters {
   /* The following fields are set by adapters_open and constant afterwards. */
   struct adapter *list[ADAPTERS_MAX];
-  /* for each adapter: index in resources.list of the vector that has all of the adapter's factors */
+  /* for each adapter: index in resources.list of the vector with all matrices (factors) of the adapter */
   int store[ADAPTERS_MAX];
   int count;
 
@@ -64,8 +64,8 @@ struct adapters {
   bool told; /* true: the log has the line about the memory that adapters' changes take */
 };
 
-/* Opens the adapters' files at `paths`, and adds a vector with each adapter's factors to the resources. adapters_free
- * must be called afterwards, even after a failure. */
+/* Opens the adapters' files at `paths`, and adds to the resources, for each adapter, a vector with all its matrices
+ * (factors). adapters_free must be called afterwards, even after a failure. */
 int adapters_open(struct adapters *adapters, const char *const *paths, int count, const struct checkpoint *checkpoint,
                   const struct adapter_options *options, struct resources *resources, struct error *err);
 void adapters_free(struct adapters *adapters); /* frees the adapters; accepts a zeroed struct */

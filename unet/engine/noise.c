@@ -1,6 +1,6 @@
 /* The noise of frames: that of a seed, or at a position between two seeds. The host makes the noise of whole seeds and
  * writes it to the device. Between two seeds noise_program interpolates on the device: it reads the noise of both seeds
- * from the tensors prepared.ends, and writes those that the frame's plan reads. */
+ * from the tensors prepared.ends, and writes the result to the tensors prepared.noise, which the frame's plan reads. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,9 +45,9 @@ static const float *make_noise(struct made_noise *made, uint64_t seed, size_t fi
   return made->values;
 }
 
-/* Noise that moves with the picture needs a second table of noise. It is filled with the sample of the seed's noise
- * that follows the samples of all steps. Returns that sample's number. It has memory of its own, so it can be computed
- * without the samples of the steps. */
+/* Returns the number of the sample of a seed's noise that fills the second table of noise, which only noise that moves
+ * with the picture needs. The first samples are those with which sampling starts and those of all steps; this is the
+ * next one. It has memory of its own (prepared->second), so it can be computed without the samples of the steps. */
 static size_t second_sample(const struct prepared *prepared) {
   return 1 + (size_t)prepared->shape.noise_samples;
 }

@@ -23,10 +23,11 @@ struct bank {
   int step;  /* number of the U-Net's call in the frame, from 0 */
 };
 
-/* Returns the levels (bits) at which a U-Net has self-attention. scale: width of a latent's cell in pixels. */
+/* Returns the set of levels (bit i: 1/2^i of the picture's width and height) at which a U-Net has self-attention.
+ * scale: width of a latent's cell in pixels. */
 unsigned bank_levels_there(const struct walk *walk, int scale);
-/* Returns the two finest of these levels (bits), at which a bank (earlier frames' keys and values) is used by default:
- * 1/8 and 1/16 for SD 1 and 2, 1/16 and 1/32 for SDXL. */
+/* Returns the two finest of the levels `there` (bits), at which self-attention uses a bank (earlier frames' keys and
+ * values) by default: 1/8 and 1/16 for SD 1 and 2, 1/16 and 1/32 for SDXL. */
 unsigned bank_levels_usual(unsigned there);
 /* Appends OP_RECALL, which updates the count of stored frames at the beginning of a run, and returns the bank for the
  * U-Net's call 0. global: how the whole picture moved (motion.h); a cut (change of scene) in `global` empties the bank.

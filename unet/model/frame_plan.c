@@ -56,8 +56,8 @@ struct call {
                             * prompts */
 };
 
-/* The arguments of add_levels and inject_all, which add the results of the controls' networks to the tensors of a U-Net
- * call. */
+/* The arguments of add_levels (for T2I-Adapters) and inject_all (for ControlNets), which add the results of the
+ * controls' networks to the tensors of a U-Net call. */
 struct controlled {
   const struct denoising *d;
   struct control_place place;
@@ -172,7 +172,8 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
 }
 
 /* Appends the op that blends the keys and values of the prompts, and returns its result. rows: number of guidance rows
- * of each picture in the call. If it is 1, all pictures share one text; otherwise each row has a text of its own. */
+ * (copies of a latent for several prompts) of each picture in the call. If it is 1, all pictures share one text;
+ * otherwise each row has a text of its own. */
 static struct tensor texts_of(const struct denoising *d, int rows) {
   int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
   const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};

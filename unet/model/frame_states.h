@@ -25,7 +25,8 @@ struct tensor frame_times_state(const struct model *model, const struct frame_sh
 struct tensor frame_control_times_state(const struct model *model, const struct frame_shape *shape, int control,
                                         struct plan *plan);
 
-/* Makes a state (a tensor that outlives a run) for n samples of noise for each picture of a run, and returns it. */
+/* Makes a state (a tensor that outlives a run) that holds `n` latents of noise for each picture of a run, and returns
+ * it. */
 struct tensor frame_noise_state(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                                 const char *name, int n);
 

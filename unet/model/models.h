@@ -69,8 +69,8 @@ struct autoencoder_kind {
   /* Encodes picture [1, H, W, 3] to a latent [1, H / scale, W / scale, latent_channels] in the scale of the network
    * (autoencoder_scaled). */
   struct tensor (*encode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture);
-  /* Decodes a latent in the scale of the network, which may be FP32, to a picture. The picture's values are not
-   * clamped. */
+  /* Decodes a latent to a picture. The latent is in the scale of the network, and may be FP32. The picture's values are
+   * not clamped. */
   struct tensor (*decode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 };
 

@@ -38,7 +38,8 @@ struct tensor net_linear(const struct net *net, const char *name, struct op_line
  * the joined layer's op. */
 struct tensor net_fused(const struct net *net, const char *name, struct op_linear op, const char *const parts[],
                         const int outs[], int part_count, enum bias bias);
-/* Appends OP_INJECT with the weights name.weight and name.bias; it adds to the tensor op.y in place. */
+/* Appends OP_INJECT with the weights name.weight and name.bias, which adds the result of a control's network to the
+ * tensor op.y in place. */
 void net_inject(const struct net *net, const char *name, struct op_inject op);
 /* net_group_norm and net_layer_norm return a norm with the weights name.weight and name.bias, as the prologue of an op
  * (the norm and activation that it applies to its input first). */

@@ -16,7 +16,8 @@
 enum { DEVICE_MODULE_PATH = 1024 }; /* size in bytes of a buffer for the path of a module */
 
 struct device_module {
-  /* The stamp is the first field in every version, so that a program of any version can read it. */
+  /* The stamp (a text with the version and a hash of the sources) is the first field in every version, so that a
+   * program of any version can read it. */
   const char *stamp;
   const struct device_impl *impl;
   /* Stores the GPU that "cuda" or "cuda:N" names in *gpu; for any other name, the first GPU. Returns false if there is

@@ -35,8 +35,8 @@ struct plan_loop {
 /* Which run parameter (run.h) decides whether a run executes a region (a group of ops that may be skipped). A run skips
  * the region if the parameter is 0 or false. */
 enum region_kind {
-  /* The parameter is run.control[index].gain[step]. If the call has several latents, the region runs if one of them has
-   * a gain other than 0 */
+  /* The parameter is run.control[index].gain[step], the strength of a control in this call of the U-Net. If the call
+   * has several latents, the region runs if one of them has a gain other than 0. */
   REGION_CONTROL,
   REGION_MAP,    /* the parameter is run.control[index].map, which is true if the run computes this control's map */
   REGION_STYLE,  /* the parameter is run.style[index].weight, the weight of the style picture that these ops read */
@@ -68,7 +68,8 @@ struct plan_region {
 struct plan {
   struct resources *resources;
 
-  /* The following fields hold the ops in their order, the loop, and the regions (ops that a run may skip). */
+  /* The following fields hold the plan's ops in their order, its loop (ops that are repeated), and its regions (ops
+   * that a run may skip). */
   struct op *ops;
   int op_count, op_capacity;
   /* numbers of the ops that a device must check anew in every run, for example because they read run parameters

@@ -88,8 +88,9 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
 /* Fills in the fields of the rows that follow from the plan. elements: types of its temporaries and states, indexed by
  * plan_place. profile->roof must be set: the shortest possible times are computed from it. */
 void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements);
-/* Corrects the row of op number `op`, an OP_PIXELS_IN, whose times and bytes depend on the frame that it reads. part:
- * the fraction of the frame that is left after it was cropped to the picture's aspect ratio, 0 to 1. */
+/* Corrects, in the profile's table, the row of op number `op`, an OP_PIXELS_IN, whose times and bytes depend on the
+ * frame that it reads. part: the fraction of the frame that is left after it was cropped to the picture's aspect ratio,
+ * 0 to 1. */
 void profile_describe_source(struct profile *profile, const struct plan *plan, int op, const struct frame *frame,
                              double part);
 
