@@ -25,8 +25,8 @@ struct glide {
   struct settings last;
   float shares[SLOT_PRESETS]; /* weight of each prompt in the picture at the glide's end; they add up to 1 */
   /* place[i]: number (from 1) of the prompt whose slot (place of an encoded text) contains the new text of prompt i + 1
-   * while the glide goes on. Usually that is prompt i + 1 itself. If the old text of prompt i + 1 is shown at the
-   * beginning, it is a prompt that is not shown, if there is one. */
+   * while the glide goes on. Usually that is prompt i + 1 itself. But if the old text of prompt i + 1 is shown at the
+   * beginning of the glide, the slot of a prompt that is not shown is used, if there is one. */
   int place[SLOT_PRESETS];
   /* When this glide began, an earlier one may have been blending the noise of one seed into that of another. way_to:
    * that other seed; way_share: the weight (0 to 1) that its noise had, 0: there was no such blend; way_end: the

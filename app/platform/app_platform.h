@@ -1,5 +1,6 @@
 /* The program's interface to the operating system, beyond unet/base/platform.h: files, pipes, signals, the terminal,
- * threads, and the process. Each system has its own implementation: app_platform_posix.c and the other *_posix.c.
+ * threads, and the process. The implementation for POSIX systems is app_platform_posix.c and the other *_posix.c;
+ * another system needs one of its own.
  *
  * File names are UTF-8 with '/' as separator. Functions that fail set errno. Any thread may call them unless noted. */
 #ifndef APP_PLATFORM_APP_PLATFORM_H

@@ -1,5 +1,6 @@
-/* Local sockets (with a name in the file system), waiting for several descriptors, and the names of this machine. Each
- * system has its own implementation: app_platform_local_posix.c. Functions that fail set errno. */
+/* Local sockets (with a name in the file system), waiting for several descriptors, and the names of this machine. The
+ * implementation for POSIX systems is app_platform_local_posix.c; another system needs one of its own. Functions that
+ * fail set errno. */
 #ifndef APP_PLATFORM_APP_PLATFORM_LOCAL_H
 #define APP_PLATFORM_APP_PLATFORM_LOCAL_H
 

@@ -117,7 +117,8 @@ static cJSON *describe_sound(const struct meter *meter) {
   return object;
 }
 
-/* Returns a list of the parameters that sound and LFOs change: the value that is set, and that of the newest frame. */
+/* Returns a list of the parameters that sound and LFOs change, each with the value that is set and with the value that
+ * the newest frame has. */
 static cJSON *list_moved(const struct meter *meter) {
   cJSON *list = cJSON_CreateArray();
   char name[PARAMETER_NAME_MAX];

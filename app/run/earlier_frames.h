@@ -19,9 +19,9 @@ struct earlier_option {
   bool (*is_given)(const struct options *options);
 };
 
-/* Some options make pictures depend on earlier frames. Returns the first of these that the user has given and that has
- * all consequences in `follows` (the bits EARLIER_ONE and EARLIER_LOST; 0: any consequences). NULL: the user has given
- * no such option. */
+/* Some options make pictures depend on earlier frames. Returns the first such option that the user has given and whose
+ * consequences include all bits of `follows` (EARLIER_ONE, EARLIER_LOST); 0: any of these options. NULL: the user has
+ * given none. */
 const struct earlier_option *earlier_option_given(const struct options *options, unsigned follows);
 
 #endif

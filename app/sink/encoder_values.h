@@ -27,8 +27,9 @@ int encoder_values_check_quality(const AVCodec *codec, double quality, struct er
  * Returns false if this is such an option and the library does not know `text`. */
 bool encoder_values_known(const char *encoder, const char *option, const char *text);
 
-/* Fails if the options name a profile of libx264 that cannot have these pixels (NULL: the encoder's usual ones) or no
- * lossless coding. x264 would say so in a line of its own, which cannot be held back. Returns 0, or -1 with err. */
+/* Fails if the options name a profile of libx264 that cannot have this pixel format (NULL: the encoder's usual one), or
+ * that has no lossless coding although the options ask for it. x264 would say so in a line of its own, which cannot be
+ * held back. Returns 0, or -1 with err. */
 int encoder_values_check_profile(const char *encoder, const AVDictionary *wishes, const char *pixel_format,
                                  struct error *err);
 

@@ -42,7 +42,8 @@ struct sink_options {
   double quality;              /* constant quality, 0 (the best) to 63; negative: the program's usual quality */
   const char *pixel_format;    /* FFmpeg's name of the pixel format that the encoder gets; NULL: the sink chooses it */
   const char *encoder_options; /* "key=value:key=value" for the encoder; NULL: none */
-  struct alpha *alpha;         /* the alpha of the frames, which are RGBA then (alpha.h); NULL: none */
+  struct alpha *alpha;         /* source of the frames' alpha (alpha.h); the frames are then RGBA; NULL: the frames have
+                                * no alpha */
   const char *name;            /* name of the output in messages; NULL: spec */
   const char *container;       /* FFmpeg muxer or file extension; NULL: chosen by spec (target_choose) */
   bool realtime;               /* true: frames come in real time, at the pace at which they are shown */
@@ -156,8 +157,8 @@ bool sink_keeps_segments(const char *spec, const char *format);
 /* True if people look at the output's pictures, so that missing transparency would be noticed (not hash: or null:). */
 bool sink_shows_pictures(const char *spec);
 
-/* Returns how many of `fps` frames a second the output keeps: GIF keeps GIF_FPS_MOST of more, others keep all. format:
- * as sink_options.container; may be NULL. */
+/* Returns how many frames a second the output keeps if it gets `fps`: GIF keeps at most GIF_FPS_MOST, other formats
+ * keep all. format: as sink_options.container; may be NULL. */
 double sink_rate(const char *spec, const char *format, double fps);
 
 /* Returns the pixel format in which spec's encoder should get the frames, so that the encoder loses least. format,

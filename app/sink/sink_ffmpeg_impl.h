@@ -96,16 +96,16 @@ int ffmpeg_sink_prepare(struct ffmpeg_sink *to, const struct sink_options *optio
 /* Copies from the files options->kept, which earlier renders left, the parts that are complete (up to a key frame) to
  * the output. Called once, before the first frame. Returns 0, or -1 with err. */
 int ffmpeg_sink_take_parts(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err);
-/* Takes over a packet of video in the encoder's time base: writes the packet that was held before, and holds the new
- * one, which is written at once if the output is live or frames come in real time. Returns 0 or an FFmpeg error
- * code. */
+/* Takes over a packet of video in the encoder's time base. Writes the packet that was held before. Then holds the new
+ * one or, if the output is live or frames come in real time, writes it at once. Returns 0 or an FFmpeg error code. */
 int ffmpeg_sink_take(struct ffmpeg_sink *to, AVPacket *packet);
 /* Writes the packet that is held, if there is one. last: true: the packet is the last of all in decoding order. Returns
  * 0 or an FFmpeg error code. */
 int ffmpeg_sink_write_held(struct ffmpeg_sink *to, bool last);
 /* Lists in the manifest those segments (pictures that can be decoded without the others) of which the file has all
- * packets. When it has all pictures of the unfinished file `left` of an interrupted earlier render, which it continues,
- * it replaces that file. whole: true: no more packets will come. Returns 0 or an FFmpeg error code. */
+ * packets. If this output continues the unfinished file `left` of an interrupted earlier render, it replaces `left` as
+ * soon as it has all of that file's pictures. whole: true: no more packets will come. Returns 0 or an FFmpeg error
+ * code. */
 int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole);
 /* Marks the sink as failed, fills err with the reason why FFmpeg could not write (code: FFmpeg's error code), and
  * returns -1. */

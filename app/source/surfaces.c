@@ -31,8 +31,8 @@ struct surface {
   struct gpu_share *share;
   /* true: a copy of the surface to `share` (memory for OpenGL) has begun, and nobody has waited for its end yet */
   bool filling;
-  /* number of further pictures, of those that this struct holds one after the other, that are copied to `share` (memory
-   * for OpenGL) in advance, before the window asks for them */
+  /* This struct holds one picture after the other. For so many further pictures the copy to `share` (memory for OpenGL)
+   * is begun in advance, before the window asks for it. */
   int ahead;
   unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };

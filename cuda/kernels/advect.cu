@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(THREADS) count_kernel(const __grid_constant__ 
 
 /* Returns true if so many cells are strained (stretched or squeezed by zooms) that the texture of noise must be
  * renewed. Each thread block adds up the numbers that count_kernel has stored; without those it counts the cells of the
- * whole field. */
+ * whole latent. */
 __device__ __forceinline__ bool is_strained(const struct advect_args &p, const struct texture_field &field) {
   int cells = p.h * p.w, parts = p.strained ? (int)gridDim.x : cells, mine = 0;
   for (int i = threadIdx.x; i < parts; i += THREADS)

@@ -208,7 +208,8 @@ __global__ void __launch_bounds__(THREADS) match_kernel(const __grid_constant__ 
   int2 middle = find_middle(p, level_of(p.size, now, 2), level_of(p.size, last, 2), p.scratch + blockIdx.z * blocks, x,
                             y, lane, memory[warp]);
   int2 fine = find_fine(p, now1, last1, middle, x, y, lane, memory[warp]);
-  /* Find the fraction of a pixel that is still missing, from the slopes of the brightness. */
+  /* The vector `fine` is in whole pixels. Find the fraction of a pixel by which the motion differs from it, from the
+   * slopes of the brightness. */
   struct motion_slopes s = {};
 #pragma unroll
   for (int i = lane; i < 64; i += WARP)

@@ -11,7 +11,7 @@
  * STATUS_MODEL. */
 int text_read(const char *path, size_t limit, char **text, size_t *length, struct error *err);
 
-/* Words of a message: what is wrong with a line that has a zero byte. */
+/* The end of a message about a line of a file: says that the line has a zero byte, and what to do. */
 #define TEXT_ZERO_BYTE "has a zero byte, and neither it nor what follows counts; save the file as plain text (UTF-8)"
 
 /* Makes the text of a file, as text_read returned it, fit for a reader of lines: removes the byte order mark of UTF-8

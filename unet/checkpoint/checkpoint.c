@@ -192,8 +192,9 @@ static int load_text_encoders(struct checkpoint *c, const char *folder, const st
   return 0;
 }
 
-/* Returns the autoencoder's folder: the folder `vae` that --vae gives, or the folder "vae" in it if it is a whole
- * model; without --vae (vae NULL) the folder "vae" of the model. The caller frees the path. NULL: out of memory. */
+/* Returns the autoencoder's folder. vae: the folder that --vae gives, which is an autoencoder's or a whole model's; in
+ * a whole model the autoencoder is in the folder "vae". NULL: there is no --vae, and the folder "vae" of the model in
+ * `folder` is used. The caller frees the path. Returns NULL if memory is short. */
 static char *vae_folder(const char *folder, const char *vae) {
   if (!vae)
     return text_path(folder, "vae");

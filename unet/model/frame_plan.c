@@ -326,8 +326,8 @@ static struct tensor make_map(const struct model *model, const struct control *c
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
-/* Returns the map, of control number `index`, of the frame whose picture this run outputs. map: the map of the newest
- * frame, which this run makes. In a stream batch (frames at different steps in one run) the two maps differ: the
+/* Returns the map that control number `index` made of the frame whose picture this run outputs. map: the map of the
+ * newest frame, which this run makes. In a stream batch (frames at different steps in one run) the two maps differ: the
  * picture is of an older frame, whose map an earlier run has made. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];

@@ -7,8 +7,8 @@
 #include "unet/plan/plan.h"
 
 /* A network whose layers are being appended to a plan: the checkpoint's component with its weights, and the position in
- * the plan's prefix of names at which the checkpoint's keys begin. The field `rows` and the exponents are usually 0;
- * for a single layer, model code sets them in a copy of the struct. */
+ * the plan's prefix of names at which the checkpoint's keys begin. The fields `rows`, weight_exponent and bias_exponent
+ * are usually 0; for a single layer, model code sets them in a copy of the struct. */
 struct net {
   struct plan *plan;
   const struct component *weights;
