@@ -214,8 +214,8 @@ template <int PENDING> __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Makes the compiler finish all uses of the accumulator d that precede this point before it, and begin the others after
- * it. */
+/* Keeps the compiler from moving uses of the accumulator d across this point: earlier uses stay before it, later ones
+ * after it. */
 template <int GROUPS> __device__ __forceinline__ void pin(float (&d)[GROUPS][4]) {
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)

@@ -42,8 +42,8 @@ struct sink_options {
   double quality;              /* constant quality, 0 (the best) to 63; negative: the program's usual quality */
   const char *pixel_format;    /* FFmpeg's name of the pixel format that the encoder gets; NULL: the sink chooses it */
   const char *encoder_options; /* "key=value:key=value" for the encoder; NULL: none */
-  struct alpha *alpha;         /* source of the frames' alpha (alpha.h); the frames are then RGBA; NULL: the frames have
-                                * no alpha */
+  struct alpha *alpha;         /* where the sink gets the alpha of its frames, which are then RGBA (alpha.h); NULL: they
+                                * have no alpha */
   const char *name;            /* name of the output in messages; NULL: spec */
   const char *container;       /* FFmpeg muxer or file extension; NULL: chosen by spec (target_choose) */
   bool realtime;               /* true: frames come in real time, at the pace at which they are shown */
@@ -65,7 +65,7 @@ struct sink_options {
   /* reports progress: called with the number of pictures that have been copied so far from the unfinished files
    * `kept`; NULL: not called */
   void (*copied)(void *opaque, long pictures);
-  void *opaque; /* the first argument of `copied` */
+  void *opaque; /* pointer that is passed to `copied` as its first argument */
   bool joins;   /* true: the output consists of the files in `kept` alone; no frames come, and no encoder is opened */
   /* number that is added to frame.pts, in its unit, to get the time in the output. Not 0 if only a part of a clip is
    * rendered: the part's source counts pts from the part's beginning. */

@@ -141,9 +141,9 @@ __device__ __forceinline__ bool store(const struct blend_task &task, const struc
 
 /* --- products of two factors --- */
 
-/* Copies a block of each factor to shared memory: of the tile's rows of `left` the columns `first` to `first + DEPTH -
- * 1`, multiplied by `factor`; of the tile's columns of `right` the rows `first` to `first + DEPTH - 1`. Positions
- * outside of the matrices become 0. */
+/* Copies a block of each of the two matrices (factors) to shared memory. From `left` it copies columns `first` to
+ * `first + DEPTH - 1` of the tile's rows, multiplied by `factor`; from `right`, rows `first` to `first + DEPTH - 1` of
+ * the tile's columns. Positions outside of the matrices become 0. */
 __device__ __forceinline__ void share(const struct blend_task &task, const struct tile &t, const float *left,
                                       const float *right, int rank, int first, float factor, struct factors &shared) {
   const int r = (int)threadIdx.x / DEPTH, k = (int)threadIdx.x % DEPTH;
