@@ -125,8 +125,9 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
     now = live_clip_position(live);
     left = fmax(0, end - now) / values->clip_speed;
   }
-  /* Clients are told of each change of a value, so the position and the time left are stored only once a second, of the
-   * file's time or of the clock's, or at once when the time left jumps, because the end or the speed has changed. */
+  /* Clients are told of each change of a value. Therefore the position and the time left are stored only when a second
+   * of the file's time or of the clock's has passed, or at once when the time left jumps, because the end or the speed
+   * has changed. */
   double expected = live->played.left_told - (now - live->played.told) / values->clip_speed;
   if (floor(now) != floor(live->played.told) || (left > 0) != (live->played.left_told > 0) ||
       fabs(left - expected) > 0.2 || now_ns - live->played.told_ns >= 1000000000) {

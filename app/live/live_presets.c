@@ -77,8 +77,8 @@ static void set_values(struct live *live, struct parameters *changes, double sec
   loop_glide(live->loop, changes, begin_ns, seconds);
 }
 
-/* If the preset shows another source than the present one: stores the in and out points that the preset gives for that
- * source, the one of this index. Otherwise points that equal those of the present source would be lost, because
+/* Stores the in and out points of a preset that shows the source with the index `source`, if that is another source
+ * than the present one. Without this, points that equal those of the present source would be lost, because
  * check_changes ignores values that equal the present ones. */
 static void keep_points(const struct live *live, int source, const struct parameters *changes) {
   double in, out;

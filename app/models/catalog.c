@@ -217,7 +217,7 @@ static void visit_repository(void *opaque, const char *folder) {
     visit_snapshot(&repository, name, repository.only);
 }
 
-/* --- sorting the catalogue's entries (models), and searching reverie's folder and the hub's cache for models --- */
+/* --- sorting the catalogue's entries (models), and searching reverie's folder and Hugging Face's cache for them --- */
 
 static int compare_entries(const void *a, const void *b) {
   const struct catalog_entry *x = a, *y = b;

@@ -11,8 +11,8 @@ const char *places_models(char *path);
 /* Returns the folder $HF_HUB_CACHE, else $HUGGINGFACE_HUB_CACHE, else hub in $HF_HOME, else huggingface/hub in
  * $XDG_CACHE_HOME, else in ~/.cache. */
 const char *places_hub_cache(char *path);
-/* Returns the path of the file with the access token for the hub: $HF_TOKEN_PATH, else token in $HF_HOME, else
- * huggingface/token in $XDG_CACHE_HOME, else in ~/.cache. */
+/* Returns the path of the file with the access token for Hugging Face's hub: $HF_TOKEN_PATH, else token in $HF_HOME,
+ * else huggingface/token in $XDG_CACHE_HOME, else in ~/.cache. */
 const char *places_token(char *path);
 
 #endif

@@ -110,7 +110,7 @@ struct loop {
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
   /* ladders: how many times ladder[] has been filled so far; ladder_used: the value of `ladders` when another handle
-   * last came into use. They differ while no handle of the newest ladder[] is in use yet. */
+   * last came into use. The two differ as long as no handle for the newest contents of ladder[] is in use. */
   long ladders, ladder_used;
 
   /* The next fields, up to `pause_ns`, are used by the loop's thread alone: engines that are being opened or closed.

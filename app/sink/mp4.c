@@ -256,7 +256,7 @@ static const char *replace(const char *path, struct settling *settling, char *re
   if (replacement_make(&copy, path))
     return strerror(errno);
   int code = rewrite(path, copy.url, settling);
-  if (code >= 0 && is_whole(settling)) /* FFmpeg does not report all of its own failures */
+  if (code >= 0 && is_whole(settling)) /* checked once more, because FFmpeg does not report all of its own failures */
     code = count_index(copy.url, settling);
   if (code >= 0 && is_whole(settling) && !replacement_take_over(&copy, path))
     return NULL;

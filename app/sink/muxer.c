@@ -145,9 +145,9 @@ static bool has_others(const AVFormatContext *output) {
 }
 
 /* Counts a packet that the muxer refused while a packet of `stream` was written. FFmpeg's muxer reorders packets, so
- * the refused one may be of another stream. A refusal while a picture is written is counted for the copies of other
- * tracks if the output has any, because the pictures' encoder was chosen to fit the muxer; if it has none, returns
- * false: the picture itself was refused. */
+ * the refused one may be of another stream. If a picture was written and the output has copies of other tracks, the
+ * refused packet is counted as one of those tracks, because the pictures' encoder was chosen to fit the muxer. If the
+ * output has no such tracks, returns false: the picture itself was refused. */
 static bool count_refused(struct muxer *muxer, int stream) {
   bool sound = muxer->output->streams[stream]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
   if (stream == 0 && !has_others(muxer->output))
@@ -255,7 +255,7 @@ static int release_due(struct muxer *muxer, const AVPacket *packet) {
 }
 
 static int end_fragment(struct muxer *muxer) {
-  /* Streams that begin after the index was written would otherwise begin at time 0. */
+  /* frag_discont is set, because streams that begin after the index was written would otherwise begin at time 0 */
   int code = lacks_any(muxer) ? av_opt_set(muxer->output->priv_data, "movflags", "+frag_discont", 0) : 0;
   /* the file's very first flush writes only its index, so a second one writes the fragment */
   for (int i = 0; code >= 0 && i < 2; i++)

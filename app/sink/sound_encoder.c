@@ -55,8 +55,8 @@ static bool is_lossless(const AVCodecParameters *from) {
   return codec && codec->props & AV_CODEC_PROP_LOSSLESS && !(codec->props & AV_CODEC_PROP_LOSSY);
 }
 
-/* True if the sound has more than two channels and the container's usual codec at most two, while AC-3, which the
- * container takes as well, has six. */
+/* True if the sound needs AC-3, which has up to six channels: the sound has more than two channels, the container takes
+ * AC-3, and the container's usual codec has at most two channels. */
 static bool needs_ac3(const AVOutputFormat *container, const AVCodecParameters *from) {
   return from->ch_layout.nb_channels > 2 && av_match_name(container->name, "avi,asf,asf_stream,mpeg,svcd,vob,dvd");
 }

@@ -52,8 +52,8 @@ struct op_guidance_embed {
   T(y, OPERAND_WRITE)
 struct op_time_row {
   OPERANDS(TIME_ROW)
-  /* number of the U-Net's call, from 0; in a loop (plan.h), that of the call in the first iteration: in iteration i
-   * the number is step + i */
+  /* number of the U-Net's call, from 0. In a loop (plan.h), this is the number of the call in the first iteration; the
+   * call in iteration i has the number step + i. */
   int step;
 };
 

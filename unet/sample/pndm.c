@@ -31,8 +31,8 @@ static struct linear lead(const struct schedule *s, struct level from, struct le
  * of both predictions. */
 static struct step_params second_try(const struct schedule *s, struct linear first) {
   struct level from = s->from[0], to = s->to[0];
-  /* As in diffusers, the repetition begins at a level that lies 1000 / steps timesteps above timestep[1]. This need not
-   * be the level where the first attempt began. */
+  /* As in diffusers, the repetition begins at the noise level that lies 1000 / steps timesteps above timestep[1]. This
+   * need not be the noise level where the first attempt began. */
   if (s->sampling->quantised) {
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];
