@@ -143,8 +143,9 @@ static int encode_covered(struct web *web, const struct covered *shown, struct e
   return status;
 }
 
-/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. If the hub
- * has no picture, the last JPEG stays; if encoding fails, web->jpeg becomes NULL. */
+/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. If the
+ * window's thread has given the hub no picture for clients, the last JPEG stays; if encoding fails, web->jpeg becomes
+ * NULL. */
 static void encode(struct web *web) {
   struct covered shown;
   struct error err;

@@ -58,7 +58,7 @@ struct face_hit {
   int number;
 };
 struct face_hit face_find(const struct face_places *places, float x, float y);
-/* Returns how far to the right in the area x lies, from 0 to 1. */
+/* Returns the position of `x` in the area, from 0 (left side) to 1 (right side). */
 double face_share(const struct hud_area *area, float x);
 
 #endif

@@ -330,8 +330,8 @@ struct sample_args {
   /* Number of values of one row of y (a latent, a picture, a prompt slot). In launch_emphasis, in launch_between and in
    * launches that do not use n: number of values of all of y */
   size_t count;
-  /* Number of rows of y. launch_shift: number of entries of the queue; launch_store_slot: number of slots of the ring,
-   * 0: the run's parameters give the slot; launch_emphasis: number of tokens. */
+  /* Number of rows of y. launch_shift: number of entries of the queue; launch_store_slot: number of slots if they are
+   * written in turn, 0: the run's parameters give the slot; launch_emphasis: number of tokens. */
   int n;
   /* masks, [kept_n]: at least 0.5 where the input picture is kept; NULL: there is no mask. launch_unet_input: a mask
    * has `size` times the latent's width and height. */

@@ -1,8 +1,10 @@
-/* IP-Adapters. A file has additional attention layers for a U-Net, and a projection. The projection turns the output
- * of a CLIP vision network (the image encoder, a folder of its own) for a picture into tokens, to which these layers
+/* IP-Adapters. A file has additional attention layers for a U-Net, and a projection. The projection turns the output of
+ * a CLIP vision network (the image encoder, a folder of its own) for a picture into tokens, to which these layers
  * attend. Files of these kinds, published by Tencent, are supported, and recognised by the names of their tensors: the
- * linear kind, "plus" (a resampler) and "full face" (an MLP).  Ownership: struct ip_adapter owns everything it points
- * to. Weights that plans use refer to its files, as those of a checkpoint do. */
+ * linear kind, "plus" (a resampler) and "full face" (an MLP).
+ *
+ * Ownership: struct ip_adapter owns everything it points to. Weights that plans use refer to its files, as those of a
+ * checkpoint do. */
 #ifndef UNET_CHECKPOINT_IP_ADAPTER_H
 #define UNET_CHECKPOINT_IP_ADAPTER_H
 

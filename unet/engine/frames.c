@@ -161,9 +161,9 @@ static const struct batched_frame *shift_batched_frames(struct prepared *prepare
   return &all[count - 1];
 }
 
-/* Stores in *newest how much of the input's detail the request's picture gets, and in *run how much the picture gets
- * that the run completes. A controls.detail below 0 stands for the amount that suits the styles of the prompts which
- * the run shows, so this is called once these prompts are known. */
+/* How much of the input's fine detail pictures get: stores in *newest the amount for the request's picture, and in *run
+ * the amount for the picture that the run completes. A controls.detail below 0 stands for the amount that suits the
+ * styles of the prompts which the run shows, so this is called once these prompts are known. */
 static void fill_detail(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct batched_frame *newest) {
   const struct batched_frame *last = is_batched(prepared) ? &prepared->batched_frames[prepared->shape.steps - 2] : NULL;

@@ -26,8 +26,8 @@ struct denoising {
   const struct model *model;
   const struct frame_shape *shape;
   struct plan *plan;
-  /* noise and mask as the networks read them: already moved to the frame's place on the canvas (the plane that follows
-   * the camera), or with the motion of the picture */
+  /* noise and mask as the networks read them: both already moved to the frame's place on the canvas (the plane that
+   * follows the camera), or the noise already moved with the picture */
   const struct frame_noise *noise;
   const struct canvas *canvas;
   struct tensor x, image, kept;
