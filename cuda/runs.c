@@ -533,8 +533,8 @@ static void make_timers_exact(struct cuda_device *device) {
   device->waited = true;
 }
 
-/* Stores how long the run took, from its beginning to the end of the download on the download stream if there is one,
- * else to the end of its last kernel. */
+/* Stores in *took_ns how long the run took, from its beginning to the end of its last kernel. If pictures are copied on
+ * the download stream, the time lasts until the end of that download instead. */
 static int time_run(const struct run_buffer *buffer, int64_t *took_ns, struct error *err) {
   float milliseconds;
   *took_ns = at_ns(buffer->end->done);

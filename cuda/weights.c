@@ -176,8 +176,8 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
 }
 
 /* Plans the copies (struct segment) that write the rows of a change to the second set of weights, and adds them to
- * *update. The copies of these rows to the first set are planned already; each new copy reads the same part of the
- * shadow buffer as one of them. first: the first of the copies to the first set. */
+ * *update. The copies of the same rows to the first set are planned already, from `first` on. The new copies read the
+ * same parts of the shadow buffer as those. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -222,8 +222,8 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Enlarges the shadow buffer if it has less than `bytes` bytes. (It is device memory in which changed rows are
- * prepared, before one launch copies all of them to their places.) It is kept for later changes. */
+/* Enlarges the shadow buffer if it has less than `bytes` bytes, and keeps it for later changes. The shadow buffer is
+ * device memory in which changed rows are prepared, before one launch copies all of them to their places. */
 static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error *err) {
   if (bytes <= device->shadow_bytes)
     return 0;

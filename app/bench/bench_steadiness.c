@@ -42,8 +42,8 @@ static void sequence_free(struct sequence *sequence) {
   *sequence = (struct sequence){0};
 }
 
-/* Allocates arrays for `most` frames; count is 0. The caller frees the sequence, also after a failure. Returns 0, or -1
- * with err. */
+/* Allocates the sequence's arrays, with room for `most` frames; the sequence has no frames yet (count 0). The caller
+ * frees the sequence, also after a failure. Returns 0, or -1 with err. */
 static int sequence_open(struct sequence *sequence, int most, struct error *err) {
   *sequence = (struct sequence){.input = calloc((size_t)most, sizeof(struct raster)),
                                 .output = calloc((size_t)most, sizeof(struct raster)),
@@ -259,8 +259,8 @@ static int take_still(struct trial *trial, struct cover_pixels *scaler, const st
   return fit(scaler, frame, still, err);
 }
 
-/* Reads the source's next frame and appends it to the sequence; the first frame also becomes the still picture. Returns
- * 1, 0 at the end of the source, or -1 with err set. */
+/* Reads the source's next frame and appends it to the sequence. The first frame is also stored in *still, the picture
+ * from which clips with known motion are drawn. Returns 1, 0 at the end of the source, or -1 with err set. */
 static int read_frame(struct trial *trial, struct source *source, struct cover_pixels *scaler,
                       struct sequence *sequence, struct raster *still, struct error *err) {
   struct frame frame;

@@ -25,8 +25,8 @@ struct steadiness_motion {
   /* change from each frame to the next one, where each pixel is compared with the place that it came from */
   struct steadiness_change step;
   struct steadiness_change ends; /* change from the first to the last frame, in which small changes have added up */
-  /* detail of the outputs, which blur reduces: the energy of their gradients, divided by that of outputs for the same
-   * frames that were each computed without earlier frames */
+  /* fine detail of the outputs, which blur reduces: the energy of the outputs' gradients, divided by the energy of the
+   * gradients of other outputs, made of each frame alone, without earlier frames */
   double detail;
 };
 

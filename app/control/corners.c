@@ -6,7 +6,8 @@
 
 _Static_assert((int)OUTPUT_CORNERS == (int)PLACEMENT_CORNERS, "a pair of values for each corner");
 
-/* Distance, in widths or heights of the window, by which an arrow key moves a corner: about a pixel of 1920. */
+/* Distance by which an arrow key moves a corner, as a fraction of the window's width or height. If the window is 1920
+ * pixels wide, it is about one pixel. */
 static const double step = 0.0005;
 
 void corners_placement(const struct parameters *values, struct placement *placement) {

@@ -13,7 +13,7 @@ struct pace {
   long stamps; /* number of stamps since the start; stamp i is at index i % PACE_STAMPS */
   struct {
     int64_t at_ns;
-    long total; /* number of pictures until the time of the stamp */
+    long total; /* number of all pictures up to the time of the stamp */
   } stamp[PACE_STAMPS];
 };
 

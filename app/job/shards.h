@@ -16,7 +16,7 @@ struct shard {
 struct shards {
   struct shard *of; /* the shards; shards_check sorts them by their times */
   int count;
-  char *unfinished; /* path of a shard that is not in `of`, because its file is incomplete; NULL: none */
+  char *unfinished; /* path of an incomplete shard, which is not in the array `of`; NULL: there is none */
 };
 
 /* Adds the shard at this path, whose manifest is PATH.json; `path` may also be the manifest's path. A shard that was

@@ -457,8 +457,8 @@ void hub_publish(struct hub *hub, const struct parameters *values, const struct 
   bool new_figures = !same_figures(figures, &hub->figures);
   if (new_values)
     hub->values = *values;
-  /* the new texts equal the stored ones at this point, so the number of their version is copied, too: the next
-   * comparison then sees equal numbers and need not compare the texts */
+  /* here the stored texts equal the new ones, so their version number (parameters.texts) can be copied as well: the
+   * next comparison then sees equal version numbers and need not compare the texts */
   hub->values.texts = values->texts;
   if (new_figures)
     hub->figures = *figures;

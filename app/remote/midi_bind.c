@@ -73,7 +73,7 @@ static struct knob_binding *find(struct knobs *knobs, const struct knob *knob) {
 struct use {
   struct knob knob;
   double at; /* position to which the knob was moved, 0 to 1 */
-  int value; /* the message's own value, 0 to 127; used for knobs of kind KNOB_CC */
+  int value; /* the value that the message contains, 0 to 127; used for knobs of kind KNOB_CC */
   bool released;
 };
 
@@ -340,8 +340,8 @@ static struct knob_action act(struct knob_binding *binding, const struct use *us
   return action;
 }
 
-/* Handles a movement of a bound knob. As long as the knob may be an endless encoder, a value that may be a step of an
- * encoder is not used as a position. */
+/* Handles a movement of a bound knob. A message from an endless encoder has a step as its value, not a position. As
+ * long as it is not known if the knob is such an encoder, a value that may be a step has no effect. */
 static struct knob_action act_as_told(struct knob_binding *binding, const struct use *use,
                                       const struct parameters *values, int64_t now_ns) {
   struct endless *endless = &binding->endless;

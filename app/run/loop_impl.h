@@ -132,8 +132,8 @@ struct loop {
   /* time when a failed engine was last opened again, and pause in ns before the next attempt */
   int64_t recovered_ns, pause_ns;
 
-  /* The next two fields are used by the loop's thread alone: the texts in the engine's slots (places of encoded
-   * prompts). */
+  /* The next two fields, which the loop's thread alone uses, say which texts are encoded in the engine's slots (places
+   * of encoded prompts). */
   /* the text that was encoded last into each slot, even if encoding failed */
   struct parameter_text encoded[SLOTS];
   /* version number of the texts (parameters.texts) for which all slots were last found to be encoded; 0: unknown */

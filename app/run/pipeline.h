@@ -84,7 +84,8 @@ struct pipeline_result {
   /* Fraction of the time, from 0 to 1, in which each stage did not wait for another one; for the engines the mean over
    * all of them. The stage with the largest fraction limits the speed. */
   double busy[PIPELINE_STAGES];
-  bool whole; /* true: the source was read to its end; false: only up to a number of frames, an interrupt or an error */
+  bool whole; /* true: the source was read to its end; false: reading ended earlier, at a requested number of frames, by
+               * an interrupt or after an error */
   /* name of the unfinished file (OUT.part) that contains the pictures, if some are missing; "": the output is complete
    * and has its final name */
   char part[4096];

@@ -19,7 +19,7 @@ static const struct shape {
 enum { RATES = sizeof rates / sizeof *rates, SHAPES = sizeof shapes / sizeof *shapes };
 
 /* True if the target's container accepts the stream of this encoder, tested by writing a header into memory. No trailer
- * is written, because without packets that leaks or crashes in some muxers. */
+ * is written, because some muxers leak or crash if they write a trailer without packets. */
 static bool takes_stream(const struct target *target, const AVCodecContext *encoder) {
   AVFormatContext *trial = NULL;
   uint8_t *header = NULL;
@@ -193,9 +193,9 @@ static int blame(const struct target *target, const AVCodec *codec, const char *
   return found ? -1 : 0;
 }
 
-/* Checks the options in x264-params, which FFmpeg only warns of. Its option x264opts takes the same ones and fails if
- * one of them is wrong, so that each is tried in that option. wishes: all options, with which the encoder can be
- * opened. Returns 0, or -1 with err. */
+/* Checks the options in x264-params. FFmpeg only warns of wrong ones there. But the encoder's option x264opts takes the
+ * same options and fails if one is wrong, so each of them is tried in x264opts. wishes: all options for the encoder,
+ * which can be opened with them. Returns 0, or -1 with err. */
 static int check_x264_params(const struct target *target, const AVCodec *codec, const char *pixel_format,
                              const AVDictionary *wishes, struct error *err) {
   const AVDictionaryEntry *params = av_dict_get(wishes, "x264-params", NULL, 0), *param = NULL;
@@ -279,8 +279,8 @@ static bool list_shapes(char *list, size_t size, const struct target *target, co
   return *list;
 }
 
-/* Lists the usual sizes for which the container accepts some usual rates, each with these rates. Returns true if there
- * are any. */
+/* Lists the usual picture sizes with which the container accepts some of the usual frame rates, and these rates beside
+ * each size. Returns true if the list is not empty. */
 static bool list_pairs(char *list, size_t size, const struct target *target, const struct sink_options *options) {
   *list = 0;
   for (int i = 0; i < SHAPES; i++) {

@@ -65,9 +65,9 @@ static double delay_of_pictures(const AVFormatContext *output) {
   return rate > 0 ? video->codecpar->video_delay / rate : 0;
 }
 
-/* Returns how many seconds before time 0 a stream may begin in this container. If the muxer stores no times below 0, it
- * shifts all streams by the pictures' reordering delay, because their decoding times begin that much before 0; sound
- * may begin as early. */
+/* Returns how many seconds before time 0 a stream may begin in this container. Muxers that store no times below 0 shift
+ * all streams by the pictures' reordering delay, because the pictures' decoding times begin that much before 0. So
+ * sound may begin that much before 0 as well. */
 static double room_before_start(const AVFormatContext *output, const AVStream *stream) {
   const AVCodecParameters *codec = stream->codecpar;
   if (!is_matroska(output))

@@ -17,7 +17,8 @@
 static const double slack_seconds = 0.001;
 
 struct other {
-  /* the output's stream for the track or, if `late` is true, a stream of params.late; NULL: the track is left out */
+  /* the stream to which the track is written, in the output or, if `late` is true, in params.late; NULL: the track is
+   * left out */
   AVStream *to;
   /* true: `to` is a stream of params.late, whose packets are written when the file is rewritten at its end */
   bool late;
@@ -88,8 +89,8 @@ static int add_copy(struct other_tracks *others, const AVStream *from, AVFormatC
   return others->tracks[from->index].to ? 1 : -1;
 }
 
-/* Adds a subtitle track to params.late, from which it is written when the file is rewritten without fragments at its
- * end. Returns 1; 0 if the container cannot hold the track; -1 if memory is short. */
+/* Adds a subtitle track to params.late, the tracks that are added only at the render's end, when the file, written in
+ * fragments, is rewritten without them. Returns 1; 0 if the container cannot hold the track; -1 if memory is short. */
 static int add_late(struct other_tracks *others, const AVStream *from) {
   AVFormatContext *to = others->params.late->tracks;
   enum AVCodecID codec = from->codecpar->codec_id;

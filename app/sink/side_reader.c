@@ -314,9 +314,10 @@ static bool has_to_wait(const struct side_reader *reader) {
 }
 
 /* Returns the time of the video, in microseconds, with which a packet's time is compared to find out if the packet
- * belongs to part `number` of the input (a part lies between two timestamp discontinuities, joins.h). If the packet was
- * read in that part, this is the time that the video had reached then. If that part is an earlier one, it is the time
- * of the part's last video packet; if it is a later one, the time of the part's first video packet. */
+ * belongs to part `number` of the input (a part lies between two timestamp discontinuities, joins.h). The packet was
+ * read while the video was in part item->part. If `number` is that part, the result is the time that the video had
+ * reached then. If `number` is an earlier part, it is the time of that part's last video packet; if it is a later one,
+ * the time of its first video packet. */
 static int64_t reference_us(const struct side_reader *reader, const struct side_item *item, int number) {
   const struct join_part *part = joins_part(&reader->joins, number);
   if (number == item->part)

@@ -32,7 +32,8 @@ struct convert {
   /* width divided by height of a tone-mapped frame's pixels, if the original's pixels were square; not 1 if the new
    * size was rounded; 0: exactly 1 */
   float aspect;
-  AVFrame *deep; /* picture with 16 bits per sample, from which colours with wider primaries are converted */
+  AVFrame *deep; /* RGBA picture with 16 bits per channel, to which a frame with wider primaries is converted first; its
+                  * colours are then converted to BT.709 */
   struct picture_pool *decoded; /* pictures that refer to the planes of an AVFrame */
   struct host_pictures scaled, turned;
   bool unlocked; /* true: page-locked memory has run out, so ordinary memory is used */

@@ -189,8 +189,9 @@ static void choose_threads(AVCodecContext *context, bool live) {
 #endif
 }
 
-/* True if the codec's decoder gives pictures in display order also in low-delay mode, in which it must not delay any.
- * Decoders of MPEG-1, 2, 4 and similar codecs then give each picture as it is decoded, that is in the wrong order. */
+/* True if the codec's decoder gives pictures in display order even in low-delay mode, in which it must not hold
+ * pictures back. In this mode, decoders of MPEG-1, 2, 4 and similar codecs give each picture as soon as it is decoded,
+ * and so in the wrong order. */
 static bool keeps_order(enum AVCodecID codec) {
   const AVCodecDescriptor *about = avcodec_descriptor_get(codec);
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || !about || !(about->props & AV_CODEC_PROP_REORDER);

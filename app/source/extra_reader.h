@@ -1,6 +1,6 @@
 /* A second reader, in addition to the one that reads the list of sources. It reads the file that is shown while a
- * source is lost, or the previous source while the next one fades in. To end it may take as long as reading one frame,
- * so a background thread waits for its end. One thread at a time calls these functions. */
+ * source is lost, or the previous source while the next one fades in. The reader may need as long to end as it needs to
+ * read one frame, so a background thread waits for its end. One thread at a time calls these functions. */
 #ifndef APP_SOURCE_EXTRA_READER_H
 #define APP_SOURCE_EXTRA_READER_H
 
@@ -12,7 +12,7 @@ struct reader;
 
 /* Zero-initialise to start. The struct must not be moved while its field `ending` is busy. */
 struct extra_reader {
-  struct reader *reader; /* the reader; NULL: there is none */
+  struct reader *reader; /* the reader that is at work; NULL: there is none */
   struct errand ending;  /* errand (work on a thread of its own) that stops the reader `former` */
   struct reader *former; /* a reader that is being stopped; only the thread of `ending` uses it, until it has stopped */
 };

@@ -32,15 +32,15 @@ int frame_places_survey(struct frame_places *places, bool *joined, struct error 
 
 /* True if the input is a picture sequence. */
 bool frame_places_is_sequence(const struct frame_places *places);
-/* Stores the unit of times in seconds, as a fraction; it is that of the source's frame.pts. */
+/* Stores in *num and *den the unit of times, which is *num / *den seconds. The source's frame.pts has the same unit. */
 void frame_places_tick(const struct frame_places *places, int64_t *num, int64_t *den);
 /* Returns the input's length in seconds, as its header states it or as frame_places_survey has found it; it is counted
  * from the same time as source_options.start. 0: unknown. */
 double frame_places_length(const struct frame_places *places);
 
 /* frame_places_from_start converts source_options.start, in seconds, to a time in units of frame_places_tick.
- * frame_places_to_start does the opposite: a source that is opened with its result as source_options.start begins with
- * the frame of this time. */
+ * frame_places_to_start converts such a time to seconds: a source that is opened with these seconds as
+ * source_options.start begins with the frame of that time. */
 int64_t frame_places_from_start(const struct frame_places *places, double start);
 double frame_places_to_start(const struct frame_places *places, int64_t time);
 /* Returns the time that becomes frame.pts 0 in a source that begins at `start` (source_options.start, in seconds). */

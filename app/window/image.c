@@ -16,8 +16,9 @@ struct pixel_layout {
   struct texture_format texture[3];
 };
 
-/* How the planes of each pixel format become textures. YUYV's one plane fills two textures, one with texels (Y, Cb or
- * Cr) for luma and one with texels (Y0, Cb, Y1, Cr) for chroma, so that both can be interpolated. */
+/* How the planes of each pixel format become textures. YUYV's one plane fills two textures, so that luma and chroma can
+ * both be interpolated: a texel of the first one, for luma, is Y and the Cb or Cr that follows it; a texel of the
+ * second one, for chroma, is Y0, Cb, Y1, Cr. */
 static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_NV12] = {LAYOUT_Y_CBCR,
                     2,

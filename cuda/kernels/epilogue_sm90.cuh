@@ -30,9 +30,9 @@ template <class T> struct epilogue : consumer<T> {
       send(to + g * 2048, sum[0][FIRST + g], full);
   }
 
-  /* Adds the sums of the two thread blocks of a pair that split the sum of one tile. Each sends its sums for one half
-   * of the columns to the other thread block, and adds what it receives to the other half, which it then finishes. This
-   * half is at the beginning of sum[] afterwards. */
+  /* Completes the sums of a tile that the two thread blocks of a pair have computed together: each has a part of every
+   * sum. Each thread block finishes half of the columns. It sends its sums for the other half to the other thread
+   * block, and adds the sums that it receives to its own half. Afterwards its own half is at the beginning of sum[]. */
   __device__ __forceinline__ void add_pair() {
     cluster_wait(); /* wait until the other thread block of the pair has initialised its barriers */
     if (rank == 0) {
@@ -129,8 +129,8 @@ template <class T> struct epilogue : consumer<T> {
     return true;
   }
 
-  /* Returns where a lane's two results are in shared memory, for this row and group of 8 columns: the number of bytes
-   * from the beginning of the chunk of columns. */
+  /* Returns where a lane's two results for this row and group of 8 columns are in shared memory. The result is an
+   * offset in bytes from the beginning of the block of COLUMNS columns. */
   template <int COLUMNS> __device__ __forceinline__ static int place(int row, int group_of_8, int lane) {
     int within = lane % 4 * 4;
     return COLUMNS == 64 ? row * 128 + ((group_of_8 ^ row) % 8) * 16 + within

@@ -48,7 +48,8 @@ struct shape {
   /* bytes of the weights of one tap (place of the window) */
   static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES;
   static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
-  /* number of output buffers in addition to the buffers of tiles */
+  /* number of buffers for results, in addition to the memory of the tiles: one for each warpgroup, or 0 if the kernel
+   * needs none */
   static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS;
   static constexpr int TILES_OFFSET = round_up(TAPS * WEIGHT_BYTES);
   static constexpr int OUTPUTS_OFFSET = TILES_OFFSET + TILES * TILE_BYTES;

@@ -27,7 +27,8 @@ template <int C_, int N_> struct shape {
   static constexpr int C = C_, N = N_, CHUNKS = C / 8;
   static constexpr int TAPS = CHUNKS == 1 ? 10 : 9, STEPS = TAPS * CHUNKS / 2;
   static constexpr int WEIGHT_CHUNKS = TAPS * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
-  static constexpr int UNROLL = C == 64 ? 1 : 3; /* number of iterations of the loop over taps that are unrolled */
+  static constexpr int UNROLL = C == 64 ? 1 : 3; /* number of iterations that are unrolled in the loop over taps (places
+                                                  * of the convolution's window) */
   /* least number of thread blocks that a multiprocessor must be able to hold */
   static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2;
   /* number of floats from one row of results to the next in shared memory, so that rows begin in different banks */

@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   weigh_values<C>(sum, m);
   share_rounded(m->tile, column, P, sum);
   __syncthreads();
-  /* Last product: y = h + W3 attention. */
+  /* Last product: the attention's result times the matrix W3, plus h, gives y. */
   begin(sum, last_bias);
   multiply(sum, m->tile, P, weights);
   h.add_to(sum);

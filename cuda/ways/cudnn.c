@@ -7,8 +7,8 @@
 static bool suits(const struct gemm_args *args) {
   int h = args->h << args->upsample, w = args->w << args->upsample, border = 2 * args->pad - args->kernel;
   return args->kernel == 3 && args->columns % 8 == 0 && args->out_h == (h + border) / args->stride + 1 &&
-         /* cuDNN pads both ends of rows and columns by the same number of pixels, so it is used only if the output has
-          * the size that results from that */
+         /* cuDNN pads rows and columns by the same number of pixels at both ends; this way is used only if the output
+          * has the size that results from such padding */
          args->out_w == (w + border) / args->stride + 1;
 }
 

@@ -1,6 +1,6 @@
 /* Ways: implementations of a convolution, a linear layer or an injection (OP_INJECT, which adds a control network's
- * result). All of these are products of rows with a weight matrix (struct gemm_args). What an op does to its input
- * before, its prologue (a norm or an activation), is a launch before the product.
+ * result). All of these are products of rows with a weight matrix (struct gemm_args). If the op has a prologue, which
+ * is a norm or an activation of its input, a launch before the product computes it.
  *
  * A way is a struct of functions in a file of its own, listed in ways.c. A new way also needs a kind of launch, and the
  * operands of its launch, in launches.h. */

@@ -63,7 +63,7 @@ const char *base_name(enum adapter_base base);
  * in adapter_config.json in the same folder. */
 struct peft {
   struct cJSON *root; /* JSON object that contains the scales; NULL: there are none */
-  bool prefixed;      /* true: the names of the object's fields begin with the part of the model, as in
+  bool prefixed;      /* true: the names of the fields in `root` begin with the name of a part of the model, as in
                        * "unet.lora_alpha" */
 };
 /* Reads the scales from the header of `files`, or else from PEFT's config beside the file at `path`. *peft is zeroed if

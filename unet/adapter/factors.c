@@ -343,8 +343,8 @@ static int plan_gain(const struct group *g, const struct extent *e, struct blend
   return 0;
 }
 
-/* Adds the squares of the changed weight's values, which begin at row `first`, to the sum of their row or of their
- * input channel. */
+/* Adds the squares of the values in some rows of the changed weight to `squares`, which has a sum for each row or, if
+ * `axis` says so, for each input channel. values: `rows` rows of the weight, beginning with row `first`. */
 static void add_squares(const float *values, size_t first, size_t rows, const struct extent *e, enum blend_gain axis,
                         double *squares) {
   for (size_t r = 0; r < rows; r++)

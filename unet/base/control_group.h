@@ -10,8 +10,8 @@ struct group_limit {
   double (*of_version_1)(const char *folder), (*of_version_2)(const char *folder);
 };
 
-/* Returns the smallest limit of the kind `limit` that the process's control groups and their parents have; INFINITY if
- * none has one. `root` is the system's root as "", or in tests a folder that stands for that root. */
+/* Returns the smallest limit of this kind that the process's control groups and their parents set; INFINITY if none
+ * sets one. root: "" for the system's own root folder; tests name another folder that takes its place. */
 double control_group_least(const char *root, const struct group_limit *limit);
 
 /* Reads up to two numbers at the beginning of the file folder/name, and returns how many were read: 0 if the file

@@ -82,7 +82,7 @@ struct resize {
    * in column x. */
   struct tap *taps[2];
   float *values; /* scratch of 3 * w floats for each thread: a row of R, G and B */
-  float *rows;   /* scratch of `row` floats for each thread: a row of a plane */
+  float *rows;   /* scratch for each thread, which holds one row of a plane */
   size_t row;    /* number of floats that each thread has in `rows` (cpu_pixels_row) */
 };
 
@@ -114,7 +114,7 @@ struct soften {
   int w, h;
   /* reach: radius of the blur in pixels; volume: sum of the weights */
   int reach, volume;
-  const int *weight; /* weights of the pixels at distances 0 to `reach` */
+  const int *weight; /* weight[k]: weight of a pixel at distance k, 0 to `reach`, from the pixel that is computed */
   /* h rows each: along: the 8-bit values blurred along rows; soft: the values of `along` blurred along columns */
   uint16_t *along, *soft;
   size_t row;      /* number of values from one row of along and soft to the next: at least 3 w + SOFTEN_SPARE */

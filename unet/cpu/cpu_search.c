@@ -73,8 +73,8 @@ static void seek_row(const struct matching *m, const struct padded *now, const s
 
 /* --- the search for each block's motion at levels 2 and 1 of the pyramid --- */
 
-/* Returns the sum of absolute differences between two blocks of up to eight pixels by `rows` rows. mask: all bits set
- * in the columns that count. */
+/* Returns the sum of absolute differences between two blocks, which are up to eight pixels wide and `rows` pixels high.
+ * mask: all bits are set in the columns that count. */
 INLINE int differences(const int16_t *now, int now_pitch, const int16_t *last, int last_pitch, int rows, eight mask) {
   eight_unsigned sum = {0};
   uint16_t part[8];

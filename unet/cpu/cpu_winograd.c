@@ -17,8 +17,8 @@ enum {
   PATCH = TILE + 2,
   PLACES = PATCH * PATCH,
   WIDE = LANES == 16 ? 4 : 2, /* largest number of vectors of output channels that one matrix product computes */
-  /* number of vectors of sums that a matrix product holds in registers: its rows times its vectors of output
-   * channels */
+  /* number of vectors of sums that a matrix product holds in registers; if it computes r rows and v vectors of output
+   * channels at a time, it has r * v sums */
   SUMS = LANES == 16 ? 24 : 12,
   TILES_LEAST = 12,
   /* largest number of tiles in a block; a block has as many as fit into BLOCK_FLOATS, but no more than this */
@@ -132,7 +132,8 @@ INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   out[5] = (PP * QQ) * d[1] - (PP + QQ) * d[3] + d[5];
 }
 
-/* Transforms a column or row m of six sums of products: out = A' m. */
+/* Transforms six sums of products, a row or column m of a patch, to four outputs: out = A' m, with the matrix A of the
+ * formula at the head of this file. */
 INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   vec sum_p = m[1] + m[2], difference_p = m[1] - m[2], sum_q = m[3] + m[4], difference_q = m[3] - m[4];
   out[0] = m[0] + sum_p + sum_q;
@@ -141,7 +142,8 @@ INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   out[3] = (PP * P) * difference_p + (QQ * Q) * difference_q + m[5];
 }
 
-/* Stores the addresses of the 36 input pixels of a tile's patch: in x, or b->zeros for pixels outside the picture. */
+/* Stores the addresses of the 36 input pixels of a tile's patch; pixels outside the picture get the address
+ * b->zeros. */
 static void locate_patch(const struct block *b, struct position at, const void *pixels[PLACES]) {
   const struct winograd *op = b->op;
   size_t pixel_bytes = (size_t)op->c * dtype_size(op->x_dtype), across[PATCH];

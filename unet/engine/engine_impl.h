@@ -428,9 +428,9 @@ void text_keys_leave(struct engine *engine);
  * prompt are. If these keys and values are missing, chooses an index for them and starts to compute them.
  * prompts_refresh must have been called for the same run. shape: the shape of the run's handle (prepared engine). */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle (prepared engine);
- * slots: the frame's run parameters with numbers of prompt slots; placed: the same, but with numbers of the places on
- * the device where text_keys_place has put these prompts' keys and values. */
+/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle (prepared engine).
+ * Both `slots` and `placed` are the frame's run parameters: `slots` names prompts by their slots, `placed` by the
+ * places on the device to which text_keys_place has assigned the prompts' keys and values. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
 /* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame

@@ -17,8 +17,8 @@
 #define CANVAS_FUNCTION static inline
 #endif
 
-/* Indices of the values that say where the frame lies on the canvas, an endless plane on which the scene stands still
- * (a "place"). All zeros: the frame is at the canvas's origin, neither turned nor scaled. */
+/* Indices of the values of a place, which says where the frame lies on the canvas (an endless plane on which the scene
+ * stands still). All zeros: the frame is at the canvas's origin, neither turned nor scaled. */
 enum place_value {
   /* The matrix [a -b; b a] maps the frame to the canvas. PLACE_A is a - 1, and PLACE_B is b, both in units of 1 /
    * 2^24 */

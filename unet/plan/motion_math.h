@@ -26,7 +26,8 @@ enum {
   MOTION_BLOCK = 8, /* side, in pixels of the picture, of a block; each block has one motion vector */
   MOTION_REACH = 6, /* farthest motion that the search finds, in blocks along each axis */
   MOTION_SIDE = 2 * MOTION_REACH + 1,
-  /* number of vectors of level 3 around which the search at level 2 looks, for each block (motion_base) */
+  /* number of starting vectors around which the search at level 2 looks, for each block; motion_base says which these
+   * are */
   MOTION_BASES = 6,
   /* side, in blocks, of a group of blocks; a cut is found where few groups look alike in this frame and the last one */
   MOTION_GROUP = 4,
@@ -153,8 +154,8 @@ MOTION_CODE int motion_seek_key(int sum, int index) {
   return (sum + 16 * (motion_abs(y) + motion_abs(x))) * 256 + index;
 }
 
-/* motion_seek_y and motion_seek_x return the vector, in blocks, of the candidate that has this key
- * (motion_seek_key). */
+/* motion_seek_y and motion_seek_x return the vector, in blocks, of the candidate for which motion_seek_key has returned
+ * this key. */
 MOTION_CODE int motion_seek_y(int key) {
   return (key & 255) / MOTION_SIDE - MOTION_REACH;
 }
@@ -310,9 +311,10 @@ MOTION_CODE int motion_radius(int pass) {
   return pass == 0 ? 2560 : pass == 1 ? 1280 : pass == 2 ? 768 : pass == 3 ? 384 : pass == 4 ? 256 : 192;
 }
 
-/* Sums over the matches near a model of the whole picture's motion, from which the next model is fitted. count: their
- * number; x, y: positions; vx, vy: vectors; far: squared distances from the centre; along, across: products of position
- * and vector, along the position and at a right angle to it. */
+/* Sums over blocks' matches, from which a model of the whole picture's motion is fitted. Only matches are counted whose
+ * vectors are near those of the last fitted model. count: number of matches; x, y: sums of positions; vx, vy: sums of
+ * motion vectors; far: sum of squared distances from the picture's centre; along, across: sums of the scalar product x
+ * vx + y vy and of the cross product x vy - y vx of position and vector. */
 struct motion_sums {
   int64_t count, x, y, vx, vy, far, along, across;
 };

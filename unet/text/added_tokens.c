@@ -47,8 +47,9 @@ static const char *find_same(const struct adding *adding, const char *text, int 
   return NULL;
 }
 
-/* Refuses an id that a different token has, or that differs from the id that another list gives this added token. The
- * vocabulary may contain the same text under another id, because there it stands for a part of a word. */
+/* Returns -1 with err if the token cannot have this id: another added token has the same id, or another list gives the
+ * token a different id. The vocabulary is not searched: it may contain the same text under another id, because there
+ * the text stands for a part of a word. */
 static int check_id(const struct adding *adding, const char *text, int id, const char *path, struct error *err) {
   const struct added_token *added = find_added(adding, text);
   if (added && added->id != id)

@@ -236,8 +236,8 @@ static const struct added_token *find_text(const struct tokenizer *t, const char
   return NULL;
 }
 
-/* Appends an added token. A word that was learned as several tokens, "<toy>", "<toy>_1", "<toy>_2", gets all of
- * them. */
+/* Appends an added token to the list. If training has stored a word as several tokens, such as "<toy>", "<toy>_1" and
+ * "<toy>_2", appends all of them. */
 static int emit_added(const struct encoding *e, const struct added_token *added) {
   char name[256];
   const struct added_token *next = added;
@@ -385,9 +385,9 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
-/* Returns true if the whole text is an added token. normalised: true: the text was normalised, and only tokens that
- * are looked for in normalised text count; false: it is as written, and only tokens that are looked for there
- * count. */
+/* Returns true if the whole text is an added token. normalised: true: the text was normalised, and only tokens that are
+ * looked for in normalised text count; false: the text is as written, and only tokens that are looked for in text as
+ * written count. */
 static bool is_added(const struct encoding *e, bool normalised, struct text text) {
   for (int i = 0; i < e->t->files.added_count; i++) {
     const struct added_token *added = &e->t->files.added[i];
