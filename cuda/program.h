@@ -46,8 +46,8 @@ struct buffer_room {
 /* A sequence of ops that one launch does together (fuse.h). There is an array with an entry for each op of the plan;
  * the sequence is described by the entry of its first op. */
 struct fused {
-  /* count: number of ops in the sequence, 0 if none begins with this op; pattern: index in the list of patterns in
-   * fuse.c */
+  /* count: number of ops in the sequence that begins with this op; 0: no sequence begins with it; pattern: index in the
+   * list of patterns in fuse.c */
   int count, pattern;
 };
 

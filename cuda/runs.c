@@ -58,9 +58,9 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
   return frame_pinned(frame) ? WAY_PINNED : WAY_STAGED;
 }
 
-/* Returns how many bytes of a run's buffer `count` frames need. All are counted with the size of the largest one,
- * because any of them may be as large in the next run. least: WAY_PINNED or WAY_STAGED; frames with a lower value of
- * enum way are read in other memory, and are not counted. */
+/* Returns how many bytes of a run's buffer `count` frames need. Each frame is counted with the size of the largest one,
+ * because in the next run any of them may be as large. Only frames whose way of being read (enum way) is at least
+ * `least`, WAY_PINNED or WAY_STAGED, are counted; the kernels read the others in other memory. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {

@@ -254,9 +254,9 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
 }
 
 /* Converts a weight's changed rows to all other layouts in which the device has copies of the weight, and stores the
- * results in the shadow buffer. A struct segment is one range of bytes that is copied from there to a weight later.
- * segment: the one with the changed rows themselves; those for the other layouts follow it in the array. Returns the
- * segment after these, which belongs to the next change; NULL with err set on failure. */
+ * results in the shadow buffer. A struct segment is a range of bytes in the shadow buffer that is copied to its place
+ * later. segment: the one with the changed rows themselves; the segments for the other layouts follow it in the array.
+ * Returns the segment after the last of them, which belongs to the next change; NULL with err set on failure. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];

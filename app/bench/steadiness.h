@@ -70,9 +70,9 @@ int steadiness_of_motion(struct steadiness_motion *figures, enum motion motion, 
 /* Computes for how many frames the picture before the cut of the clip MOTION_CUT stays visible. output: all outputs for
  * that clip. fresh: the outputs from frame MOTION_CUT_AT on, computed without the frames before. */
 void steadiness_after_cut(struct steadiness_lag *lag, const struct raster *output, const struct raster *fresh);
-/* Computes for how many frames the outputs still show the moving ellipse of clip MOTION_CUT_OUT where it was before.
- * ground: the same clip without the ellipse (MOTION_GROUND). The ellipse changes the output around itself even if a
- * frame is computed without earlier frames; this change is no lag, and is left out. Returns 0, or -1 with err. */
+/* Computes for how many frames the outputs for the clip MOTION_CUT_OUT still show the moving ellipse where it was
+ * before. ground: the same clip without the ellipse (MOTION_GROUND). The ellipse changes the output around itself even
+ * if a frame is computed without earlier frames; this change does not count. Returns 0, or -1 with err. */
 int steadiness_behind_edge(struct steadiness_lag *lag, const struct steadiness_frames *cut_out,
                            const struct steadiness_frames *ground, struct error *err);
 

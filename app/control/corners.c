@@ -28,7 +28,8 @@ static void get_corners(const struct live_state *state, double at[PLACEMENT_CORN
   placement_corners(&placement, at);
 }
 
-/* Returns the offset from the window's own corner that the parameter `id` can have and that is nearest to `offset`. */
+/* Returns `offset`, a corner's distance from the window's own corner, rounded and limited to a value that the parameter
+ * `id` can have. */
 static double to_range(enum parameter id, double offset) {
   const struct parameter_row *row = parameter_row(id);
   double scale = pow(10, row->decimals);

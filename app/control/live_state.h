@@ -39,7 +39,8 @@ struct live_state {
   /* the values of all parameters; values that commands change are marked as set, and the engine thread clears these
    * marks when it has copied the values */
   struct settings settings;
-  int slot_before; /* number, from 1, of the prompt to which the key for the previous prompt goes back */
+  int slot_before; /* number, from 1, of the prompt that was shown before the present one; the key for the previous
+                    * prompt shows it again */
   int share;       /* number of the prompt whose weight in the blend the keys change, from 1; 0: none was chosen */
   /* the last speed other than 0 at which the seed was changing (parameter seed-walk), in seeds per second; 0: there was
    * none */

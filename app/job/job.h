@@ -43,7 +43,8 @@ int job_digest_text(char digest[JOB_DIGEST_MAX], const char *text, struct error 
 /* Name, size and hash of a file, by which it is recognised. For a name that is no file (a URL, a device), size is -1
  * and hash is "". */
 struct job_file {
-  char *name;    /* the name that the user gave, without user name, password and query */
+  char *name;    /* name of the file as the user gave it; an address is stored without its user name, password and
+                  * query */
   int64_t size;  /* bytes */
   char hash[33]; /* hash of samples spread over the file, or of all of a small file, in hexadecimal */
   /* time of the last change, such as "2026-11-29T03:15:00Z"; written to the manifest, but not compared */

@@ -17,8 +17,7 @@ static bool is_choosing(const char *name) {
   return false;
 }
 
-/* Copies from the description of a render the fields and options that influence the pixels. Returns 0, or -1 with
- * err. */
+/* Copies to *to, from the description of a render, only what influences the pixels. Returns 0, or -1 with err. */
 static int reduce(struct job *to, const struct job *from, struct error *err) {
   to->input.size = from->input.size;
   memcpy(to->input.hash, from->input.hash, sizeof to->input.hash);

@@ -48,8 +48,8 @@ int restyle_format(GstVideoFormat format) {
 
 /* --- which caps one pad can have, given the caps of the other pad --- */
 
-/* Returns the caps of a pad's template, with their frame rate replaced by that of the structure (one of the other pad's
- * caps). */
+/* Returns the caps of a pad's template, but with the frame rate of `structure`, which is one of the other pad's caps.
+ * If it has none, the template's frame rate stays. */
 static GstCaps *with_rate_of(const GstStructure *structure, GstStaticPadTemplate *template) {
   GstCaps *caps = gst_caps_make_writable(gst_static_pad_template_get_caps(template));
   const GValue *rate = gst_structure_get_value(structure, "framerate");

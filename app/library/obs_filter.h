@@ -46,7 +46,7 @@ struct obs_value {
 /* The settings of a filter at one time. */
 struct wish {
   int count;
-  struct obs_value *value; /* `count` values, one for each entry of the filter's obs_rows */
+  struct obs_value *value; /* `count` values, one for each parameter in the list that rows_list returns */
   char *device;            /* as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N" */
   int threads;             /* number of threads with which a CPU makes pictures; 0: one for each core */
   uint64_t time;           /* when the settings were read, in ns of os_gettime_ns */
@@ -54,7 +54,7 @@ struct wish {
 
 /* Copies what a filter's settings say. The caller frees it with wish_free. */
 struct wish *wish_read(const struct obs_rows *rows, obs_data_t *settings);
-/* Frees a wish; does nothing if it is NULL. */
+/* Frees what wish_read has returned; does nothing if it is NULL. */
 void wish_free(struct wish *wish);
 /* Returns true if the two values are the same. */
 bool value_equal(const struct obs_value *first, const struct obs_value *second);

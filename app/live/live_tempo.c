@@ -1,5 +1,6 @@
-/* Brings onsets of the sound from the loop's thread, which knows which picture they belong to, to the clock of beats on
- * the main thread, and that clock to the loop's thread, where LFOs move values. */
+/* Passes data between two threads. Onsets of the sound go to the clock of beats on the main thread; they come from the
+ * loop's thread, which knows to which picture each onset belongs. The clock of beats goes to the loop's thread, where
+ * LFOs change values by it. */
 #include "app/control/live_beats.h"
 #include "app/live/live_impl.h"
 

@@ -310,7 +310,7 @@ struct expansion {
   void (*set)(void *opaque, const struct osc_name *name);
   void *opaque;
   int taken;        /* number of addresses that did not refuse the message */
-  struct error err; /* the reason that the last refusing address gave for its refusal */
+  struct error err; /* the last error with which an address refused the message */
 };
 
 /* Passes on an answer to one of the addresses that a message's pattern matches, unless it is an error: often only

@@ -28,7 +28,8 @@ struct companion {
   /* index in loop.governor of the rung (setting of size and steps) with which the frame was made; -1: none */
   int rung;
   long ladder;
-  long handle; /* loop.handles_used when the frame was submitted, which identifies the handle that makes it */
+  long handle; /* value of loop.handles_used when the frame was submitted, by which the handle that makes its picture is
+                * recognised */
 };
 
 struct loop {
@@ -95,7 +96,7 @@ struct loop {
    * when the last frame was submitted */
   long changes, last_changes;
   struct handles handles;
-  struct frame_pace pace; /* frame times with the handle (prepared size and step count) in use */
+  struct frame_pace pace; /* times that frames took with the handle (prepared size and step count) in use */
   /* for users: the property in which the prepared size and step count in use differ from the ones used before, such as
    * "640x360" or "4 steps" */
   char name[80];
@@ -180,7 +181,7 @@ void loop_count_dropped(struct loop *loop, int count);
 void loop_note_encoded(struct loop *loop, int slot, const char *text);
 /* Uses this engine from now on, and sets all fields of the loop that depend on the engine. */
 void loop_use_engine(struct loop *loop, const struct opened *opened);
-/* Replaces the engine in use by this one: does what loop_use_engine does, counts the engine, and publishes it in the
+/* Replaces the engine in use by `opened`: does what loop_use_engine does, counts the engine, and publishes it in the
  * loop's status. */
 void loop_replace_engine(struct loop *loop, const struct opened *opened);
 /* Copies the descriptions of the engine and its handle (prepared size and step count) to the status that other threads

@@ -20,7 +20,7 @@ struct other {
   /* the stream to which the track is written, in the output or, if `late` is true, in params.late; NULL: the track is
    * left out */
   AVStream *to;
-  /* true: `to` is a stream of params.late, whose packets are written when the file is rewritten at its end */
+  /* true: `to` is a stream of params.late, whose packets are written at the render's end, when the file is rewritten */
   bool late;
   struct subtitle_text *text; /* converter of the track's text to another codec; NULL: packets are copied as they are */
   /* true: a key frame of this video track was written; false: its packets are left out until one comes */

@@ -57,9 +57,9 @@ int part_make(struct part *part, const char *path, bool replace, FILE **manifest
  * renames its own files to these two names meanwhile; false: the manifest is deleted. Returns 0, or -1 with err, also
  * if OUT exists and may not be replaced; then OUT.part and its manifest stay, and OUT.json is as it was. */
 int part_take_over(struct part *part, bool keep, struct error *err);
-/* Called when all pictures of an earlier render's unfinished file, `left`, were copied to this render's unfinished
- * file. Renames this render's file and its manifest to the names in `left`, so that they replace that file and its
- * manifest. What cannot be renamed keeps its own name. If the file was renamed, also deletes further unfinished files,
+/* Called when all pictures of `left`, the unfinished file of an earlier render, were copied to this render's unfinished
+ * file. Renames this render's file and its manifest to the names of the file `left` and its manifest, which they
+ * replace. What cannot be renamed keeps its own name. If the file was renamed, also deletes further unfinished files,
  * left by a render that was killed while it resumed. */
 void part_replace(struct part *part, const struct part_left *left);
 /* Deletes the unfinished file and its manifest. Accepts a zeroed struct. */

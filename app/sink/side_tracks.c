@@ -23,8 +23,8 @@ struct side_tracks {
   struct side_reader reader;
   struct sound *sound;         /* copier of the tracks of sound; NULL: no sound is copied */
   struct other_tracks *others; /* copier of subtitles and of further video tracks; NULL: there are none to copy */
-  /* the tracks that are added when the file is rewritten at its end; NULL: the file is not rewritten, or no track is
-   * added */
+  /* the tracks that are added at the render's end, when the file is rewritten; NULL: the file is not rewritten, or no
+   * track is added */
   struct late_tracks *late;
   bool *gaps; /* an element for each input stream: true if the stream is sound with gaps */
   const struct log *log;

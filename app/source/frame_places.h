@@ -55,8 +55,8 @@ int frame_places_nearest(struct frame_places *places, int64_t wanted, int64_t *t
 /* Finds the time of the frame with this number. In a picture sequence also finds the time of a number whose picture is
  * missing; for a number lower than the first picture's, it finds the first picture's time. */
 int frame_places_number(struct frame_places *places, long number, int64_t *time, struct error *err);
-/* Stores the numbers of the input's first and last frame; *last is -1 if the input has no frame. Those of a file are
- * known only after frame_places_number has returned 0. */
+/* Stores the numbers of the input's first and last frame; *last is -1 if the input has no frame. The numbers of a
+ * file's frames are known only after frame_places_number has returned 0. */
 void frame_places_ends(const struct frame_places *places, long *first, long *last);
 /* Finds the frame that is `count` frames after the first one that is not before `from`. */
 int frame_places_after(struct frame_places *places, int64_t from, long count, int64_t *time, struct error *err);

@@ -40,7 +40,7 @@ int protocols_open_below(AVFormatContext *input, AVIOContext **io, const char *u
  * playlist that names itself, or endless lists, FFmpeg would open files for ever. */
 struct openings {
   int (*open)(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
-  uint64_t seen[OPENINGS_MAX]; /* hash of the URL of each opening */
+  uint64_t seen[OPENINGS_MAX]; /* for each URL that was opened: hash of the URL */
   int count;
   bool exceeded; /* true: a URL was refused, because OPENINGS_MAX were opened before */
 };

@@ -87,8 +87,9 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
-  /* Stores this split's sums of COLUMNS columns in the workspace. The split that arrives last adds the sums of all
-   * splits, in a fixed order, and returns true; the others return false. */
+  /* Used if several thread blocks (splits) each compute a part of the tile's sums. Stores this split's sums of COLUMNS
+   * columns in the workspace. The split that arrives last adds the sums of all splits, in a fixed order, and returns
+   * true; the others return false. */
   template <int COLUMNS> __device__ __forceinline__ bool add_splits() {
     int halves = T::N / COLUMNS, tiles = gridDim.x * gridDim.y;
     int tile = (blockIdx.y * gridDim.x + blockIdx.x) * halves + (halves == 2 ? rank : 0);
@@ -245,8 +246,9 @@ template <class T> struct epilogue : consumer<T> {
         p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][0][i], p.least));
   }
 
-  /* Finishes and stores the results in CHUNKS chunks of columns. Waits for the chunks' stages in shared memory even if
-   * this thread block stores nothing, because it must not end before the copies into them have ended. */
+  /* Finishes and stores the results, CHUNKS chunks of columns one after another. Each chunk has a stage, a buffer in
+   * shared memory into which data for it are copied. Waits for these copies even if this thread block stores nothing,
+   * because it must not end before they have ended. */
   template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool stores, int column) {
     /* The rows of y are too short to be stored by TMA. */
     if (p.few) {

@@ -67,8 +67,8 @@ bool encode(const struct product_device *device, CUtensorMap *map, const void *d
              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Makes the input's tensor map. With stride 2 the copied box has every second pixel of twice as many columns and
- * rows. */
+/* Makes the input's tensor map, which describes the input to TMA. With stride 2 one copy takes every second column and
+ * every second row, from an area with twice as many columns and rows. */
 template <class S>
 bool encode_input(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a, int tall) {
   cuuint64_t pixel = S::PIXEL_BYTES, row = pixel * a->w, w = a->w, h = a->h, n = a->n;

@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   h.read(p.residual + first * C + column, C);
   fetch_text<C>(p, picture, m);
   part_of_row.share_out(m->tile, row_values);
-  /* First product: h = residual + W1 x. */
+  /* First product: x times the matrix W1, plus the residual, gives h. */
   float sum[1][2][4];
   begin(sum, bias);
   __syncthreads();

@@ -43,8 +43,8 @@ void groups_summarise(const struct groups *groups, struct adapter_summary *summa
 
 /* --- base.c: for which family of models (SD 1, SDXL, ...) a file was made --- */
 
-/* Returns the family of models for which the file was made, by names and shapes of its tensors. Metadata decides where
- * several families fit. */
+/* Returns the family of models for which the file was made, by names and shapes of its tensors. If these fit several
+ * families, the file's metadata decides. */
 enum adapter_base groups_base(const struct groups *groups);
 /* Returns the family of models by names and shapes of the file's tensors alone. */
 enum adapter_base groups_base_by_names(const struct groups *groups);

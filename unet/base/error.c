@@ -7,8 +7,9 @@
 #include "unet/base/address.h"
 #include "unet/base/text.h"
 
-/* Room for a formatted line before secrets are removed from its addresses. The line is cut to its final size only after
- * that, because half of a password cannot be distinguished from a host. */
+/* Room for a formatted line before passwords are removed from its addresses. The line is cut to its final size only
+ * after that: of an address that is cut off inside the password, the rest looks like a host, and the password would
+ * stay. */
 enum { LINE_MAX_BYTES = 4096 };
 
 static void keep(struct error *err, char *line, size_t size) {

@@ -123,9 +123,9 @@ bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_
   return yaml.says;
 }
 
-/* If the text of a web UI's config tells what the network predicts, adds this sign to *signs. If it has only a setting
- * that this program does not know, stores a message about that instead. name: the config's name in the message; by:
- * what messages call the sign. */
+/* If the text of a web UI's config tells what the network predicts, adds that to *signs as a sign. If the text only has
+ * a setting that this program does not know, stores a message about the setting instead. name: the config's name in the
+ * message; by: what messages call the sign. */
 static void add_text(struct prediction_signs *signs, const char *text, const char *name, const char *by) {
   struct yaml yaml = parse(text);
   struct prediction_sign sign = {.witness = WITNESS_CONFIG, .prediction = yaml.prediction};

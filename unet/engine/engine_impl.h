@@ -205,9 +205,9 @@ struct prompt_keys {
   struct recent recent;
 };
 
-/* One of the style pictures that a frame can show at the same time (a number of engine_set_style). While a new picture
- * is being encoded, frames show the previous one. Each picture that is set gets a number, from 1 on; 0 stands for no
- * picture. */
+/* A slot for a style picture (argument `slot` of engine_set_style). A frame can show the pictures of all slots at the
+ * same time. While a new picture of a slot is being encoded, frames show the previous one. Each picture that is set
+ * gets a number, from 1 on; 0 stands for no picture. */
 struct style_slot {
   float *patches; /* the style picture whose number is `wanted`, as the patches that the image encoder reads */
   /* numbers of style pictures. wanted: the one that was set last; started: the last one whose keys and values the

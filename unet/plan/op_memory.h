@@ -41,8 +41,8 @@ struct op_recall {
   int room; /* number of slots of each layer's ring buffer; at least run.bank.frames */
 };
 
-/* Stores this frame's keys or values: ring[n, slot] = the tokens of x[n], for all n, with the slot in bank's BANK_SLOT,
- * if its BANK_STORES is 1. If that is 0 nothing is written.
+/* Stores this frame's keys or values in a ring buffer: ring[n, slot] = the tokens of x[n], for all n. The slot is the
+ * value BANK_SLOT of `bank`. If the value BANK_STORES of `bank` is 0 instead of 1, nothing is written.
  *   x     [n, h, w, c]: keys and values, a view of a fused projection
  *   bank  int32 [1, 1, 1, BANK_VALUES], from OP_RECALL
  *   ring  [n, room, h * w, c]: a state, the ring buffer of one layer */

@@ -22,7 +22,8 @@ struct named {
   size_t weight, weight_length;
 };
 
-/* Finds the first name of a file at or after `from`. Returns false if there is none. */
+/* Finds the first expression that names a file, such as <lora:NAME:1>, at or after the position `from`. Returns false
+ * if there is none. */
 bool named_find(const char *text, size_t from, struct named *named);
 /* Returns the text without expressions that name networks (<lora:...>). The caller frees it. NULL: out of memory. */
 char *named_take_out(const char *text);
