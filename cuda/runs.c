@@ -365,7 +365,8 @@ static int start_upload(const struct cuda_device *device, const struct cuda_prog
 }
 
 /* Does what must come before a run's launches. It starts to copy the frames' planes on the upload stream, unless the
- * run's own kernels copy them. Frames that a decoder writes in the GPU's memory: the compute stream waits for them. */
+ * run's own kernels copy them. If a decoder writes frames in the GPU's memory, it makes the compute stream wait for
+ * them. */
 static int start_run(struct cuda_device *device, const struct cuda_program *program, struct run_buffer *buffer,
                      const struct frame *frames, size_t staged, struct error *err) {
   buffer->pixels = brings_pixels(device, program, frames);

@@ -146,7 +146,7 @@ struct repository {
   char refs[PATHS_MAX];
   /* path below refs/ of the folder of revisions that is being searched, such as "pr/"; "": refs/ itself */
   char revision[REVISION_MAX];
-  int parts; /* number of levels of folders from refs/ down to the folder in `revision` */
+  int parts; /* depth of the folder in `revision` below refs/: 0 for refs/ itself, 1 for "pr/" */
   /* true: the repository has a named revision, such as main, with the hash of a commit; false: it has none, or none was
    * looked at yet */
   bool named;

@@ -21,7 +21,7 @@ struct existing {
   bool replaces;
   const atomic_bool *stop;
   const struct log *log;
-  /* number of the last picture that existing_look has searched, if the input's frames have no numbers; the next frame
+  /* if the input's frames have no numbers: number of the last picture that existing_look has searched; the next frame
    * gets this number plus 1 */
   int next;
   long count;  /* number of existing pictures that are complete, and are not made again */

@@ -52,8 +52,8 @@ struct pipeline {
   int (*controls_at)(void *opaque, struct engine *engine, double seconds, struct controls *controls, struct error *err);
   /* Called before each frame is submitted, to give the engine or the request other data of the frame, such as its mask;
    * NULL: nothing is called. If several frames are submitted in one run, controls_at and `before` are called for all of
-   * them first. The frame at request->control_frame must stay valid until the next call; by then the pipeline has a
-   * reference of its own to its pixels. */
+   * them first. The frame at request->control_frame must stay valid until the next call; by then the pipeline holds the
+   * pixels of that frame itself. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, double seconds, struct error *err);
   /* Called for each frame, in order, before controls_at; decides whether the frame's picture is left out. For a frame
    * that is left out the engine computes only the motion, and only if later pictures depend on it; `before` is called

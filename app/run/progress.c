@@ -138,8 +138,8 @@ static void tell(FILE *out, const char *line) {
   fflush(out);
 }
 
-/* Returns true if progress is reported as PROGRESS_PERCENT and the whole percentage is higher than in the last line.
- * Such lines are not limited to one in an interval, so that a log has one for each percent. */
+/* Returns true if progress is reported as PROGRESS_PERCENT and the whole percentage is higher than in the last line. A
+ * line is then written even if the last one is recent, so that a log has one line for each percent. */
 static bool has_risen(struct progress *progress, long frames) {
   int percent = (int)share(progress, frames);
   if (progress->kind != PROGRESS_PERCENT || percent <= progress->place.percent)

@@ -73,7 +73,8 @@ static int open_once(struct loop *loop, struct error *err) {
   used = loop->status.info;
   pthread_mutex_unlock(&loop->lock);
   parameters_copy(&opened.beginning.values, &loop->opened_with, 1u << NEED_ENGINE | 1u << NEED_READING);
-  used.device_bytes = 0; /* the failed engine is closed, so its memory does not count */
+  used.device_bytes = 0; /* the failed engine is closed, so its memory is not subtracted from what the new engine may
+                          * use */
   if (loop->params.open(loop->params.opaque, &used, &opened, err))
     return -1;
   loop_replace_engine(loop, &opened);

@@ -326,9 +326,8 @@ static int64_t reference_us(const struct side_reader *reader, const struct side_
 }
 
 /* Returns the number, from `first` to `last`, of the part of the input (between two timestamp discontinuities, joins.h)
- * to which the oldest waiting packet (items[0]) probably belongs. lag_us is the difference between the video's time and
- * the packet's time that the packets before it had. The result is the part in which this packet's difference is nearest
- * to lag_us. */
+ * to which the oldest waiting packet (items[0]) probably belongs. lag_us is by how much the times of the packets before
+ * it were behind the video's time. The result is the part in which this packet's distance is nearest to lag_us. */
 static int nearest_part(const struct side_reader *reader, int first, int last) {
   const struct side_item *item = &reader->items[0];
   int64_t at_video_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;

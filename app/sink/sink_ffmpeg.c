@@ -153,8 +153,8 @@ static bool is_too_fast(struct ffmpeg_sink *to, int64_t time, int64_t *pts) {
   return left_out;
 }
 
-/* Sends the last picture to the encoder again after every repeat_step until pts, because the picture is shown until
- * then. Returns 0 or an FFmpeg error code. */
+/* Repeats the last picture, which is shown until `pts`: sends it to the encoder again at intervals of repeat_step, as
+ * long as these times are before pts. Returns 0 or an FFmpeg error code. */
 static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
   int code = 0;
   bool ends = false;

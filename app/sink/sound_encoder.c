@@ -101,8 +101,8 @@ static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, in
   return above ? above : highest ? highest : rate;
 }
 
-/* Stores the input's channel layout, or the codec's layout with as many of its channels as possible. Returns 0 or an
- * FFmpeg error code. */
+/* Stores the input's channel layout if the codec takes it. Otherwise stores, of the codec's layouts with no more
+ * channels than the input, the one with the most. Returns 0 or an FFmpeg error code. */
 static int choose_layout(AVChannelLayout *layout, const AVCodec *codec, const AVChannelLayout *from) {
   int channels = from->nb_channels > 0 ? from->nb_channels : 2;
   if (!codec->ch_layouts && from->order == AV_CHANNEL_ORDER_NATIVE)

@@ -123,7 +123,8 @@ bool target_is_camera(const char *spec) {
   return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
 }
 
-/* Stores FFmpeg's muxer for cameras; NULL: this FFmpeg has none. Returns 0, or -1 with err. */
+/* Stores FFmpeg's muxer that writes to a video device, such as a virtual camera; NULL: this FFmpeg has no such muxer.
+ * Returns 0, or -1 with err. */
 static int find_camera(const AVOutputFormat **container, const char *spec, struct error *err) {
   if (ffmpeg_open_devices(NULL, STATUS_OUTPUT, err))
     return error_prefix(err, "%s: ", spec);

@@ -124,7 +124,7 @@ struct ffmpeg_source {
    * because its time or its shape was needed before `frame` could be given out. */
   AVFrame *ahead;
   bool looked_ahead;
-  int ahead_got; /* what decode_next returned when it decoded `ahead`; if -1, ahead_err has its error */
+  int ahead_got; /* what decode_next returned when it decoded the frame `ahead`; if -1, ahead_err has its error */
   struct error ahead_err;
   /* The fields of this block count frames, returns to the start of the input, and damaged packets and frames. */
   uint64_t serial;
@@ -222,8 +222,8 @@ void ffmpeg_loop_flush(struct ffmpeg_source *from);
 /* Seeks to the start of the input and flushes the decoder. Called when the input has ended and all frames were
  * received. Returns false if the input does not loop, or cannot be started again. */
 bool ffmpeg_loop_again(struct ffmpeg_source *from);
-/* Replaces a frame's times as the decoder gives them, which rise from pass to pass through a looping input, by the
- * times in the file. */
+/* Replaces the times that the decoder gives to a frame by the times in the file. The decoder's times rise from pass to
+ * pass through a looping input. */
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
 /* Returns the number that is added to the timestamps of the packets read from a looping input now, so that times rise
  * from pass to pass. These packets may belong to the next pass already, while the decoder still gives frames of the

@@ -40,7 +40,8 @@ template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  /* product_open reads the size of this array: it is 0 if the kernel was not compiled for this GPU */
+  /* product_open reads how much static shared memory the kernel has, which is this array; none means that the kernel
+   * was not compiled for this GPU */
   __shared__ unsigned told[T::CONSUMERS];
   /* Align shared memory, and initialise the barriers. */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));

@@ -25,7 +25,8 @@ struct product {
   int weight, bias; /* indices of weight and bias in resources.list; -1 as `bias`: there is no bias */
   int set;          /* 0 or 1: which of the two sets of weights is read (weight_merges.h) */
   void *scratch[SCRATCH_AREAS];
-  void *workspace; /* device memory for parts of split sums, and for libraries; timing trials have one of their own */
+  void *workspace; /* device memory for parts of split sums, and for libraries; timing trials have memory of their own
+                    * for that */
   unsigned *arrivals;
 };
 

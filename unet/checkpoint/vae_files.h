@@ -6,8 +6,8 @@
 
 #include "unet/checkpoint/parts.h"
 
-/* Returns true if `path` is a file, whatever its contents, or a folder without a config that has a file of a published
- * pair of encoder and decoder. */
+/* Returns true if `path` is a file, whatever its contents. Also returns true for a folder that has no config, but has a
+ * file of a published pair of encoder and decoder. */
 bool vae_files_are(const char *path);
 /* Opens the files and fills in all of the autoencoder except the folder and the names of its weights. xl: true if the
  * autoencoder belongs to an SDXL model, whose scaling factor differs from that of SD; the file does not show it.

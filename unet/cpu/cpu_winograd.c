@@ -119,7 +119,8 @@ static int channels_of(const struct winograd *op) {
   return round_up(op->c, LANES);
 }
 
-/* Transforms a column or row d of six input values: out = B' d. */
+/* Transforms six input values, a column or row d of a patch: out = B' d, with the matrix B of the formula at the head
+ * of this file. */
 INLINE void transform_input(const vec d[PATCH], vec out[PATCH]) {
   vec even = d[4] - QQ * d[2], odd = d[3] - QQ * d[1];
   out[0] = (PP * QQ) * d[0] - (PP + QQ) * d[2] + d[4];

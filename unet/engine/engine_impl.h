@@ -407,8 +407,8 @@ int prompts_restore(struct engine *engine, struct error *err);
  * stores their addresses in used[], so that the caller can replace the numbers. Returns how many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
-/* Brings the encodings of those slots up to date that the run's first `rows` guidance rows (one for each prompt) use:
- * encodes their texts again if a weight of a text encoder has changed since they were encoded. */
+/* Brings encodings of prompts up to date: if a weight of a text encoder has changed since a text was encoded, encodes
+ * it again. Does so for the slots that the run's first `rows` guidance rows (one for each prompt) use. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Returns the number of the slot that is read for `slot`: slot itself, or SLOT_EMPTY if no text was set for it. */
 int prompts_slot(const struct engine *engine, int slot);

@@ -31,9 +31,9 @@ struct tensor canvas_draw_mask(const struct canvas *canvas, struct plan *plan, c
 /* Appends the op that cuts the frame's part out of `made`, a picture of the window (the part of the canvas, an endless
  * plane, that the networks compute), and returns it. */
 struct tensor canvas_cut_out(const struct canvas *canvas, struct plan *plan, struct tensor made);
-/* Appends the op that moves noise with the canvas (an endless plane that follows the camera). Returns the noise for the
- * canvas's window (the part that the networks draw), a state (a tensor that outlives a run) with this name. If `noise`
- * is no tensor, neither is the result. */
+/* Appends the op that moves noise with the canvas (an endless plane that follows the camera). Returns the moved noise
+ * for the canvas's window (the part that the networks draw). It is a state (a tensor that outlives a run) with this
+ * name. If `noise` is no tensor, neither is the result. */
 struct tensor canvas_noise(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor noise);
 
 #endif

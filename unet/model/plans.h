@@ -57,8 +57,8 @@ struct frame_shape {
   unsigned bank_levels;
 };
 
-/* The tensors that a frame's plan reads and the engine writes before a run: noise, in samples of one latent [h, w, c]
- * each, and the mask of an inpainting model. */
+/* The tensors that a frame's plan reads and the engine writes before a run: noise, and the mask of an inpainting model.
+ * A sample of noise has the shape of one latent, [h, w, c]. */
 struct frame_noise {
   struct tensor start; /* noise with which sampling starts (OP_START), one sample for each picture: [batch, h, w, c] */
   /* noise that the sampler's steps add (OP_STEP), one sample for each step and picture: [samples * batch, h, w, c]; no

@@ -497,8 +497,9 @@ MOTION_CODE bool motion_is_blank(const struct motion_tally *t) {
   return t->now * 16 < t->groups || !t->now;
 }
 
-/* Returns the value GLOBAL_BLANK (op_motion.h) of this frame. blank: this frame has no texture; past: there is a last
- * frame; before: GLOBAL_BLANK of the last frame, which is read only if `past` is true. */
+/* Returns for this frame the value GLOBAL_BLANK (op_motion.h), which tells whether this frame or the last one has no
+ * texture. blank: this frame has none; past: there is a last frame; before: GLOBAL_BLANK of the last frame, which is
+ * read only if `past` is true. */
 MOTION_CODE int32_t motion_blank(bool blank, bool past, int32_t before) {
   return blank ? 1 : past && before == 1 ? 2 : 0;
 }

@@ -30,8 +30,8 @@ static inline bool has_rows(struct guidance_rows rows, int n) {
          n >= rows.first && (n - rows.first) % rows.each == 0;
 }
 
-/* An op in a loop belongs to calls number `step` to step + runs - 1 of the U-Net. Returns true if these numbers are all
- * from 0 to CALLS_MAX - 1. */
+/* An op that is repeated for several calls of the U-Net belongs to calls number `step` to step + runs - 1. Returns true
+ * if these numbers are all from 0 to CALLS_MAX - 1. */
 static inline bool has_steps(int step, int runs) {
   return step >= 0 && step < CALLS_MAX && step + runs <= CALLS_MAX;
 }
