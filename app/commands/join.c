@@ -35,7 +35,8 @@ struct join {
   int64_t begun_ns; /* time (platform_now_ns) at which copying the shards' pictures began */
 };
 
-/* Fails if the output is no single file, or a sequence of picture files: such a render's shards need no joining. */
+/* Fails if the output is no file ("hash:", "null:"), or is a sequence of picture files, whose shards need no
+ * joining. */
 static int check_kind(const struct options *options, struct error *err) {
   struct target target;
   if (!strncmp(options->output, "hash:", 5) || !strcmp(options->output, "null:"))

@@ -27,10 +27,10 @@ struct shards {
 int shards_add(struct shards *shards, const char *path, struct error *err);
 /* Adds all shards in the folder of the output that have the names which --shard gives them (OUT.shard-...). */
 int shards_find(struct shards *shards, const char *output, struct error *err);
-/* Sorts the shards by time, and checks that they belong to the same render and together make up all of it. If the render
- * was divided in several ways, so that shards overlap, those that are not needed are removed from the list. err says in
- * which point two jobs differ, or which part is missing. A warning is logged if pictures of shards may differ by
- * rounding. At least one shard, complete or not, must have been added before. */
+/* Sorts the shards by time, and checks that they belong to the same render and together make up all of it. If the
+ * render was divided in several ways, so that shards overlap, those that are not needed are removed from the list. err
+ * says in which point two jobs differ, or which part is missing. A warning is logged if pictures of shards may differ
+ * by rounding. At least one shard, complete or not, must have been added before. */
 int shards_check(struct shards *shards, const struct log *log, struct error *err);
 void shards_free(struct shards *shards);
 

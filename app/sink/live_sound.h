@@ -1,7 +1,7 @@
 /* Records sound together with pictures that are written at the time they are shown. Takes the source's packets of sound
- * from a tap (sound_tap.h: a buffer of them), decodes them, and encodes the sound again so that in the output it is
- * heard with the picture of the same moment; while a picture stands still, there is silence. The sink's thread makes
- * all calls; the functions on a sound accept NULL. */
+ * from a tap (sound_tap.h: a buffer of packets), decodes them, and encodes the sound again so that in the output it is
+ * heard with the picture of the same moment. While a picture stands still, there is silence. The sink's thread makes
+ * all calls. If a function's argument `sound` is NULL, the function does nothing. */
 #ifndef APP_SINK_LIVE_SOUND_H
 #define APP_SINK_LIVE_SOUND_H
 

@@ -41,7 +41,7 @@ bool part_is_for(const struct target *target);
 /* Looks for an unfinished file of the output `path` that a former render left and that no process is writing. Returns
  * true if there is one, with its names in *left. */
 bool part_find(struct part_left *left, const char *path);
-/* Does what part_find does, and also locks the unfinished file. The lock ends when part_unclaim is called or the
+/* Looks for an unfinished file as part_find does, and also locks it. The lock ends when part_unclaim is called or the
  * process ends. Until then part_find does not find the file. */
 bool part_claim(struct part_claim *claim, struct part_left *left, const char *path);
 /* Ends the lock. Accepts a zeroed struct. */

@@ -99,7 +99,8 @@ static size_t place_planes(const AVFrame *frame, int height, size_t begin[4]) {
   return bytes;
 }
 
-/* Sets the pitches that the codec needs, then returns what place_planes returns for them; 0: the format is unknown. */
+/* Sets the pitches that the codec needs, and computes where each plane begins. Returns the number of bytes of all
+ * planes; 0: the format is unknown. */
 static size_t lay_out(AVCodecContext *context, AVFrame *frame, size_t begin[4]) {
   int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS];
   bool aligned;

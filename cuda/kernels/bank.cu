@@ -7,7 +7,8 @@
 
 namespace {
 
-constexpr int THREADS = 256, EACH = 4; /* threads of a thread block; vectors that each thread copies */
+constexpr int THREADS = 256, EACH = 4; /* THREADS: number of threads of a thread block; LOADS: number of vectors that
+                                        * each thread copies */
 
 __global__ void recall_kernel(const __grid_constant__ struct recall_args p) {
   wait_for_previous();
