@@ -11,8 +11,8 @@ static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
-/* If a run ends within this many nanoseconds after the thread woke, the thread has slept only for short times after it
- * woke. So it has seen the end nearly at once. */
+/* If a run ends within this many nanoseconds after the thread woke, the thread has slept only for short times between
+ * waking and the run's end. So it has seen the end nearly at once. */
 static const int64_t at_once_most = 120000;
 
 static int64_t larger(int64_t a, int64_t b) {

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, EACH = 4; /* THREADS: number of threads of a thread block; LOADS: number of vectors that
+constexpr int THREADS = 256, EACH = 4; /* THREADS: number of threads of a thread block; EACH: number of vectors that
                                         * each thread copies */
 
 __global__ void recall_kernel(const __grid_constant__ struct recall_args p) {
