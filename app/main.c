@@ -11,6 +11,7 @@
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "app/platform/paths.h"
+#include "app/run/progress.h"
 #include "app/run/setup.h"
 #include "app/window/curtain.h"
 #include "unet/base/address.h"
@@ -212,6 +213,30 @@ static int parse(struct options *options, struct options_request *request, int a
   return 0;
 }
 
+/* Returns the value of --progress if argument number i of the command line gives one; otherwise NULL. */
+static const char *progress_value(char **argv, int i) {
+  static const char name[] = "--progress";
+  const char *end = argv[i] + sizeof name - 1;
+  if (strncmp(argv[i], name, sizeof name - 1) != 0)
+    return NULL;
+  return *end == '=' ? end + 1 : !*end ? argv[i + 1] : NULL;
+}
+
+/* Tells a scheduler why the command line was refused, if it asks for --progress openjd. After an error the options are
+ * unknown, so argv is searched. Standard output is not used if any argument may be an output that goes there. */
+static void tell_scheduler(int argc, char **argv, const struct error *err) {
+  enum progress_kind kind = PROGRESS_NONE;
+  FILE *out = stdout;
+  for (int i = 1; i < argc; i++) {
+    const char *value = progress_value(argv, i);
+    if (value)
+      kind = strcmp(value, "openjd") ? PROGRESS_NONE : PROGRESS_OPENJD;
+    if (progress_stream(PROGRESS_OPENJD, argv[i]) != stdout)
+      out = stderr;
+  }
+  progress_fail(kind, out, err);
+}
+
 int main(int argc, char **argv) {
   struct options options;
   struct options_request request;
@@ -219,7 +244,10 @@ int main(int argc, char **argv) {
   const char *curtain = getenv(CURTAIN_VARIABLE);
   if (curtain)
     return curtain_main(curtain);
-  if (!parse(&options, &request, argc, argv, &err) && !act(&options, &request, argv, &err))
+  int status = parse(&options, &request, argc, argv, &err);
+  if (status)
+    tell_scheduler(argc, argv, &err);
+  if (!status && !act(&options, &request, argv, &err))
     return STATUS_OK;
   fprintf(stderr, "reverie: %s\n", err.message);
   return err.status;

@@ -104,6 +104,36 @@ static void test_close_line(void **state) {
   assert_non_null(strstr(outcome.said, "\n10 frames (20 made), 64x64, "));
 }
 
+/* A scheduler is told why a command line is refused, wherever the mistake and --progress stand in it. */
+static void test_told_of_options(void **state) {
+  (void)state;
+  static const char *const wrong[] = {
+      "render ten.mp4 no.mkv --progress openjd --fps 0",
+      "render ten.mp4 no.mkv --fps 0 --progress=openjd",
+      "render ten.mp4 no.mkv --progress json --progress openjd --shard 5/4",
+      "render ten.mp4 no.mkv --quality 99 --progress openjd",
+      "render ten.mp4 no.mkv --progress openjd --prompt",
+      "render ten.mp4 no.mkv --nope --progress openjd",
+      "render --progress openjd ten.mp4",
+      "render ten.mp4 no.mkv --progress openjd --codec nope",
+      "join --progress openjd",
+      "join no.mkv --progress openjd --nope",
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    program_expect(2, NULL, "%s", wrong[i]);
+    shell("test \"$(grep -c '^openjd_fail: .' out.txt)\" = 1 && test \"$(wc -l <out.txt)\" = 1");
+  }
+  program_expect(3, NULL, "join no.mkv --progress openjd");
+  shell("grep -q '^openjd_fail: no.mkv: there are no shards' out.txt");
+  struct outcome outcome;
+  program_run(&outcome, "render ten.mp4 - --output-format nut --fps 0 --progress openjd");
+  assert_int_equal(outcome.status, 2);
+  assert_non_null(strstr(outcome.said, "openjd_fail: --fps"));
+  shell("! test -s out.txt");
+  program_expect(2, NULL, "render ten.mp4 no.mkv --fps 0 --progress json");
+  shell("! test -s out.txt");
+}
+
 /* Of an input that breaks off, and where a side track is lost, each kind of progress says what was done. */
 static void test_told_at_status_3(void **state) {
   (void)state;
@@ -225,8 +255,9 @@ static void test_few_pictures_of_x265(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_frames_in_the_output), cmocka_unit_test(test_nothing_to_make),
-      cmocka_unit_test(test_close_line),           cmocka_unit_test(test_told_at_status_3),
-      cmocka_unit_test(test_wrong_encoders),       cmocka_unit_test(test_few_pictures_of_x265),
+      cmocka_unit_test(test_told_of_options),      cmocka_unit_test(test_close_line),
+      cmocka_unit_test(test_told_at_status_3),     cmocka_unit_test(test_wrong_encoders),
+      cmocka_unit_test(test_few_pictures_of_x265),
   };
   if (argc != 2 || !clips_open())
     return 77;
