@@ -1,4 +1,5 @@
-/* Tests renders that are run again, or twice at the same time, as render farms do. */
+/* Tests renders that are run again, or twice at the same time, as render farms do, and shards for which the input has no
+ * picture. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
@@ -139,11 +140,38 @@ static void test_skipped_with_script(void **state) {
                  "--shard 1/2 --skip-existing");
 }
 
+/* A shard whose pictures are all missing or damaged ends with status 3, and leaves a file without pictures, so that the
+ * parts are joined as one render would have written them, with status 3, too. */
+static void test_gaps_as_long_as_a_shard(void **state) {
+  (void)state;
+  static const char *const lacks[] = {"rm gaps/3.png", "truncate -s 60 gaps/3.png"}, *const outputs[] = {"gap.mp4",
+                                                                                                         "gap.mkv"};
+  static const char render[] = "render gaps/%d.png";
+  struct outcome outcome;
+  for (int i = 0; i < 2; i++) {
+    shell("rm -rf gaps && mkdir gaps && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.24 gaps/%%d.png && %s",
+          lacks[i]);
+    program_expect(3, NULL, "%s whole-%s -y -q --size 64x64", render, outputs[i]);
+    for (int j = 1; j <= 6; j++)
+      program_expect(j == 3 ? 3 : 0, NULL, "%s %s -q --size 64x64 --shard %d-%d", render, outputs[i], j, j);
+    program_expect(0, "gap.m", "%s %s --size 64x64 --shard 3-3 --skip-existing", render, outputs[i]);
+    program_run(&outcome, "join %s", outputs[i]);
+    assert_int_equal(outcome.status, 3);
+    assert_non_null(strstr(outcome.said, "is without frames 3 to 3: the input has no picture there"));
+    assert_non_null(strstr(outcome.said, "5 frames of 6 shards"));
+    char whole[32];
+    snprintf(whole, sizeof whole, "whole-%s", outputs[i]);
+    clip_expect_same_times(whole, outputs[i], 5);
+  }
+  program_expect(3, NULL, "%s none.mkv -q --size 64x64 --shard 3-3", render);
+  program_expect(3, "missing: frames before 3, frames from 4 on", "join none.mkv");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_twice_at_once),       cmocka_unit_test(test_whole_twice_at_once),
       cmocka_unit_test(test_refused_resume),      cmocka_unit_test(test_resume_of_pipe),
-      cmocka_unit_test(test_skipped_with_script),
+      cmocka_unit_test(test_skipped_with_script), cmocka_unit_test(test_gaps_as_long_as_a_shard),
   };
   if (argc != 2 || !clips_open())
     return argc == 2 ? 77 : 2;

@@ -204,17 +204,26 @@ static int join_all(struct join *join, struct error *err) {
   struct sink_kept *kept = calloc((size_t)shards->count, sizeof *kept);
   if (!kept)
     return error_set(err, STATUS_FAILED, "%s: no memory to join it", join->options->output);
+  int count = 0; /* number of shards that have pictures */
+  struct job_record *last = NULL;
   for (int i = 0; i < shards->count; i++) {
-    kept[i] = (struct sink_kept){shards->of[i].path, &shards->of[i].record};
-    pictures += (long)shards->of[i].record.picture_count;
+    struct job_record *record = &shards->of[i].record;
+    if (!record->picture_count)
+      continue;
+    last = record;
+    kept[count++] = (struct sink_kept){shards->of[i].path, record};
+    pictures += (long)record->picture_count;
   }
-  struct job_record *last = &shards->of[shards->count - 1].record;
+  if (!last) {
+    free(kept);
+    return error_set(err, STATUS_INPUT, "%s: none of its shards has a picture", join->options->output);
+  }
   last->end.whole = is_whole(join, pictures);
   const struct joining joining = {
       .output = join->options->output,
       .container = join->container,
       .kept = kept,
-      .kept_count = shards->count,
+      .kept_count = count,
       .sound = join->input,
       .source = &join->source,
       .no_sound = join->of_job.no_sound,
@@ -228,6 +237,8 @@ static int join_all(struct join *join, struct error *err) {
   progress_init(&join->progress, kind, progress_stream(kind, join->options->output), pictures);
   join->begun_ns = platform_now_ns();
   int status = joining_run(&joining, &pictures, err);
+  if (!status)
+    status = shards_check_empty(shards, join->options->output, err);
   const bool ended = !status || (pictures && err->status == STATUS_INPUT); /* the output was written, maybe without its
                                                                             * sound */
   progress_end(&join->progress, ended, pictures, (double)(platform_now_ns() - join->begun_ns) * 1e-9);

@@ -152,6 +152,13 @@ static int begin_part(struct render *render, struct error *err) {
                          : 0;
 }
 
+/* True if a render that has made no picture was that of a shard with a file of its own, whose pictures are missing or
+ * damaged in a sequence. */
+static bool lacks_pictures(const struct render *render) {
+  return render->cut.is_shard && render->cut.is_sequence && !atomic_load(&setup_stop) &&
+         sink_has_part(render->output, render->container);
+}
+
 static int run(struct render *render, struct error *err) {
   const struct options *options = render->options;
   struct engine_info engine;
@@ -196,6 +203,8 @@ static int run(struct render *render, struct error *err) {
   int status = pipeline_run(&pipeline, &result, err);
   if (status && err->status == STATUS_OUTPUT && render_gives_way(render, result.part))
     status = 0;
+  if (status && err->status == STATUS_INPUT && !result.written && lacks_pictures(render))
+    render_leave_empty(render, err);
   /* Also if the input broke off or a side track failed, OUT has all that could be made, and its final name. */
   bool ended = !status || (err->status == STATUS_INPUT && result.written + render->existing.count);
   render->progress.before = there_before(render, render->existing.count);

@@ -178,6 +178,19 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err) {
   return status;
 }
 
+void render_leave_empty(struct render *render, struct error *err) {
+  struct sink *sink = NULL;
+  struct error why = {0};
+  int status = render_open_sink(render, &sink, &why);
+  if (!status)
+    status = sink_finish(sink, true, &why);
+  sink_close(&sink);
+  if (status)
+    *err = why;
+  else
+    error_prefix(err, "%s: is without pictures: ", render->output);
+}
+
 bool render_gives_way(const struct render *render, const char *part) {
   struct error why;
   struct part_left own;

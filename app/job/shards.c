@@ -304,6 +304,18 @@ int shards_check(struct shards *shards, const struct log *log, struct error *err
   return 0;
 }
 
+int shards_check_empty(const struct shards *shards, const char *output, struct error *err) {
+  struct missing missing = {0};
+  for (int i = 0; i < shards->count; i++)
+    if (!shards->of[i].record.picture_count)
+      add_missing(&missing, i ? &shards->of[i - 1].record.part : NULL,
+                  i + 1 < shards->count ? &shards->of[i + 1].record.part : NULL);
+  return missing.count
+             ? error_set(err, STATUS_INPUT, "%s: is without %s: the input has no picture there that can be read",
+                         output, missing.text)
+             : 0;
+}
+
 void shards_free(struct shards *shards) {
   for (int i = 0; i < shards->count; i++) {
     job_record_free(&shards->of[i].record);

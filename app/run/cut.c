@@ -295,13 +295,22 @@ static int find_shard(const struct cutting *c, const struct interval *job, int64
   return c->options->shard.count ? find_share(c, job, first, part, err) : find_numbers(c, job, first, part, err);
 }
 
+/* True if the shard that the options ask for is a file of its own, which join takes; false: its pictures are files of a
+ * sequence, or it has no file. */
+static bool leaves_part(const struct options *options) {
+  struct target target;
+  return cut_asks_for_shard(options) && strncmp(options->output, "hash:", 5) != 0 && strcmp(options->output, "null:") &&
+         !target_choose(&target, options->output, options->output_format, NULL) && part_is_for(&target);
+}
+
 /* Fails if all pictures of a sequence that the user has named by their numbers are missing, or left out by the step of
- * --range. */
+ * --range. A shard that is a file does not fail here: its file is left without pictures, so that join misses
+ * nothing. */
 static int check_pictures(const struct cutting *c, const struct interval *part, struct error *err) {
   const struct options *options = c->options;
   int64_t time = 0;
   bool found = false;
-  if (!frame_places_is_sequence(c->places))
+  if (!frame_places_is_sequence(c->places) || leaves_part(options))
     return 0;
   for (long i = 0; !found && frame_places_after(c->places, part->begin, i, &time, err) > 0; i++) {
     if (!part->open && time >= part->end)
@@ -361,6 +370,7 @@ static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
     return got;
   cut->known = true;
   cut->is_shard = is_shard;
+  cut->is_sequence = frame_places_is_sequence(c->places);
   cut->begins_later = is_shard && part.begin > cut->first;
   cut->begin = part.begins ? part.begin : cut->first;
   cut->part_begin = cut->begin;

@@ -23,6 +23,7 @@ struct cut {
    * the fields below are unused then */
   bool is_empty;
   bool is_shard;     /* true: this process renders only a part of the render (--shard); false: all of it */
+  bool is_sequence;  /* true: `known`, and the input is a sequence of picture files */
   bool begins_later; /* true: the whole render (the job) has frames before the part's first frame */
   /* source_options.start and duration, in seconds, with which a source would give all frames of the whole render */
   double job_start, job_duration;

@@ -119,6 +119,18 @@ static int compare_manifest(const char *path, const struct options *options, str
   return status;
 }
 
+/* True if the file is a shard whose manifest says that it is complete and has no picture. */
+static bool is_empty_shard(const char *path, const struct options *options) {
+  char name[PATH_SIZE];
+  struct job_record record;
+  if (!cut_asks_for_shard(options) || (size_t)snprintf(name, sizeof name, "%s.json", path) >= sizeof name ||
+      job_record_read(&record, name, NULL) <= 0)
+    return false;
+  bool empty = record.file_size >= 0 && !record.picture_count;
+  job_record_free(&record);
+  return empty;
+}
+
 int existing_file(const char *output, const struct options *options, const struct log *log, struct error *err) {
   const char *path = file_path(output);
   const struct parameter_size size = wanted_size(options);
@@ -126,8 +138,9 @@ int existing_file(const char *output, const struct options *options, const struc
   if (!platform_is_file(path))
     return 0;
   look_into(&found, path, false, NULL);
-  bool same = !size.width || (found.width == size.width && found.height == size.height);
-  int status = !found.readable
+  bool empty = !found.readable && is_empty_shard(path, options);
+  bool same = empty || !size.width || (found.width == size.width && found.height == size.height);
+  int status = !found.readable && !empty
                    ? error_set(err, STATUS_USAGE,
                                "%s: is there already, but no picture of it can be read; -y makes it again", output)
                : same ? compare_manifest(path, options, err)

@@ -311,8 +311,9 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     return ffmpeg_sink_failed(to, code, err);
   if (to->part.path && to->broken)
     return 0;
-  const struct job_end ends = {to->end ? to->end : to->last_pts + to->step, to->recorder.sent, whole};
-  if (to->recorder.manifest && to->last_pts != AV_NOPTS_VALUE && manifest_add_end(to->recorder.manifest, &ends, err))
+  bool any = to->last_pts != AV_NOPTS_VALUE; /* true: the output has pictures; a shard may have none */
+  const struct job_end ends = {to->end ? to->end : any ? to->last_pts + to->step : 0, to->recorder.sent, whole};
+  if (to->recorder.manifest && (any || to->shard) && manifest_add_end(to->recorder.manifest, &ends, err))
     return -1;
   if (fragments &&
       mp4_settle(ffmpeg_sink_path(to), to->target.name, &to->muxer, side_tracks_late(to->side), to->log, err))
