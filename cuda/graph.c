@@ -28,8 +28,8 @@ static bool is_parallel(const struct plan *plan, int temporary) {
 
 /* Returns the number of the last op until which a temporary must keep its memory. This matters for temporaries that a
  * parallel region writes (ops that a run may skip, and that run at the same time as others). If such a temporary is
- * read after its region, no other region that may run at the same time may get its memory, so it keeps the memory until
- * these regions end. */
+ * read after its region, it keeps its memory until all regions have ended that may run at the same time: none of them
+ * may get this memory. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;

@@ -88,7 +88,8 @@ struct profiler {
   /* For each launch: index of the sample whose timed graph ends with this launch. The launch takes the time of this
    * sample minus the time of the sample before, whose graph ends one launch earlier. */
   int *sample_of;
-  double *times; /* measured times in microseconds: for each sample an array of REPEATS_MAX times, one for each sweep */
+  double *times; /* measured times in microseconds: for each sample (graph whose time is measured) an array of
+                  * REPEATS_MAX times, one from each sweep (in which every sample is timed once) */
   double *differences;
   int repeats;
 };

@@ -524,9 +524,9 @@ int engine_in_flight(const struct engine *engine); /* Returns the number of runs
 bool engine_follows(const struct prepared *prepared);
 /* Measures the motion up to a request's frame, as engine_submit would, without making its picture: the networks do not
  * run. Frames that are submitted afterwards are the same, to the bit, as if this one had been submitted, unless they
- * depend on earlier pictures (a bank, feedback). Of the controls only `carried` is read. Returns when the frame may be
- * released: 0, or -1 with err. Called on the submitting thread, while no run of the handle is in flight; the first call
- * prepares a small program. */
+ * depend on earlier pictures (a bank, feedback). Of the controls only `carried` is read. When the function returns, the
+ * frame may be released. Returns 0, or -1 with err. Called on the submitting thread, while no run of the handle is in
+ * flight; the first call prepares a small program. */
 int engine_follow(struct engine *engine, const struct engine_request *request, struct error *err);
 
 /* Measures how long each op of a frame takes, in runs with this request. No frame may be in flight. The caller frees

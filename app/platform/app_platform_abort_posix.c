@@ -12,7 +12,8 @@ enum { DEPTH_MAX = 128 };
  * a signal handler. */
 static struct {
   struct platform_abort how;
-  uintptr_t begin, end; /* begin and end of the code of the library that how.library names; zeros: it is not loaded */
+  uintptr_t begin, end; /* begin and end of the code of the library `how.library` (from platform_catch_abort's
+                         * argument); zeros: it is not loaded */
 } caught;
 
 static int note_library(struct dl_phdr_info *object, size_t size, void *unused) {

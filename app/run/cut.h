@@ -69,8 +69,8 @@ enum { CUT_NAME_MAX = 4096 };
  * sequence, a stream, a device, hash: or null:. Returns 0, or -1 with err. */
 int cut_name(char name[CUT_NAME_MAX], const char **container, const struct options *options, struct error *err);
 
-/* Lists the times of all frames of the whole render (the job), one after the other. It is needed if only a part is
- * rendered, for values that depend on all frames before that part. */
+/* Lists the times of all frames of the whole render (the job), one after the other. If only a part is rendered, the
+ * list is needed for values that depend on all frames before that part. */
 struct cut_walk;
 /* Starts a list of the times of the job's frames, at its beginning: cut_walk_next gives the first frame's time first.
  * source: the options that cut_choose has changed. Returns 0, or -1 with err; the caller ends it with cut_walk_end. */

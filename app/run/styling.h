@@ -42,9 +42,9 @@ void styling_ask(struct styling *styling);
  * size and patch size. Returns 0, 1 if the engine got another style, or -1 with err. */
 int styling_follow(struct styling *styling, struct engine *engine, struct parameters *has,
                    const struct parameters *wish, const struct frame *frame, struct error *err);
-/* If the file that a parameter `style` names could not be read, resets that parameter in `values` to the name in `has`,
- * whose style the engine has, unless the user has changed the parameter meanwhile. Called by the loop after each
- * styling_follow; does not wait. */
+/* Called by the loop after each styling_follow; does not wait. If the file that a parameter `style` names could not be
+ * read, resets that parameter in `values` to its value in `has`, the style that the engine has. Does not reset it if
+ * the user has changed the parameter meanwhile. */
 void styling_put_back(struct styling *styling, const struct parameters *has, struct parameters *values);
 /* Forgets which engine was used last. Must be called after an engine is closed and before the next one is opened, which
  * may get the same address. */

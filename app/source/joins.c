@@ -12,8 +12,8 @@ static const double leap_seconds = 10;
  * begins with a key frame. At other packets a step back is a join only from this length on, because the order of
  * decoding may differ from that of showing. back_seconds_reset: the length in containers whose clocks may be reset. */
 static const double back_seconds = 1, back_seconds_reset = 0.1;
-/* A timestamp that jumps counts as wrong, and not as a join (a place where timestamps begin again), if after it the
- * packets continue where they were before, within this many seconds. */
+/* A timestamp jumps at a join (a place where timestamps begin again), but also if it is wrong. It counts as wrong if
+ * the next packet's timestamp is less than this many seconds after the last one before the jump. */
 static const double wrong_seconds = 1;
 
 static int64_t ticks(const struct joins *joins, double seconds) {

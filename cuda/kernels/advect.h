@@ -29,13 +29,15 @@ struct advect_args {
 };
 
 /* Returns how many bytes of scratch memory OP_ADVECT needs. In it the thread blocks of launch_advect_count store how
- * many strained cells they have counted (cells of noise that the motion has stretched or squeezed too much). 0: none:
- * the field is so small that each thread block of the next launch counts all strained cells itself in less time. */
+ * many strained cells they have counted (cells of noise that the motion has stretched or squeezed too much). 0: none,
+ * because the latent is so small that each thread block of the next launch counts all strained cells itself in less
+ * time. */
 size_t advect_scratch_bytes(int h, int w);
 /* The launches that do OP_ADVECT (noise that moves with the picture), in this order. launch_advect_move moves each
- * cell's place in the texture with the picture. launch_advect_count counts the strained cells of each part of the
- * field; it is left out if advect_scratch_bytes is 0. launch_advect_show finds the entry of the noise tables that each
- * cell shows, and stores the field for the next run. launch_advect_keep stores a new texture if this run renews it. */
+ * cell's place in the texture with the picture. launch_advect_count counts the strained cells in each part of the
+ * latent; it is left out if advect_scratch_bytes is 0. launch_advect_show finds the entry of the noise tables that each
+ * cell shows, and stores all cells' places for the next run. launch_advect_keep stores a new texture if this run renews
+ * it. */
 cudaError_t launch_advect_move(const struct launch_queue *queue, const struct advect_args *args);
 cudaError_t launch_advect_count(const struct launch_queue *queue, const struct advect_args *args);
 cudaError_t launch_advect_show(const struct launch_queue *queue, const struct advect_args *args);

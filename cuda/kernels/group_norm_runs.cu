@@ -100,7 +100,8 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   for (int group = threadIdx.x; group < p.groups; group += THREADS)
     read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivots[group]);
   __syncthreads();
-  /* Statistics: add up the distances to the pivots and their squares. */
+  /* Statistics: add up the differences between the values and their group's pivot (its first value in the picture), and
+   * the squares of these differences. */
 #pragma unroll 1
   for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
     float pivot[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};

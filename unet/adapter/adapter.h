@@ -1,12 +1,15 @@
 /* Adapters: small files that change a model's weights, in proportion to a weight that the user gives each adapter. The
  * kinds are LoRA, LoCon (a LoRA of convolutions, which may have a middle factor), LoHa, LoKr, DoRA and plain
- * differences. Tensors may be named as by kohya, LyCORIS, diffusers or PEFT.  adapter.c opens an adapter: it finds
- * which tensors of the model it changes, and by what. groups.c groups a file's tensors by module; tensor_names.c reads
- * their names; base.c finds out for which family of models a file is; modules.c lists the model's modules, under every
- * name that a file may use; factors.c makes the factors of a blend (unet/plan/blend.h) from tensors; peft.c reads
- * scales from a file's header or from PEFT's config; describe.c writes text for people.  Ownership: an adapter owns
- * its factors and borrows the checkpoint. The factors must outlive the tensors (struct resources) made of them.
- * Threads: an open adapter is never changed, so that any thread may read it. */
+ * differences. Tensors may be named as by kohya, LyCORIS, diffusers or PEFT.
+ *
+ * adapter.c opens an adapter: it finds which tensors of the model it changes, and by what. groups.c groups a file's
+ * tensors by module; tensor_names.c reads their names; base.c finds out for which family of models a file is; modules.c
+ * lists the model's modules, under every name that a file may use; factors.c makes the factors of a blend
+ * (unet/plan/blend.h) from tensors; peft.c reads scales from a file's header or from PEFT's config; describe.c writes
+ * text for people.
+ *
+ * Ownership: an adapter owns its factors and borrows the checkpoint. The factors must outlive the tensors (struct
+ * resources) made of them. Threads: an open adapter is never changed, so that any thread may read it. */
 #ifndef UNET_ADAPTER_ADAPTER_H
 #define UNET_ADAPTER_ADAPTER_H
 

@@ -9,8 +9,8 @@
 
 /* The role of a tensor in its module: a factor of the change, a scale, or the whole difference. */
 enum piece {
-  PIECE_DOWN, /* LoRA: the factor that reads the layer's input, [rank, in, ..] */
-  PIECE_UP,   /* LoRA: the factor that makes the layer's output, [out, rank, ..] */
+  PIECE_DOWN, /* LoRA: of the two matrices, the one that is multiplied with the layer's input, [rank, in, ..] */
+  PIECE_UP,   /* LoRA: of the two matrices, the one that gives the layer's output, [out, rank, ..] */
   PIECE_MID,  /* LoRA of a convolution: the factor between PIECE_UP and PIECE_DOWN, [rank, rank, kh, kw] */
   PIECE_ALPHA,
   PIECE_MAGNITUDE, /* DoRA */

@@ -56,7 +56,8 @@ static size_t change_elements(const struct cpu_device *device, const struct weig
 }
 
 static bool all_finite(const float *values, size_t count) {
-  float sum = 0; /* sum of zeros while all values are finite; NaN as soon as one is not */
+  float sum = 0; /* each value times 0 is added: the sum stays 0 while values are finite, and becomes NaN at the first
+                  * that is not */
   for (size_t i = 0; i < count; i++)
     sum += 0 * values[i];
   return sum == 0;
