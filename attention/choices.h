@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* Returns the variant's name for people: the kernel and its tile shape ("sm80 tall", "sm90 long"). "balanced" follows
- * if thread blocks get equal ranges of keys instead of whole tiles; "by count" if they do so only where the keys in k
- * and k2 of attn_args together are many, which the device finds out. NULL: no variant has this number. */
+ * if thread blocks get equal ranges of keys instead of whole tiles; "by count" follows if they do so only for many keys
+ * (those in k and k2 of attn_args together), which the device counts. NULL: no variant has this number. */
 const char *attention_choice_name(int choice);
 
 /* Returns true if this variant can run args on this device: the device has the kernel, the variant exists for the head

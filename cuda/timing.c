@@ -78,8 +78,9 @@ static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
     struct reading reading = time_once(w, NULL);
-    if (reading.seconds < long_s) /* the first run was slow only because it loaded code, or this measurement has
-                                   * failed */
+    if (reading.seconds < long_s) /* either this measurement has failed, or the launches are short: then the measurement
+                                   * before was long only because it loaded code, and time_launches measures the
+                                   * launches in another way */
       return reading;
     best = better(best, reading);
     spent += reading.seconds;

@@ -23,7 +23,7 @@ struct sweep_row {
 
 struct sweep {
   enum sweep_by by;
-  /* highest rate of any row, in floating-point operations per second, from which line_ms of all rows is computed */
+  /* highest rate of any row, in floating-point operations per second; line_ms of all rows is the time at this rate */
   double rate;
   struct sweep_row rows[SWEEP_MAX];
   int count;

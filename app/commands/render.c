@@ -27,9 +27,9 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
   double frames = (double)at->frames;
   render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
-  /* If OUT has another frame rate than IN, progress is counted in OUT's frames. frames_in_out is their mean number for
-   * a frame of IN. This mean includes the frames of IN for which OUT gets none, and which are counted in at->skipped,
-   * so `skipped` is added. */
+  /* If OUT has another frame rate than IN, progress is counted in OUT's frames. frames_in_out is the mean number of
+   * OUT's frames for a frame of IN. Frames of IN that are left out (at->skipped) count in this mean, so they are added
+   * to the frames that were made. */
   if (render->frames_in_out != 1) {
     frames = (double)(at->frames + at->skipped) * render->frames_in_out;
     render->progress.total = lround((double)render->total * render->frames_in_out);

@@ -74,9 +74,9 @@ struct list_box {
   float line;                /* height of each row */
   float bar_left, bar_right; /* left and right end of the rows' bars */
 };
-/* parameter_list_press handles a press of the left mouse button. It selects the row. On the bar, it sets the value to
- * the position, or switches a switch; on the value of a row without a bar, it returns LIST_EDIT. Until
- * parameter_list_release, parameter_list_drag sets the value as the mouse moves. */
+/* parameter_list_press handles a press of the left mouse button. It selects the row. If the mouse is on the row's bar,
+ * it sets the value to that position, or turns a switch on or off. If the row has no bar and the mouse is on its value,
+ * it returns LIST_EDIT. Until parameter_list_release, parameter_list_drag sets the value as the mouse moves. */
 enum list_wish parameter_list_press(struct parameter_list *list, struct live_state *state, const struct list_box *box,
                                     float x, float y, int64_t now_ns);
 void parameter_list_drag(struct parameter_list *list, struct live_state *state, const struct list_box *box, float x,

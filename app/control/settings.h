@@ -102,7 +102,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
 void values_follow_engine(struct parameters *values, const struct engine_info *info,
                           const struct prepared_info *prepared);
 
-/* Sets the parameter detail, unless the user has set it, to `detail`: what engine_usual_detail returned last. */
+/* Sets the parameter detail to the given value, which engine_usual_detail returned last. Does nothing if the user has
+ * set the parameter. */
 void values_follow_styles(struct parameters *values, float detail);
 
 /* Returns the guidance mode that the engine's handle (struct prepared) has to be prepared for, with models whose
@@ -122,8 +123,8 @@ void values_shape(const struct parameters *values, struct engine_shape *shape);
 bool shapes_equal(const struct engine_shape *a, const struct engine_shape *b);
 
 /* Everything on which the picture of a frame depends: the settings, and the engine's controls that settings_controls
- * computes from them. moment_equal returns true if a frame would give the same picture with both moments and the same
- * handle; it does not compare values that decide the handle or engine, such as the number of steps. */
+ * computes from them. moment_equal returns true if two such structs give the same picture of a frame, made with the
+ * same handle; it does not compare values that decide the handle or engine, such as the number of steps. */
 struct moment {
   struct settings settings;
   struct controls controls;

@@ -25,7 +25,7 @@ struct live_clip {
   bool in_set, out_set;
   double in_told, out_told;
   bool in_put, out_put; /* true: the last live_follow_points has itself changed the parameter (in_put: clip-in, out_put:
-                         * clip-out), which counts as set until the next turn */
+                         * clip-out); until the next turn the parameter is marked as set because of that */
 };
 
 /* Returns the position of the newest frame that was read, in seconds from the beginning of the source's file (or from

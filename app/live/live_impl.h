@@ -121,7 +121,7 @@ struct live {
   atomic_bool sources_stop; /* set to true so that threads which are opening a source give up */
   int cued_told;            /* value of the parameter cued-source that was last carried out */
   int source_told;          /* value of the parameter `source` (number of a source, from 1) that was last carried out */
-  struct live_clip played;  /* the place in the file that is shown (live_clip.c) */
+  struct live_clip played;  /* the position in the file that is played, and the user's wishes about it (live_clip.c) */
   int mirror_told;          /* value of the parameter mirror that was last carried out */
   /* the user's wish that frames are mirrored, and if the newest frame was; source_options.mirror points to it, and the
    * sources' threads use it */
@@ -139,7 +139,8 @@ struct live {
   /* two mailboxes: `frames` passes frames from the source to the engine, `pictures` passes pictures from the engine to
    * the window */
   struct mailbox frames, pictures;
-  struct mixer *mixer;   /* passes on frames of reader or fallback to the mailbox `frames`; NULL: no reader */
+  struct mixer *mixer;   /* passes on to the mailbox `frames` the frames of `reader`, or of `fallback` while the source
+                          * is lost; NULL: there is no reader */
   struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
   /* the reader's state, copied once in each pass of the main thread's loop; zeros: there is no reader */
   struct reader_status source_status;
@@ -286,8 +287,8 @@ struct live {
    * them */
   long dropped_before;
   struct live_figures figures;
-  /* resources that were used when the 30th picture was shown (SETTLED in view.c); tell_costs logs only the use after
-   * that */
+  /* resources (processor time, bytes copied) that were used until the 30th picture was shown (SETTLED in view.c);
+   * tell_costs logs only what is used later */
   struct costs costs;
   struct present_counts former; /* counts of pictures that were drawn in OpenGL contexts which have been lost */
 
@@ -303,7 +304,7 @@ struct live {
    * written */
   int64_t placed_ns;
   char display_told[96];          /* display whose values of displays.json were applied last; "": none yet */
-  struct corner_drag corner_drag; /* the corner that the mouse drags */
+  struct corner_drag corner_drag; /* the corner of the corner pin that the mouse drags */
   struct test_card card;
   float card_level; /* opacity of the test card, 0 to 1 */
   struct display_keeper keeper;
@@ -481,7 +482,7 @@ void live_show_elsewhere(struct live *live, bool fresh);
 /* Begins and ends recordings as the parameter `recording` says, resets it if a recording could not begin or has ended
  * by itself, and tells the user what happened to outputs. */
 void live_follow_outputs(struct live *live, int64_t now_ns);
-/* Writes into words a text about the present recordings and streams, for the overlay, and returns words; NULL: there
+/* Writes to `words` a text about the present recordings and streams, for the overlay, and returns `words`; NULL: there
  * are none. */
 const char *live_describe_outputs(const struct live *live, char *words, size_t size);
 /* Returns how many of the engine's pictures all outputs together may keep references to, including a recording that may

@@ -7,8 +7,8 @@
 struct live;
 struct presets_file;
 
-/* What this program has set itself in a parameter whose text is a preset's name. put: true: the program has set the
- * parameter since live_take_scene was called last. */
+/* The text that this program itself has given to a parameter which names a preset. put: true: the program has done so
+ * since live_take_scene was called last. */
 struct scene_name {
   char text[81];
   bool put;

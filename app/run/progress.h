@@ -37,7 +37,8 @@ struct progress {
   struct progress_place place;
 };
 
-/* Returns the kind of progress that the options ask for: none for people if they want errors alone (-q). */
+/* Returns the kind of progress that the options ask for. With -q (errors alone), progress for people becomes
+ * PROGRESS_NONE. */
 enum progress_kind progress_wanted(const struct options *options);
 
 /* Returns the stream to which progress of this kind is written. For programs it is standard output, unless the render's

@@ -266,10 +266,10 @@ static AVRational exact_clock(AVRational rate, int finest) {
   return den <= finest ? (AVRational){1, den} : (AVRational){1, 0};
 }
 
-/* Returns the time base for a container that stores times. If the input's times are rounded (is_rounded), and the
- * container itself does not round times to milliseconds, that is exact_clock, if there is one. Else it is the input's
- * time base or, if that is finer than a microsecond, a microsecond. MPEG-4, which stores its clock in 16 bits, has at
- * most 60000 ticks a second, and GIF counts hundredths of a second. */
+/* Returns the time base for a container that stores times. It is the input's time base or, if that is finer than a
+ * microsecond, a microsecond. But if the input's times are rounded (is_rounded), and the container itself does not
+ * round times to milliseconds, it is the time base of exact_clock, if there is one. MPEG-4, which stores its clock in
+ * 16 bits, has at most 60000 ticks a second, and GIF counts hundredths of a second. */
 static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
   if (codec->id == AV_CODEC_ID_GIF)

@@ -106,8 +106,8 @@ static bool keeps_names(const AVOutputFormat *container) {
                                          "mxf_opatom,gxf,dv");
 }
 
-/* Marks that some containers store with a track. Containers that are not listed store none, except Matroska, which
- * stores all. */
+/* Marks of a track (such as forced, or dub) that some containers store. Containers that are not listed store no marks,
+ * except Matroska, which stores all. */
 static const struct {
   const char *containers;
   int marks;

@@ -206,10 +206,10 @@ int64_t frame_places_from_start(const struct frame_places *places, double start)
   return av_rescale_q(clock_us(places) + llrint(start * AV_TIME_BASE), AV_TIME_BASE_Q, tick_of(places));
 }
 
-/* Converts a frame's time to source_options.start, in seconds. The result is rounded down to microseconds, as the
- * source rounds that option. If the unit of frame times (frame_places_tick) is longer than a microsecond, the source
- * converts the result back to the frame's own time. If the unit is shorter, the result is at or before the frame's
- * time, so that the frame is not left out. */
+/* Returns, in seconds, the value of source_options.start that stands for a frame's time. The result is rounded down to
+ * microseconds, as the source rounds that option. If the unit of frame times (frame_places_tick) is longer than a
+ * microsecond, the source converts the result back to the frame's own time. If the unit is shorter, the result is at or
+ * before the frame's time, so that the frame is not left out. */
 double frame_places_to_start(const struct frame_places *places, int64_t time) {
   int64_t us = av_rescale_q_rnd(time, tick_of(places), AV_TIME_BASE_Q, AV_ROUND_DOWN) - clock_us(places);
   return (double)us / AV_TIME_BASE;
@@ -226,7 +226,8 @@ static bool is_stopped(const struct frame_places *places) {
   return places->options.stop && atomic_load(places->options.stop);
 }
 
-/* Returns the packet's time. Packets without times are counted and get times at the usual rate, as in the source. */
+/* Returns the packet's time. Packets without times are counted, and get times at the video's usual frame rate, as in
+ * the source that decodes them. */
 static int64_t time_of(struct frame_places *places, const AVPacket *packet) {
   if (packet->pts != AV_NOPTS_VALUE)
     return packet->pts;

@@ -2,8 +2,8 @@
  * the same time, each to an input of its own; the mixer passes on those of one input. When the source changes, the new
  * source may fade in over some seconds: its frames are then mixed with those of the former source, in host memory.
  *
- * Threads: any thread may call these functions. A mixer has a thread of its own, which mixes while the source that
- * comes is a single picture. */
+ * Threads: any thread may call these functions. A mixer has a thread of its own, which mixes while a source fades in
+ * that is a single picture, or slow. */
 #ifndef APP_SOURCE_MIXER_H
 #define APP_SOURCE_MIXER_H
 

@@ -119,7 +119,8 @@ struct source_info {
   /* true: a camera, screen or live stream, which sets its own pace and cannot be made to wait */
   bool realtime;
   bool returns; /* true: after the source has ended or failed, it may be possible to open it again later */
-  /* true: data can be read only once (a pipe), and the rest of it would be no valid input for another program */
+  /* true: the input is a pipe, whose data can be read only once, and a program that began to read in the middle could
+   * not decode them */
   bool passes;
   const char *hardware; /* name of the hardware that decodes; NULL: software decodes */
   long damaged;         /* number of packets and frames skipped or concealed so far */

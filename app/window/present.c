@@ -48,7 +48,7 @@ struct present {
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
   } at;               /* locations of the uniforms (variables) of the shader input.frag */
-  struct colors told; /* the values to which the uniforms of input.frag were set last */
+  struct colors told; /* the values to which the uniforms (variables) of the shader input.frag were set last */
   struct image picture, held, input, source, card;
   /* functions that give OpenGL direct access to the engine's pictures (import) and to the source's frames
    * (import_frames) in GPU memory; NULL: these are uploaded */

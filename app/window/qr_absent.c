@@ -1,4 +1,4 @@
-/* Replaces qr.c in a build without libqrcodegen: there are no codes. */
+/* Replaces qr.c in a build without libqrcodegen: no QR code can be made. */
 #include "app/window/qr.h"
 
 bool qr_make(struct qr *qr, const char *text) {

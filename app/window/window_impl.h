@@ -28,8 +28,8 @@ struct window {
   bool key_repeats, key_controls;
   bool key_placed; /* true: the last key is recognised by its position (layout_place), so its text event is ignored */
   bool takes_text; /* true: the user types a line of text, and keys are no commands */
-  /* Number of times that text input (takes_text) was switched on or off. It tells if a mark in the queue of events
-   * belongs to the present text input; keys that come before its mark have no text events. */
+  /* Number of times that text input (takes_text) was switched on or off. A mark with this number is put into the queue
+   * of events when text input is switched on: SDL sends no text events for keys that come before the mark. */
   int text_turns;
   bool text_comes;          /* true: SDL sends a text event after each key event that types something */
   struct layout_key layout; /* what X11 reports about the layout of the key whose SDL event comes next */
@@ -51,7 +51,8 @@ struct window {
   /* true: the output window was moved to the display's corner, without its border, to make room for the operator's
    * window */
   bool made_room;
-  SDL_Rect made_from; /* position and size of the output window before it was moved to the display's corner */
+  SDL_Rect made_from; /* if `made_room` is true: position and size of the output window before it was moved to the
+                       * display's corner */
   /* true: the output window's border is being added or removed; when the window manager has done so, the window is
    * moved once more, to move_to, because the change may have shifted it */
   bool moving;

@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 struct depth_args {
-  const half_t *x, *residual; /* inputs of the op in FP16; residual: added by launch_resize, NULL: none */
+  const half_t *x, *residual; /* inputs of the op in FP16: x, and a residual, which launch_resize adds (NULL: it adds
+                               * none) */
   half_t *y;
   /* three floats in device memory: lowest depth, highest depth, and 1 if these two are known, 0 before the first
    * frame */

@@ -87,8 +87,9 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
 
 /* --- helpers of group norms only --- */
 
-/* Returns mean and reciprocal standard deviation of a group. total: sum of the distances of its values from the pivot,
- * and sum of their squares; share: 1 / number of values in the group. */
+/* Returns mean and reciprocal standard deviation of a group. total: the sum of the differences between its values and
+ * the pivot (one of these values), and the sum of the squares of these differences; share: 1 / number of values in the
+ * group. */
 __device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total, float share) {
   float mean = total.x * share, variance = fmaxf(total.y * share - mean * mean, 0.0f);
   return make_float2(pivot + mean, rsqrtf(variance + p.eps));

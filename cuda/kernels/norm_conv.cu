@@ -113,8 +113,8 @@ struct held {
         raw[i] = *reinterpret_cast<const uint4 *>(from + (size_t)(own.line + i * own.count) * pitch);
   }
 
-  /* Statistics: adds the distance of each value to its channel's first value, and the square of that distance, to the
-   * thread's sums. */
+  /* Statistics: computes the difference between each value and its channel's first value. Adds these differences, and
+   * their squares, to the thread's sums. */
   __device__ __forceinline__ void add_up(const struct norm_conv_args &p, const lines &own, const float pivot[8],
                                          float2 *to) const {
     float sum[8] = {}, square[8] = {};

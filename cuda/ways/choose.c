@@ -187,7 +187,8 @@ enum outcome {
   SETTLED
 };
 
-/* Times the candidates for a product, none after the time `until`, and stores the fastest one in *best. */
+/* Times the candidates for a product one after the other, and stores the fastest one in *best. Stops at the time
+ * `until`. */
 static enum outcome time_candidates(struct cuda_device *device, const struct product *product, const char *key,
                                     const struct choice *list, int count, double until, struct choice *best) {
   double least = INFINITY;
@@ -257,9 +258,9 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   return find_best(device, program, product);
 }
 
-/* If the launch before is the kernel of OP_PIXELS_IN, makes it also write its pixels with channels padded to 8, as the
- * convolution reads them. Then no other launch has to pad them. Returns false if the convolution's input is made in
- * another way. */
+/* If the launch before this product is the kernel of OP_PIXELS_IN, makes that kernel also write its pixels with
+ * channels padded to 8, as the convolution reads them. Then no other launch has to pad them. Returns false if the
+ * convolution's input is made in another way. */
 static bool pad_pixels(struct launches *launches, const struct launch *prologue) {
   const struct gather_args *g = &prologue->gather;
   struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;

@@ -54,7 +54,7 @@ enum adapter_base {
   BASES
 };
 
-/* What is known about an adapter's file without a model. */
+/* What an adapter's file tells by itself, without the model to which it is applied. */
 struct adapter_summary {
   /* for each part of a model (U-Net, text encoders): number of its modules (layers) that the file changes */
   int modules[PARTS];

@@ -20,7 +20,8 @@ double cpu_activate(enum activation act, double x) {
     return x / (1 + exp(-1.702 * x));
   case ACT_TANH3:
     return 3 * tanh(x / 3);
-  default: /* for ACT_NONE, and for ACT_GEGLU, which needs two values and is therefore computed in linear_row */
+  default: /* x itself for ACT_NONE, and also for ACT_GEGLU, which needs two values and is therefore computed in
+            * linear_row */
     return x;
   }
 }

@@ -30,7 +30,8 @@ struct weight_change {
   int resource;
   size_t first, rows;
   const float *values;
-  const struct blend *blend; /* the adapters' terms for these rows (blend.h); NULL: `values` has the new values */
+  const struct blend *blend; /* the adapters' terms that are added in rows `first` to `first + rows - 1` (blend.h);
+                              * NULL: `values` has the new values */
 };
 
 struct device_info {
@@ -230,8 +231,9 @@ struct program {
   /* The fields made, read, submitted and collected are changed by the thread that starts and collects runs. */
   /* pictures of the runs in flight: those of run number i are at index i modulo RUNS_IN_FLIGHT until it is collected */
   struct frame made[RUNS_IN_FLIGHT][BATCH_MAX];
-  /* input frames that the device still reads after submit (device_reads_later), with the same indices; each keeps
-   * its picture's memory (frame_hold) until the run is collected. Other entries are zeroed */
+  /* input frames that the device still reads after submit (device_reads_later): those of run number i are at index i
+   * modulo RUNS_IN_FLIGHT. Each keeps its picture's memory (frame_hold) until the run is collected. Other entries are
+   * zeroed */
   struct frame read[RUNS_IN_FLIGHT][FRAMES_MAX];
   /* number of runs of this program that were submitted since it was prepared, and number of those that were
    * collected */

@@ -23,7 +23,8 @@ static struct interval interval(const struct schedule *s, int i, int order) {
 
 static int order_of(const struct schedule *s, int i) {
   int order = s->config->solver_order, left = s->count - i;
-  /* true: the step ends at the picture without noise, where lambda, and so h, would be infinite */
+  /* true: the step ends at the picture without noise, where lambda (the logarithm of signal to noise), and so h, its
+   * change during the step, would be infinite */
   bool ends = s->to[i].b == 0;
   return schedule_order(s, i, ends ? 1 : s->config->lower_order_final && left < order ? left : order);
 }

@@ -59,7 +59,8 @@ void tokenizer_byte_char(int byte, char text[3]);
 /* Finds the ids of the tokens that stand for single bytes, and stores them in files->byte_id. files->unknown must be
  * set already. */
 void tokenizer_find_bytes(struct tokenizer_files *files, const struct vocabulary *vocabulary);
-/* Reads merges (of two tokens into one) from a text with one on each line. The text is changed. */
+/* Reads merges (of two tokens into one) from `text`, which has one on each line. The function overwrites parts of
+ * `text`. */
 int tokenizer_parse_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, char *text,
                            const char *path, struct error *err);
 /* Reads merges (of two tokens into one) from a JSON list whose items are texts or pairs. */
