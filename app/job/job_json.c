@@ -111,8 +111,8 @@ static int read_time(struct job_time *time, const cJSON *object, const char *nam
          time->den <= JOB_JSON_MOST;
 }
 
-/* Reads a time that is greater than 0 and whose numerator and denominator fit FFmpeg's AVRational (int). Returns 1,
- * also if the member is absent, or 0. */
+/* Reads a time that is greater than 0 and whose numerator and denominator fit FFmpeg's AVRational (int). Returns 1 if
+ * the member is such a time or is absent, otherwise 0. */
 static int read_unit(struct job_time *time, const cJSON *object, const char *name) {
   if (!read_time(time, object, name))
     return 0;

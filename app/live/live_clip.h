@@ -46,7 +46,7 @@ void live_take_clip_wishes(struct live *live);
 void live_follow_clip(struct live *live, int64_t now_ns);
 /* Shows a notice with the position in the video file, in seconds, to which the user has just moved. */
 void live_tell_clip(struct live *live, double seconds, int64_t now_ns);
-/* Writes the place in the file and the time left, such as "0:12 -1:18", into `words`, and returns `words`; NULL: the
+/* Writes the position in the file and the time left, such as "0:12 -1:18", to `words`, and returns `words`; NULL: the
  * source is no file. */
 const char *live_describe_clip(const struct live *live, char *words, size_t size);
 

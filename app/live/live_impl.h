@@ -139,8 +139,7 @@ struct live {
   /* two mailboxes: `frames` passes frames from the source to the engine, `pictures` passes pictures from the engine to
    * the window */
   struct mailbox frames, pictures;
-  struct mixer *mixer;   /* passes on to the mailbox `frames` the frames of `reader`, or of `fallback` while the source
-                          * is lost; NULL: there is no reader */
+  struct mixer *mixer;   /* passes frames of `reader`, or of `fallback`, on to the mailbox `frames`; NULL: no reader */
   struct reader *reader; /* reads the source on its own thread; NULL: text to image without a source */
   /* the reader's state, copied once in each pass of the main thread's loop; zeros: there is no reader */
   struct reader_status source_status;
@@ -579,7 +578,7 @@ enum hud_layout live_layout(const struct live *live);
 bool live_update_overlay(struct live *live, int64_t now_ns, int width, int height);
 /* Logs a notice that no window shows, because the overlay is hidden, unless it was logged already. */
 void live_tell_terminal(struct live *live);
-/* Writes into words what the user waits for, such as "loading the model" or "640x360 is being prepared"; "":
+/* Writes to `words` what the user waits for, such as "loading the model" or "640x360 is being prepared"; "":
  * nothing. */
 void live_describe_start(const struct live *live, char *words, size_t size);
 

@@ -19,7 +19,8 @@ struct catalog_entry {
   char *name, *path;
   bool file;       /* true: the model is a single file; false: it is a folder */
   bool loose;      /* true: the entry is a file in a model's folder that is no part of the model */
-  bool cached;     /* true: the model is in the hub's cache; false: in reverie's folder of models */
+  bool cached;     /* true: the model is in the cache of Hugging Face's programs; false: in reverie's folder of
+                    * models */
   bool unfinished; /* true: `reverie fetch` has not completed the folder yet */
 };
 

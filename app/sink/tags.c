@@ -118,8 +118,8 @@ static const struct {
     {"webm", AV_DISPOSITION_FORCED},
 };
 
-/* Returns those of the marks of a track that the container does not store, such as that the track is a dub. Of a track
- * of sound, a transport stream stores two marks: for the hearing impaired and for the visually impaired. */
+/* Returns the marks of a track (such as that the track is a dub) that the container does not store. Of a track of
+ * sound, a transport stream stores two marks: for the hearing impaired and for the visually impaired. */
 static int lost_marks(const AVOutputFormat *container, const AVStream *track) {
   int marks =
       track->disposition & (AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT |

@@ -27,7 +27,8 @@ struct playlist {
 /* Inserts an entry with a copy of name at this index, from 0 to list->count. Returns 0, or -1 with err if the list has
  * PLAYLIST_MAX entries already or memory is short. */
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err);
-/* Inserts at this index, as playlist_insert, an entry that has the name, the points and `plain` of another list's. */
+/* Inserts at this index, as playlist_insert does, an entry that is a copy of an entry of another list: the name, the in
+ * and out points, and `plain`. */
 int playlist_insert_copy(struct playlist *list, int index, const struct playlist_entry *entry, struct error *err);
 /* Removes the entry of this index, from 0. */
 void playlist_remove(struct playlist *list, int index);

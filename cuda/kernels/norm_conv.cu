@@ -68,7 +68,8 @@ struct memory {
   /* for each line of threads (struct lines) and each channel: the sum of the differences between the line's values and
    * the channel's first value, and the sum of the squares of these differences */
   float2 partial[THREADS * 8];
-  float2 parts[THREADS]; /* sums of the entries of several lines in `partial`: [parts][channels of the thread block] */
+  float2 parts[THREADS]; /* sums of the entries that several lines of threads have in `partial`: [parts][channels of the
+                          * thread block] */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
@@ -180,7 +181,8 @@ __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, con
     m->parts[threadIdx.x] = total;
   }
   __syncthreads();
-  /* Calculate the mean of each channel, and the sum of the squares of the distances to that mean. */
+  /* Calculate the mean of each channel, and the sum of the squares of the differences between its values and that
+   * mean. */
   if (threadIdx.x < d.slice) {
 #pragma unroll 4
     for (int i = 1; i < parts; i++) {

@@ -11,10 +11,10 @@
 int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct prediction_signs *signs,
                          struct error *err);
 /* Sets the scheduler's prediction (epsilon, v or the picture) and zero_snr: to what the user asked for, else to what
- * the files say. folder: folder with the model's configs. signs: what the files of sources->unet say about the
- * prediction. If there is no such U-Net, and the scheduler's file of the model does not decide, the signs are read here
- * from the model's weights. Returns 0, or -1 with err: the weights cannot be read, or the user asked for epsilon with a
- * zero terminal SNR. */
+ * the files say. folder: folder with the model's configs. signs: what the files of sources->unet (a U-Net that the user
+ * has named) say about the prediction. If the user has named no U-Net, and the scheduler's file of the model does not
+ * decide, the signs are read here from the model's weights. Returns 0, or -1 with err: the weights cannot be read, or
+ * the user asked for epsilon with a zero terminal SNR. */
 int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
                                  struct prediction_signs *signs, const struct log *log, struct error *err);
 /* Returns the timestep from which sampling starts at strength 1, if the name of the U-Net's file tells that, and logs

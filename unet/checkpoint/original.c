@@ -128,8 +128,8 @@ static bool name_resnet(const char *name, const char *where, char *key) {
   return rename_start(name, parts, part) && snprintf(key, KEY_MAX, "%s%s", where, part) < KEY_MAX;
 }
 
-/* Writes the diffusers name of a tensor in a numbered block. Such tensors are called "0.in_layers.0.weight",
- * "1.proj_in.weight" or "1.conv.weight". */
+/* Writes the diffusers name of a tensor in a numbered block. In the original layout such tensors have names like
+ * "0.in_layers.0.weight", "1.proj_in.weight" or "1.conv.weight". */
 static bool name_in_block(const char *blocks, const struct place *place, const char *name, char *key) {
   char where[64];
   const char *rest;
@@ -406,8 +406,8 @@ static bool name_in_kl_resnet(const char *name, const char *where, char *key) {
   return snprintf(key, KEY_MAX, "%s%s%s", where, rest ? "conv_shortcut." : "", rest ? rest : name) < KEY_MAX;
 }
 
-/* Writes the diffusers name of a tensor at one level of the encoder or decoder. The tensor is called, for example,
- * "down.1.block.0.conv1.weight". */
+/* Writes the diffusers name of a tensor at one level of the encoder or decoder. In the original layout the tensor has a
+ * name like "down.1.block.0.conv1.weight". */
 static bool name_in_level(const struct kl_levels *levels, const char *half, bool down, const char *name, char *key) {
   char where[64];
   const char *rest;

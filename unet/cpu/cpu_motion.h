@@ -12,7 +12,8 @@ struct cpu_kernels;
 struct matching {
   struct motion_size size;
   const int32_t *now, *last; /* pyramids of the two pictures, as OP_PYRAMID stores them */
-  int32_t *found;            /* the best vector of each block at level 3, as a key (motion_seek_key) */
+  int32_t *found;            /* the best vector of each block at level 3, packed with its cost into one number
+                              * (motion_seek_key) */
   int32_t *out;              /* the result: MATCH_VALUES values for each block, as in the y of OP_MATCH */
   /* working memory of cpu_search: sums_each values for each thread, enough for size.w[3] + SEARCH_SPARE columns */
   uint16_t *sums;

@@ -114,8 +114,8 @@ static struct tensor mlp(const struct depth_net *d, struct tensor x, int index) 
                 (struct op_linear){.x = h, .residual = x});
 }
 
-/* Appends the backbone, and stores in `features` the tokens after each layer whose output the neck reads. The neck
- * applies *norm to them first. */
+/* Appends the backbone, and stores in `features` the tokens after each layer whose output the neck (the part of the
+ * network after the backbone) reads. The neck applies *norm to them first. */
 static void backbone(const struct depth_net *d, struct tensor picture, float scale, float bias,
                      struct tensor features[DEPTH_FEATURES], struct prologue *norm) {
   const struct depth_config *config = d->config;

@@ -23,9 +23,9 @@ struct picture_pool;
 struct device;  /* a device that runs plans: a GPU, or the CPU */
 struct program; /* a program: a plan that is prepared for a device */
 
-/* New values for rows `first` to `first + rows - 1` of a weight, counted as resource_rows does; within a row, values
- * are in the order of the device's shape. They are given in `values`, in FP32. Or the device computes them in FP32, as
- * the sum of the checkpoint's values and the adapters' terms in `blend`. */
+/* New values for rows `first` to `first + rows - 1` of a weight; resources.h says what a row is (resource_rows). Within
+ * a row, values are in the order of the device's shape. They are given in `values`, in FP32. Or the device computes
+ * them in FP32, as the sum of the checkpoint's values and the adapters' terms in `blend`. */
 struct weight_change {
   int resource;
   size_t first, rows;
