@@ -85,9 +85,9 @@ int render_check_output(struct render *render, struct error *err);
 /* Functions that pipeline.h calls as `skips` and `open_sink`; `opaque` points to the struct render. */
 int render_skips(void *opaque, struct frame *frame, struct error *err);
 int render_open_sink(void *opaque, struct sink **sink, struct error *err);
-/* Leaves the file and the manifest of a shard that has no picture, because those of the input are missing or damaged, so
- * that join takes it for what it is. Puts the shard's name before err, which is the input's error; or replaces err if
- * the file cannot be written. */
+/* Leaves the file and the manifest of a shard that has no picture, because those of the input are missing or damaged,
+ * so that join takes it for what it is. Puts the shard's name before err, which is the input's error; or replaces err
+ * if the file cannot be written. */
 void render_leave_empty(struct render *render, struct error *err);
 /* Called if an output that is one file could not be completed. With --skip-existing, if another process has made the
  * same shard meanwhile, or a whole output with as many pictures of the same size, removes the unfinished file `part` of

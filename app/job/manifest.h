@@ -22,8 +22,8 @@ enum { MANIFEST_VERSION = 1 };
 /* A picture that was sent to the encoder. */
 struct job_picture {
   int64_t time; /* time of the picture in the output, in units of job.tick; rises from picture to picture */
-  /* time of the source's frame from which the picture was made, in units of frame.pts, counted from the clip's beginning
-   * also if this part begins later; rises from picture to picture */
+  /* time of the source's frame from which the picture was made, in units of frame.pts, counted from the clip's
+   * beginning also if this part begins later; rises from picture to picture */
   int64_t source;
   struct job_hash hash;
 };

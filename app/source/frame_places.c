@@ -318,8 +318,8 @@ int frame_places_survey(struct frame_places *places, bool *joined, struct error 
 }
 
 /* Seeks to a key frame at or before `time`, in the stream's time base. If `time` is near the beginning, if the source
- * does not seek either (options.reads_up), or if seeking fails, opens the input again instead, so that reading starts at
- * its first frame. Returns 0, or -1 with err. */
+ * does not seek either (options.reads_up), or if seeking fails, opens the input again instead, so that reading starts
+ * at its first frame. Returns 0, or -1 with err. */
 static int go_before(struct frame_places *places, int64_t time, struct error *err) {
   bool unsure;
   double tick = av_q2d(places->video->time_base), seconds = (double)time * tick - (double)clock_us(places) * 1e-6;

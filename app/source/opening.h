@@ -28,15 +28,15 @@ struct opening {
   struct source *source, *former, *taken_back;
   int code; /* what source_open returned; also -1 if the first frame could not be read */
   struct error err;
-  /* Flag that interrupts the opening (source_options.cancel). Each opening has one of its own, because the opened source
-   * looks at it as long as it exists. NULL: nothing is being opened. */
+  /* Flag that interrupts the opening (source_options.cancel). Each opening has one of its own, because the opened
+   * source looks at it as long as it exists. NULL: nothing is being opened. */
   atomic_bool *cancel;
   bool cancelled; /* true: opening_cancel was called for the present opening */
 };
 
 /* Starts the thread that opens a source; only allowed if none is being opened. A source that was opened earlier and is
- * still in `opening` is closed by that thread, because closing may take longer than a frame. options->cancel is ignored.
- * Returns 0, or -1 with err; request.index is then -1. */
+ * still in `opening` is closed by that thread, because closing may take longer than a frame. options->cancel is
+ * ignored. Returns 0, or -1 with err; request.index is then -1. */
 int opening_start(struct opening *opening, const struct source_request *request, const char *name,
                   const struct source_options *options, struct error *err);
 /* Interrupts the opening, which ends soon and has no result. Does nothing if no source is being opened. */

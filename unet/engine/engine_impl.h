@@ -59,8 +59,7 @@ struct noise_place {
 /* What the device has of one seed's noise, in states (tensors that outlive a run). */
 struct held_noise {
   uint64_t seed;
-  bool start;  /* true: the noise that OP_START adds is written to a state (tensor on the device that outlives a run);
-                * false: not yet */
+  bool start;  /* true: the noise that OP_START adds is in a state (tensor that outlives a run); false: not yet */
   int samples; /* number of steps, from the first one, whose noise is written to states */
   /* true: the additional noise that is needed if the noise moves with the picture (frame_noise.second) is written to
    * states, or the plan needs none; false: not yet */
