@@ -61,8 +61,8 @@ struct cuda_program {
    * another program */
   void *states;
   size_t states_bytes;
-  /* the program's part of the arena (working memory of all programs): temporaries, then scratch memory for each of the
-   * sequences of launches that may run in parallel (lanes) */
+  /* the program's part of the arena (working memory of all programs): temporaries, then scratch memory for each lane (a
+   * sequence of launches, which may run in parallel to the other lane) */
   struct arena_share working;
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;

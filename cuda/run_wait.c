@@ -97,9 +97,9 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   return ended;
 }
 
-/* Updates the expected delay between a run's submission and its beginning. If the thread woke after the run's end, it
- * knows only an upper limit of the delay, which is used only if it is lower than what is expected: to take it for the
- * delay would let the thread wake later each time. */
+/* Updates the expected delay between a run's submission and its beginning. If the thread woke after the run's end, the
+ * delay is not known, but only an upper limit of it. The limit is used only if it is lower than the expected delay:
+ * otherwise the expected delay would grow, and the thread would wake later each time. */
 static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
   if (waiter->saw || delay_ns < expected_delay(durations))

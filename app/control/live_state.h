@@ -23,8 +23,8 @@ enum panel_wish { PANEL_NOTHING, PANEL_PROMPT, PANEL_NEGATIVE, PANEL_LIST };
 /* The points of a clip that a command asks to set: its in point, where the clip begins, and its out point. */
 enum clip_mark { CLIP_MARK_IN = 1, CLIP_MARK_OUT = 2 };
 
-/* Picture sizes that are remembered for the keys that change the size. These keep the aspect ratio of the size that
- * was set last by an option or a remote client, and can return to exactly that size. */
+/* Picture sizes that are remembered for the keys that change the size. These keys keep the aspect ratio of the size
+ * that was set last by an option or a remote client, and can return to exactly that size. */
 struct size_steps {
   struct parameter_size asked; /* the size that the user last set in another way than by keys */
   struct parameter_size now;   /* the size that was last set by keys, or by live_put_back_size */

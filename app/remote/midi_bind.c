@@ -198,8 +198,8 @@ static bool is_button(const struct knob *knob) {
   return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
 }
 
-/* Stores the position that the knob has when it is bound. If the knob is bound to a number and this position is not
- * near the number's present value, the knob sets the number only after it has been moved past that value. */
+/* Stores the position that the knob has when it is bound. If the bound parameter is a number, and this position is not
+ * near the parameter's present value, the knob sets the parameter only after it has been moved past that value. */
 static void begin_where_it_is(struct knob_binding *binding, const struct use *use, const struct parameters *values) {
   if (binding->target.command)
     return;

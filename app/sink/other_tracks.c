@@ -89,8 +89,8 @@ static int add_copy(struct other_tracks *others, const AVStream *from, AVFormatC
   return others->tracks[from->index].to ? 1 : -1;
 }
 
-/* Adds a subtitle track to params.late, the tracks that are added only at the render's end, when the file, written in
- * fragments, is rewritten without them. Returns 1; 0 if the container cannot hold the track; -1 if memory is short. */
+/* Adds a subtitle track to params.late, the tracks that are added only at the render's end, when the file is rewritten
+ * without fragments. Returns 1; 0 if the container cannot hold the track; -1 if memory is short. */
 static int add_late(struct other_tracks *others, const AVStream *from) {
   AVFormatContext *to = others->params.late->tracks;
   enum AVCodecID codec = from->codecpar->codec_id;

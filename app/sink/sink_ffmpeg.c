@@ -76,10 +76,10 @@ static void wait_until_due(struct ffmpeg_sink *to, double time) {
   }
 }
 
-/* Converts a frame's time to the encoder's clock. If the input's clock has longer ticks than the encoder's, and the
- * usual frame duration is a whole number of the encoder's ticks, the input's clock has rounded the times, and the
- * function undoes that: a time that differs by at most one tick of the input's clock from a multiple of the usual
- * duration (counted from to->base_pts) becomes this multiple. */
+/* Converts a frame's time to the encoder's clock, and undoes rounding by the input's clock. That clock has rounded the
+ * times if it has longer ticks than the encoder's, and the usual frame duration is a whole number of the encoder's
+ * ticks. Then a time that differs by at most one tick of the input's clock from a multiple of the usual duration
+ * (counted from to->base_pts) becomes this multiple. */
 static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   AVRational base = to->encoder.context->time_base, rate = to->encoder.context->framerate;
   int64_t pts = av_rescale_q(frame_pts, to->time_base, base);

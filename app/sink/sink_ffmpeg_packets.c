@@ -1,6 +1,6 @@
 /* Writes packets of video to the file, each after the packets of other tracks that come before it. Lists in the
- * manifest the segments that are complete (runs of pictures that refer to no others), so that an interrupted render
- * can keep them. */
+ * manifest the segments (series of pictures that can be decoded without the others) that are complete, so that an
+ * interrupted render can keep them. */
 #include "app/sink/sink_ffmpeg_impl.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * product would read every pixel nine times. Here a thread block reads a tile of 16 x 16 pixels with its border once,
  * keeps all weights in shared memory, and walks over tiles, loading the next tile while it works on the present one.
  *
- * Each of eight warps calculates two rows of 16 pixels, with all output channels: a row of pixels, shifted by the tap,
- * is the 16 rows of the A fragment.
+ * Each of eight warps calculates two rows of 16 pixels, with all output channels. For each tap (place of the window), a
+ * row of 16 pixels, shifted by the tap, is the 16 rows of A, the first operand of mma.
  *
  * Limits: 18 C N operations for each pixel of C input and N output channels, and 2 (C + N) bytes of memory. */
 #include "cuda/kernels/common.cuh"

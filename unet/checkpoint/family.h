@@ -25,9 +25,9 @@ struct family {
 /* Text with which the names of a U-Net's tensors begin in the original layout. */
 #define FAMILY_UNET "model.diffusion_model."
 
-/* Finds out to which family a file belongs, from its tensors' names and shapes, and what its network predicts, also
- * from its metadata and from configs next to it. Refuses files of other networks, and names the kind that they look
- * like. Returns 0, or -1 with err. */
+/* Finds out to which family a file belongs, from its tensors' names and shapes. From these, from the file's metadata
+ * and from configs next to it, also finds out what its network predicts. Refuses files of other networks, and names the
+ * kind that they look like. Returns 0, or -1 with err. */
 int family_recognise(struct family *family, const struct safetensors *files, struct error *err);
 /* Refuses a model that was trained with the EDM formulation of diffusion. Such a model has the same tensors as SDXL. */
 int family_refuse_edm(const struct safetensors *files, struct error *err);

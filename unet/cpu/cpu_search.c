@@ -138,8 +138,8 @@ INLINE int sum_wide(eight_wide v) {
   return total;
 }
 
-/* Returns the sums from which the fraction of a pixel is computed (struct motion_slopes), for blocks whose 8x8 pixels
- * all have neighbours within the picture. */
+/* Returns the sums from which the fraction of a pixel in a block's vector is computed (struct motion_slopes). Only for
+ * blocks whose 8x8 pixels all have neighbours within the picture. */
 static struct motion_slopes slopes(const struct padded *now, const struct padded *last, int x, int y, int dx, int dy) {
   eight_wide xx = {0}, xy = {0}, yy = {0}, xt = {0}, yt = {0};
   for (int v = 4 * y - 2; v < 4 * y + 6; v++) {

@@ -86,13 +86,13 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
 /* Makes the plan that computes the keys and values of one chunk of a prompt from its encoded text, whose index
  * run.prompt[0] gives, and stores them at index run.slot of keys[chunks - 1]. */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* Makes the plan that computes the keys and values of one chunk of a prompt for the network of a control that
- * attends to the text (plans_keys does so for the U-Net). It stores them in model->controls[control].keys. */
+/* Makes the plan that computes the keys and values of one chunk of a prompt for a control's network that attends to the
+ * text (plans_keys makes such a plan for the U-Net). The plan stores them in model->controls[control].keys. */
 int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
 /* Makes the plan that computes the time projections of the U-Net and of the controls' networks, from the timesteps in
- * run.step, and from the pooled texts of run.prompt if the U-Net reads one. The engine runs it when these inputs have
- * changed. It stores them in states of the frame's plan, so its program must have the frame's program as its owner
- * (program_options.owner). */
+ * run.step, and from the pooled texts of run.prompt if the U-Net reads one. The engine runs the plan when these inputs
+ * have changed. The plan stores the projections in states of the frame's plan, so its program must have the frame's
+ * program as its owner (program_options.owner). */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
 /* Makes the plan that computes a style picture's keys and values from the picture's patches, and stores them in
  * model.style.slots[run.slot]. The caller fills *input, a state of the plan, with the patches. none: true: the result

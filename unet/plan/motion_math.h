@@ -387,9 +387,9 @@ MOTION_CODE void motion_weigh(struct motion_merit *s, const struct motion_model 
 }
 
 /* Returns true if the whole picture moves as the model says: enough blocks' matches agree with the model, the model's
- * motion of these blocks is an eighth of a pixel or more, and it explains the matches clearly better than no motion
- * does. The fewer matches there are, the better the model must explain them, because its four numbers can be fitted to
- * the noise of a few. */
+ * motion of these blocks is an eighth of a pixel or more, and the model explains the matches clearly better than no
+ * motion does. The fewer matches there are, the better the model must explain them, because the model's four numbers
+ * can be fitted to the noise of a few matches. */
 MOTION_CODE bool motion_is_moving(const struct motion_merit *s, int blocks) {
   return s->agreeing >= 12 && s->agreeing * 5 >= s->count && s->agreeing * 32 >= blocks &&
          4 * s->fitted < 3 * s->still && 64 * s->fitted < (s->still - s->fitted) * (s->count - 2) &&

@@ -17,8 +17,8 @@ enum bank_value {
    * buffer */
   BANK_COUNT,
   BANK_STORES, /* 1: this run stores its keys and values in the bank; 0: it does not */
-  /* index, in each layer's ring buffer, at which this run stores its keys and values or, if it stores none, at which
-   * the next run that stores its own will */
+  /* index, in each layer's ring buffer, at which keys and values are stored next: those of this run or, if this run
+   * stores none, those of a later run */
   BANK_SLOT,
   /* number of runs since a frame was last stored in the bank (earlier frames' keys and values), the next run included,
    * modulo run.bank.every; 0: the next run stores its frame */
