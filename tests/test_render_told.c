@@ -229,6 +229,21 @@ static void test_wrong_encoders(void **state) {
     program_expect(0, "2 frames", "render ten.mp4 %s -y --size 64x64 --frames 2", right[i]);
 }
 
+/* MPEG-4 in MP4 and MOV is found again when the file is rewritten, also with the most B frames and few pictures: the
+ * index is at the front, and the last line is the only one. */
+static void test_mpeg4_without_fragments(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"part2.mp4", "part2.mov"}, *const options[] = {"", "--encoder-options bf=16"};
+  for (int i = 0; i < 4; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render ten.mp4 %s -y --size 64x64 -c mpeg4 --frames 3 %s", outputs[i % 2], options[i / 2]);
+    if (outcome.status || outcome.lines != 1)
+      fail_msg("%s %s: status %d: %s", outputs[i % 2], options[i / 2], outcome.status, outcome.said);
+    assert_int_equal(clip_count_frames(outputs[i % 2]), 3);
+    shell("! grep -aq moof %s", outputs[i % 2]);
+  }
+}
+
 /* One or two pictures of x265, which reads memory that it has not set for their decoding times, are written in order.
  * The C library is told to fill that memory with a pattern. */
 static void test_few_pictures_of_x265(void **state) {
@@ -257,7 +272,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_frames_in_the_output), cmocka_unit_test(test_nothing_to_make),
       cmocka_unit_test(test_told_of_options),      cmocka_unit_test(test_close_line),
       cmocka_unit_test(test_told_at_status_3),     cmocka_unit_test(test_wrong_encoders),
-      cmocka_unit_test(test_few_pictures_of_x265),
+      cmocka_unit_test(test_few_pictures_of_x265), cmocka_unit_test(test_mpeg4_without_fragments),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -152,6 +152,12 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
   return code;
 }
 
+/* True if the reader says that the pictures are as wide as those that were written. Of MPEG-4 FFmpeg's reader leaves the
+ * width to the decoder, so that it is 0 as long as nothing was decoded. */
+static bool has_width(const AVCodecParameters *is, const AVCodecParameters *was) {
+  return is->width == was->width || (is->codec_id == AV_CODEC_ID_MPEG4 && !is->width);
+}
+
 /* True if the track is no video, or the file states the codec, the width and, if one was written, a decoder's
  * configuration (extradata). (For DNxHD FFmpeg itself adds such a configuration.) */
 static bool is_known(const AVFormatContext *file, const struct settling *settling, unsigned track) {
@@ -159,7 +165,7 @@ static bool is_known(const AVFormatContext *file, const struct settling *settlin
   if (was->codec_type != AVMEDIA_TYPE_VIDEO)
     return true;
   is = track < file->nb_streams ? file->streams[track]->codecpar : NULL;
-  return is && is->codec_id == was->codec_id && is->width == was->width && (is->extradata_size || !was->extradata_size);
+  return is && is->codec_id == was->codec_id && has_width(is, was) && (is->extradata_size || !was->extradata_size);
 }
 
 static bool is_whole(const struct settling *settling) {
