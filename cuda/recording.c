@@ -118,9 +118,9 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions: groups of launches that a run may skip, as conditional nodes of the CUDA graph --- */
 
 struct region_nodes {
-  /* Handles of the conditions of the two conditional nodes on which a region's launches are divided. handle[0]: the
-   * node with launches that run at the same time as launches outside the region. handle[1]: the node with all other
-   * launches of the region. */
+  /* Handles of the conditions of the two conditional nodes on which the launches of a region (ops that a run may skip)
+   * are divided. handle[0]: the node with launches that run at the same time as launches outside the region. handle[1]:
+   * the node with all other launches of the region. */
   cudaGraphConditionalHandle handle[2];
   cudaGraphNode_t parallel;
 };
@@ -133,8 +133,8 @@ struct stretch {
   const struct plan_region *regions;
   int count;
   struct region_nodes *nodes;
-  /* The newest graph node of a region that runs in parallel to the launches outside of it. Such nodes run one after
-   * the other, so the next one will depend on this one. NULL: none was captured yet. */
+  /* The newest graph node of a region (ops that a run may skip) that runs in parallel to the launches outside of it.
+   * Such nodes run one after the other, so the next one will depend on this one. NULL: none was captured yet. */
   cudaGraphNode_t last;
 };
 
@@ -220,7 +220,8 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Enqueues launches `first` to `end - 1` one by one. The host decides which regions run, from the run's parameters. */
+/* Enqueues launches `first` to `end - 1` one by one. The host decides which regions (ops that a run may skip) run, from
+ * the run's parameters. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
@@ -233,8 +234,8 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
 }
 
 /* Returns true if the host does not know at capture whether this region (ops that a run may skip) runs. Graphs are
- * captured both with and without the bank's and the motion's regions (deserves_graph), so those need no conditional
- * node, unless they run in parallel to other launches. */
+ * captured both with and without the regions of the bank (earlier frames' keys and values) and of motion
+ * (deserves_graph), so those need no conditional node, unless they run in parallel to other launches. */
 static bool needs_decision(const struct cuda_device *device, const struct plan_region *region) {
   bool memory = region->when.kind == REGION_MOTION || region->when.kind == REGION_BANK;
   return !device->use_graph || !memory || region->parallel_end;

@@ -195,8 +195,8 @@ struct engine_shape {
    * batch, and CANVAS_FIXED (drawing at a fixed place of the screen). Feedback is refused for models that start from
    * noise alone (mini). */
   bool carried, feedback;
-  /* true: the handle has working memory of its own, so that runs of other handles do not overwrite the values that its
-   * runs leave there; false: it uses the working memory that all handles share */
+  /* true: the handle (prepared size and step count) has working memory of its own, so that runs of other handles do not
+   * overwrite the values that its runs leave there; false: it uses the working memory that all handles share */
   bool own_memory;
 };
 
@@ -262,7 +262,8 @@ size_t engine_copied(const struct engine *engine);
 enum { STREAM_BATCH_MAX = 8 };
 
 struct prepared_info {
-  /* the request for this handle, with all defaults filled in except sampler, spacing, guidance and bank_layers */
+  /* the request for this handle (prepared size and step count), with all defaults filled in except sampler, spacing,
+   * guidance and bank_layers */
   struct engine_shape shape;
   const char *sampler, *spacing;
   bool has_eta; /* true: the sampler reads controls.eta (amount of fresh noise) */
@@ -288,14 +289,15 @@ int engine_usual_steps(const struct checkpoint *checkpoint);
 /* Opens the model and its device, and encodes the empty prompt. *engine is NULL after a failure. Of params, only
  * checkpoint, device.log and device.gives_up_opaque must outlive the engine. */
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
-/* Frees the engine and all of its handles. *engine becomes NULL; does nothing if it is NULL. */
+/* Frees the engine and all of its handles (prepared sizes and step counts). *engine becomes NULL; does nothing if it is
+ * NULL. */
 void engine_close(struct engine **engine);
 /* Fills *info with facts about the engine, its model and its device; the counters have their values of this moment. */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
-/* Returns, as text, the choices of kernels that the device has made by measurements for its handles so far, so that
- * another engine can make the same ones (device_options.choices). The text has several lines; the first names the GPU,
- * driver and libraries for which the choices hold. The caller frees *choices, which is NULL after a failure. Called on
- * the submitting thread, while no handle is prepared. */
+/* Returns, as text, the choices of kernels that the device has made by measurements for its handles (prepared sizes and
+ * step counts) so far, so that another engine can make the same ones (device_options.choices). The text has several
+ * lines; the first names the GPU, driver and libraries for which the choices hold. The caller frees *choices, which is
+ * NULL after a failure. Called on the submitting thread, while no handle is prepared. */
 int engine_get_choices(const struct engine *engine, char **choices, struct error *err);
 /* Rounds a size to the nearest one that pictures may have, as engine_prepare does. sizing: SIZE_EVEN or SIZE_WHOLE. */
 void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height);
@@ -310,18 +312,19 @@ int engine_open_control(struct engine *engine, int number, const struct engine_c
  * The engine owns the handle. If this fails, the engine is unchanged. */
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                    struct error *err);
-/* Waits for the device and frees all that belongs to the handle. If the submitting thread calls this, pictures of the
- * handle's runs that were not collected are lost; if another thread calls it, all must be collected. *prepared becomes
- * NULL. Does nothing if *prepared is NULL, or a handle that was already released. */
+/* Waits for the device and frees all that belongs to the handle (prepared size and step count). If the submitting
+ * thread calls this, pictures of the handle's runs that were not collected are lost; if another thread calls it, all
+ * must be collected. *prepared becomes NULL. Does nothing if *prepared is NULL, or a handle that was already
+ * released. */
 void engine_release(struct engine *engine, struct prepared **prepared);
 /* Fills *info with facts about a handle (prepared engine). Any thread may call this while the handle exists. */
 void prepared_get_info(const struct prepared *prepared, struct prepared_info *info);
 
 /* Moves the engine, with its prompts, to the CPU after its GPU has failed for the reason in err (most often too little
- * memory). No handle may exist. Returns 0 once the engine is on the CPU. Returns -1 with err unchanged if err's status
- * is not STATUS_DEVICE, if the user has named the device instead of leaving the choice to "auto", if the device could
- * not be opened or cannot be replaced, or if adapters or engine_update have changed weights. Returns -1 with a new err
- * if the CPU fails as well. */
+ * memory). No handle (prepared size and step count) may exist. Returns 0 once the engine is on the CPU. Returns -1 with
+ * err unchanged if err's status is not STATUS_DEVICE, if the user has named the device instead of leaving the choice to
+ * "auto", if the device could not be opened or cannot be replaced, or if adapters or engine_update have changed
+ * weights. Returns -1 with a new err if the CPU fails as well. */
 int engine_fall_back(struct engine *engine, struct error *err);
 
 /* Encodes a text into a slot (a numbered place for an encoded prompt, controls.h). Frames in flight keep the old
@@ -338,20 +341,21 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
 float engine_usual_detail(const struct engine *engine);
 
 /* About chunks: a text encoder reads a long prompt in several chunks of tokens (text/prompt.h). All prompts of a run
- * have as many chunks as the longest of them: the others are filled up with chunks of the empty prompt. A handle is
- * prepared for a number of chunks. Chunks of a prompt beyond that number have no effect. If the prompts have fewer
- * chunks, and the handle's number is a multiple of theirs, their chunks are repeated, which changes no picture; if it
- * is no multiple, chunks of the empty prompt are added. */
+ * have as many chunks as the longest of them: the others are filled up with chunks of the empty prompt. A handle (one
+ * size and step count) is prepared for a number of chunks. Chunks of a prompt beyond that number have no effect. If the
+ * prompts have fewer chunks, and the handle's number is a multiple of theirs, their chunks are repeated, which changes
+ * no picture; if it is no multiple, chunks of the empty prompt are added. */
 
-/* Returns the number of chunks (parts of a long prompt) that this text would need in this slot, or -1 with err set. */
+/* Returns the number of chunks (parts of a long prompt) that this text would need in this slot (place for an encoded
+ * prompt), or -1 with err set. */
 int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err);
-/* Returns the number of prompt chunks for which a handle should be prepared, if the current prompts need `now` chunks
- * and other known prompts need at most `most`. The number is chosen so that, if possible, changing to one of the other
- * prompts needs no new handle. */
+/* Returns the number of prompt chunks for which a handle (one size and step count) should be prepared, if the current
+ * prompts need `now` chunks and other known prompts need at most `most`. The number is chosen so that, if possible,
+ * changing to one of the other prompts needs no new handle. */
 int engine_choose_chunks(int most, int now);
-/* Returns the number of prompt chunks for which a handle should be prepared for these controls. It is chosen by
- * engine_choose_chunks: `now` is the number for the prompts that these controls use, and `most` the largest number for
- * any prompt in the slots. */
+/* Returns the number of prompt chunks for which a handle (one size and step count) should be prepared for these
+ * controls. It is chosen by engine_choose_chunks: `now` is the number for the prompts that these controls use, and
+ * `most` the largest number for any prompt in the slots. */
 int engine_chunks(const struct engine *engine, const struct controls *controls);
 
 /* Replaces the limit of device memory for all further allocations, in bytes; 0: no limit. Any thread may call this. */

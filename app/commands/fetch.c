@@ -50,7 +50,7 @@ static const char *amount(char text[AMOUNT_MAX], int64_t bytes) {
   return text;
 }
 
-/* --- the hub's address, and the user's access token --- */
+/* --- the address of Hugging Face's hub, and the user's access token --- */
 
 static int read_endpoint(struct fetch *f, struct error *err) {
   const char *named = getenv("HF_ENDPOINT");
@@ -81,8 +81,8 @@ static int take_token(struct fetch *f, const char *text, const char *from, struc
   return 0;
 }
 
-/* Reads the access token for the hub from HF_TOKEN or the user's token file. A file that is missing or not readable
- * counts as no token. Returns 0, or -1 with err if the token is refused. */
+/* Reads the access token for Hugging Face's hub from HF_TOKEN or the user's token file. A file that is missing or not
+ * readable counts as no token. Returns 0, or -1 with err if the token is refused. */
 static int read_token(struct fetch *f, struct error *err) {
   const char *named = getenv("HF_TOKEN");
   char path[PATHS_MAX], *text;

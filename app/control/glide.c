@@ -43,8 +43,8 @@ static void set_text(struct settings *settings, int prompt, const struct paramet
                       &ignored);
 }
 
-/* Returns the number (from 1) of a prompt that is shown neither now nor at the glide's end, and whose slot contains no
- * other prompt's text; 0: there is none. */
+/* Returns the number (from 1) of a prompt that is shown neither now nor at the glide's end, and whose slot (place for
+ * an encoded prompt) contains no other prompt's text; 0: there is none. */
 static int find_free(const struct glide *glide, const float now[SLOT_PRESETS]) {
   for (int place = SLOT_PRESETS; place >= 1; place--) {
     bool taken = now[place - 1] > 0 || glide->shares[place - 1] > 0;
@@ -128,9 +128,9 @@ static void return_places(struct glide *glide, struct settings *settings) {
   }
 }
 
-/* Sets the texts and weights of prompts to the new values. If a prompt's text was stored in another slot, both slots
- * contain the same text now: the fade from one to the other cannot be seen, and gives the engine time to encode the
- * text in the prompt's own slot. */
+/* Sets the texts and weights of prompts to the new values. If a prompt's text was stored in another slot (place for an
+ * encoded prompt), both slots contain the same text now: the fade from one to the other cannot be seen, and gives the
+ * engine time to encode the text in the prompt's own slot. */
 static void end_prompts(struct glide *glide, struct settings *settings, int64_t now_ns) {
   bool moved = false;
   set_texts(glide, settings, true);

@@ -8,8 +8,8 @@
 #include "app/control/settings.h"
 
 /* State of a glide. GLIDE_NONE: there is none; GLIDE_WAITS: its time has not come; GLIDE_GOES: values are changing;
- * GLIDE_SETTLES: all values have changed, but a prompt whose text was stored in another prompt's slot meanwhile fades
- * back to its own slot. */
+ * GLIDE_SETTLES: all values have changed, but a prompt whose text was stored in another prompt's slot (place for an
+ * encoded prompt) meanwhile fades back to its own slot. */
 enum glide_state { GLIDE_NONE, GLIDE_WAITS, GLIDE_GOES, GLIDE_SETTLES };
 
 /* A glide. Initialise with zeros: there is none. The struct is large, because it holds texts; the functions allocate

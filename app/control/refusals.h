@@ -11,7 +11,8 @@ struct refusals {
   const char *why[PARAMETERS];
 };
 
-/* Fills *refusals for the model that `info` describes and its handle that `prepared` describes. */
+/* Fills *refusals for the model that `info` describes and its handle (prepared size and step count) that `prepared`
+ * describes. */
 void refusals_find(struct refusals *refusals, const struct engine_info *info, const struct prepared_info *prepared);
 
 #endif

@@ -96,9 +96,9 @@ enum strength_grid {
  * between prompts. */
 void values_controls(const struct parameters *values, struct controls *controls);
 
-/* Copies the engine's size, number of steps, canvas and room for the bank to values. Also sets, unless the user has set
- * them: eta to that of the sampler, and strength to 1 if the network reads the input picture itself or there is no
- * input. (Otherwise strength stays 0.5, which keeps the input's shapes.) */
+/* Copies the engine's size, number of steps, canvas and room for the bank (earlier frames' keys and values) to values.
+ * Also sets, unless the user has set them: eta to that of the sampler, and strength to 1 if the network reads the input
+ * picture itself or there is no input. (Otherwise strength stays 0.5, which keeps the input's shapes.) */
 void values_follow_engine(struct parameters *values, const struct engine_info *info,
                           const struct prepared_info *prepared);
 

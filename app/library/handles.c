@@ -27,8 +27,8 @@ static int count_chunks(struct reverie *reverie, const struct parameters *values
   return 0;
 }
 
-/* True if pictures with these values depend on the prompt in this slot: the slot's share in the blend of prompts is not
- * 0, or it is the negative prompt. */
+/* True if pictures with these values depend on the prompt in this slot (place for an encoded prompt): the slot's share
+ * in the blend of prompts is not 0, or it is the negative prompt. */
 static bool is_shown(const struct parameters *values, int slot) {
   float shares[SLOT_PRESETS];
   values_shares(values, shares);
@@ -118,7 +118,7 @@ int library_handle_find(struct reverie *reverie, const struct engine_shape *shap
   if (*handle)
     return 0;
   pthread_mutex_lock(&reverie->preparing);
-  /* another thread may have prepared this handle while this one waited for the lock */
+  /* another thread may have prepared this handle (one size and step count) while this one waited for the lock */
   *handle = take(reverie, shape, claim);
   if (!*handle) {
     status = prepare(reverie, shape, err);

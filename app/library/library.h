@@ -50,8 +50,8 @@ struct reverie {
   int chunks[LIBRARY_SLOTS];
   bool given[LIBRARY_SLOTS]; /* true: the prompt slot (place for an encoded prompt) has a text */
 
-  /* mutex that is locked while a handle is prepared or released; a thread that needs both locks this one before
-   * `lock` */
+  /* mutex that is locked while a handle (one size and step count) is prepared or released; a thread that needs both
+   * locks this one before `lock` */
   pthread_mutex_t preparing;
 
   /* The following fields are used only by the thread that submits frames. */
@@ -66,7 +66,7 @@ struct reverie {
    * yet */
   struct library_handle *current;
   /* value of current->prepared when the last frame was submitted. If current->prepared has another value now, the
-   * handle was released, and the frames of the stream batch were dropped with it */
+   * handle (prepared size and step count) was released, and the frames of the stream batch were dropped with it */
   struct prepared *drained;
   /* description of the handle (size, step count and so on) with which the last frame was submitted */
   struct prepared_info shown;

@@ -341,7 +341,7 @@ struct live {
 
 /* --- telling.c: messages to the user --- */
 
-/* Shows a notice in the window's overlay and logs it at this level. Main thread only. */
+/* Shows a notice in the window's overlay and logs it at this log level. Main thread only. */
 PRINTF_LIKE(4, 5) void live_tell(struct live *live, enum log_level level, int64_t now_ns, const char *format, ...);
 /* live_open_telling initialises live->told, the log that also shows warnings in the window; it is called before other
  * threads use that log. live_close_telling frees the log after they have ended. */
@@ -350,7 +350,7 @@ void live_close_telling(struct live *live);
 /* Shows the last warning that any thread has written to live->told as a notice in the window, unless it was shown
  * before. */
 void live_follow_told(struct live *live, int64_t now_ns);
-/* Notes that the notice on screen was already logged at this level, so that live_tell_terminal does not log it
+/* Notes that the notice on screen was already logged at this log level, so that live_tell_terminal does not log it
  * again. */
 void live_was_told(struct live *live, enum log_level level);
 

@@ -36,7 +36,8 @@ struct live_presets {
 /* Opens the file of presets. Returns 0, or -1 with err if the file cannot be read, or lacks the preset that the command
  * line names. */
 int live_open_presets(struct live *live, struct error *err);
-/* Gives the hub the lists of presets and of their pictures, if there is a file of presets. */
+/* Gives the hub (which passes values to clients) the lists of presets and of their pictures, if there is a file of
+ * presets. */
 void live_publish_presets(struct live *live);
 /* Sets the parameters saved-preset and cued-preset to the numbers of the presets whose names somebody has set in the
  * parameters scene and cued-scene. If there is no preset with such a name, a notice says so, and the parameter gets

@@ -29,8 +29,8 @@ struct live_operation {
 
 /* Updates what the operator's window will show. now: the controls of this moment; is_clip: the source is a file. */
 void live_update_face(struct live *live, const struct controls *now, bool is_clip);
-/* Gives the hub the list of the parameters that the model in use refuses, with the reasons, if the list has
- * changed. */
+/* Gives the hub (which passes values to clients) the list of the parameters that the model in use refuses, with the
+ * reasons, if the list has changed. */
 void live_publish_refusals(struct live *live);
 /* Handles a press, a movement or a release of mouse or finger, or a turn of the wheel. Returns false if the mouse or
  * finger was over the picture; the caller then handles the event. */

@@ -111,7 +111,7 @@ static int open_part(struct arrival *arrival, struct error *err) {
                                      : refuse_disk(arrival->part, err);
 }
 
-/* --- getting the bytes from the hub --- */
+/* --- getting the bytes from Hugging Face's hub --- */
 
 /* Empties the .part file and restarts the checksum. Returns 0, or -1 with err. */
 static int start_anew(struct arrival *arrival, struct error *err) {
@@ -123,9 +123,9 @@ static int start_anew(struct arrival *arrival, struct error *err) {
   return 0;
 }
 
-/* Called by http_get before the first byte of an answer. Checks that the hub's checksum is still the same, that the
- * length is right, and that the answer begins at the byte that was asked for; if it begins at byte 0 instead, the file
- * is downloaded from the beginning. Returns 0, or -1 with err. */
+/* Called by http_get before the first byte of an answer. Checks that the checksum on Hugging Face's hub is still the
+ * same, that the length is right, and that the answer begins at the byte that was asked for; if it begins at byte 0
+ * instead, the file is downloaded from the beginning. Returns 0, or -1 with err. */
 static int start(void *opaque, const struct http_answer *answer, struct error *err) {
   struct arrival *arrival = opaque;
   const struct repository_file *file = arrival->file;

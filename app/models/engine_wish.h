@@ -7,7 +7,8 @@
 #include "app/platform/paths.h"
 #include "unet/engine.h"
 
-/* Arguments for opening an engine and preparing its handle, with the memory that they point to. */
+/* Arguments for opening an engine and preparing its handle (prepared size and step count), with the memory that they
+ * point to. */
 struct engine_wish {
   /* arguments for opening the engine; the pointers in this field point into the other fields of struct engine_wish */
   struct engine_params engine;

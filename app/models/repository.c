@@ -65,14 +65,15 @@ static bool is_path(const char *path) {
   }
 }
 
-/* Returns true if the path is that of a hidden file, such as .gitattributes, which only git and the hub use. */
+/* Returns true if the path is that of a hidden file, such as .gitattributes, which only git and Hugging Face's hub
+ * use. */
 static bool is_hidden(const char *path) {
   const char *slash = strstr(path, "/.");
   const char *dot = *path == '.' ? path : slash ? slash + 1 : NULL;
   return dot && dot[1] && dot[1] != '.' && dot[1] != '/';
 }
 
-/* --- reading the hub's list of files --- */
+/* --- reading the list of files from the answer of Hugging Face's hub --- */
 
 /* Copies a JSON string to hash if it consists of exactly `digits` hexadecimal digits; otherwise leaves hash as it
  * is. */
@@ -158,7 +159,7 @@ void repository_list_free(struct repository_list *list) {
   *list = (struct repository_list){0};
 }
 
-/* --- getting the list of files from the hub --- */
+/* --- getting the list of files from Hugging Face's hub --- */
 
 struct body {
   char *text;

@@ -7,7 +7,7 @@
 
 enum { REPOSITORY_NAME_MAX = 256, REPOSITORY_COMMIT_MAX = 65, REPOSITORY_PATH_MAX = 512 };
 
-/* A repository on the hub and its revision, from a name of the form "ORG/NAME@REVISION". */
+/* A repository on Hugging Face's hub and its revision, from a name of the form "ORG/NAME@REVISION". */
 struct repository {
   /* name: ORG/NAME; revision: "main" if the user names none */
   char name[REPOSITORY_NAME_MAX], revision[REPOSITORY_NAME_MAX];
@@ -47,8 +47,8 @@ void repository_file_url(char url[HTTP_URL_MAX], const struct http_origin *origi
 int repository_refuse(const struct http_origin *origin, const struct repository *repository,
                       const struct http_answer *answer, const char *what, struct error *err);
 
-/* Parses the hub's JSON answer with a repository's files into the list. The function is declared here so that the
- * fuzzer can call it. Returns 0, or -1 with err set. */
+/* Parses the JSON answer of Hugging Face's hub with a repository's files into the list. The function is declared here
+ * so that the fuzzer can call it. Returns 0, or -1 with err set. */
 int repository_parse(struct repository_list *list, const char *text, const char *name, struct error *err);
 
 #endif

@@ -63,7 +63,8 @@ static size_t put_controller(uint8_t *bytes, int channel, int number, int value)
   return sizeof message;
 }
 
-/* Writes the message, or the messages of a value with 14 bits, that bring a knob to a level. */
+/* Writes the message, or the messages of a value with 14 bits, that bring a knob to a position, or a pad's light to a
+ * brightness (level). */
 static size_t put(uint8_t bytes[BYTES_MAX], const struct knob *knob, int level) {
   int channel = knob->channel, number = knob->number, upper = level >> 7, lower = level & COARSE_MAX;
   size_t used = 0;
@@ -103,9 +104,9 @@ static bool same_knob(const struct knob *a, const struct knob *b) {
   return a->kind == b->kind && a->channel == b->channel && a->number == b->number;
 }
 
-/* If the knob has sent a message since the last call, stores the time of the message and the level that the knob shows
- * now; -1: unknown. A pad's light is unknown after it was struck, because many controllers light it as long as it is
- * held. The position of an endless encoder is never known from its messages. */
+/* If the knob has sent a message since the last call, stores the time of the message and the position or brightness
+ * (level) that the knob shows now; -1: unknown. A pad's light is unknown after it was struck, because many controllers
+ * light it as long as it is held. The position of an endless encoder is never known from its messages. */
 static void hear(struct feedback_told *told, const struct knob_binding *binding) {
   bool shows = binding->knob.kind != KNOB_NOTE && binding->endless.mode == ENDLESS_NOT;
   if (!same_knob(&told->knob, &binding->knob))

@@ -16,7 +16,8 @@ struct engines_kept {
   /* the shape (size, step count and so on) that setup_shape computed for an input; but its number of frames in a run
    * need not be the one with which the handles were prepared */
   struct engine_shape wish;
-  int batch; /* value of setup.batch (largest number of frames in a run) for which the handles were prepared */
+  int batch; /* value of setup.batch (largest number of frames in a run) for which the handles (each one size and step
+              * count) were prepared */
   struct prepared *prepared[ENGINES_MAX];
 };
 

@@ -8,14 +8,15 @@
 #include "app/control/settings.h"
 #include "app/run/preparer.h"
 
-/* largest number of handles that are kept; while a new handle replaces another one, there may be one more */
+/* largest number of handles (prepared sizes and step counts) that are kept; while a new handle replaces another one,
+ * there may be one more */
 enum { HANDLES_MAX = 4 };
 
 struct handle {
   struct prepared *prepared;
   struct engine_shape shape;
-  /* number of runs that must have been collected from the engine before the handle may be released, because frames that
-   * were submitted with it may be in flight until then */
+  /* number of runs that must have been collected from the engine before the handle (prepared size and step count) may
+   * be released, because frames that were submitted with it may be in flight until then */
   long until;
   /* true: this handle (prepared size and step count) must not be used again, because its stream batch still has frames
    * of its earlier use, whose steps are not all done */

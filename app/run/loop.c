@@ -106,8 +106,9 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
-/* Encodes the negative prompt. Logs one warning if the prompt has no effect with the handle in use. The warning is left
- * out while another handle is being prepared, with which the prompt may have an effect. */
+/* Encodes the negative prompt. Logs one warning if the prompt has no effect with the handle (prepared size and step
+ * count) in use. The warning is left out while another handle is being prepared, with which the prompt may have an
+ * effect. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (is_encoded(loop, values, SLOT_NEGATIVE))
@@ -160,8 +161,9 @@ static bool is_quiet(const struct loop *loop, const struct parameters *values) {
   return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
 }
 
-/* Returns true if a picture made now would differ from the last one, because controls, texts, the handle, the engine or
- * files have changed, or the last frame was dropped. Returns false before the source's first frame. */
+/* Returns true if a picture made now would differ from the last one, because controls, texts, the handle (prepared size
+ * and step count), the engine or files have changed, or the last frame was dropped. Returns false before the source's
+ * first frame. */
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (loop->in && !loop->newest)
@@ -353,8 +355,8 @@ static int read_files(struct loop *loop, const struct parameters *values) {
 }
 
 /* Returns true if the next pass of the loop may have something to do although no value has changed: a task in the
- * background may end (a handle is prepared, an engine opened or closed, texts encoded), or a handle that is not in use
- * may have to be released. */
+ * background may end (preparing a handle for a size and step count, opening or closing an engine, encoding texts), or a
+ * handle that is not in use may have to be released. */
 static bool is_on_its_way(const struct loop *loop) {
   return loop->handles.count > 1 || loop->handles.preparer.errand.busy || loop->opener.errand.busy ||
          loop->next.engine || loop->former_engine || engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
@@ -367,8 +369,8 @@ static bool still_holds(const struct loop *loop, int64_t now_ns) {
   return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->applied == loop->sent && !is_on_its_way(loop);
 }
 
-/* Copies the current values to *now, and changes the engine or its handle if the values ask for others. Returns 0; 1 if
- * the values must be copied again; -1 on failure. */
+/* Copies the current values to *now, and changes the engine or its handle (prepared size and step count) if the values
+ * ask for others. Returns 0; 1 if the values must be copied again; -1 on failure. */
 static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   current_moment(loop, now);
   loop_change_handle(loop, now);

@@ -93,8 +93,8 @@ struct loop_status {
    * leave_ms the engine is given up; see patience.h */
   double tell_ms, leave_ms;
 
-  /* The fields of this block tell the priority of the loop's thread, and which change of handle or engine is under
-   * way. */
+  /* The fields of this block tell the priority of the loop's thread, and which change of handle (prepared size and step
+   * count) or engine is under way. */
   /* true: the engine's device is a GPU, so threads that pass frames on should have real-time priority */
   bool wants_urgency;
   enum urgency urgency; /* priority that the system has given the loop's thread (app_platform.h) */

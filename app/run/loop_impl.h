@@ -28,8 +28,8 @@ struct companion {
   /* index in loop.governor of the rung (setting of size and steps) with which the frame was made; -1: none */
   int rung;
   long ladder;
-  long handle; /* value of loop.handles_used when the frame was submitted, by which the handle that makes its picture is
-                * recognised */
+  long handle; /* value of loop.handles_used when the frame was submitted, by which the handle (prepared size and step
+                * count) that makes its picture is recognised */
 };
 
 struct loop {
@@ -92,8 +92,8 @@ struct loop {
   /* bytes of pixels that former engines, closed by now, have copied in host memory; a part of status.copied, which
    * is the number for all engines */
   size_t copied_before;
-  /* changes: number of times so far that the handle, the engine or a file in use was replaced; last_changes: its value
-   * when the last frame was submitted */
+  /* changes: number of times so far that the handle (prepared size and step count), the engine or a file in use was
+   * replaced; last_changes: its value when the last frame was submitted */
   long changes, last_changes;
   struct handles handles;
   struct frame_pace pace; /* times that frames took with the handle (prepared size and step count) in use */
@@ -111,7 +111,8 @@ struct loop {
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
   /* ladders: how many times ladder[] has been filled so far; ladder_used: the value of `ladders` when another handle
-   * last came into use. The two differ as long as no handle for the newest contents of ladder[] is in use. */
+   * (prepared size and step count) last came into use. The two differ as long as no handle for the newest contents of
+   * ladder[] is in use. */
   long ladders, ladder_used;
 
   /* The next fields, up to `pause_ns`, are used by the loop's thread alone: engines that are being opened or closed.
@@ -135,9 +136,10 @@ struct loop {
 
   /* The next two fields, which the loop's thread alone uses, say which texts are encoded in the engine's slots (places
    * of encoded prompts). */
-  /* the text that was encoded last into each slot, even if encoding failed */
+  /* the text that was encoded last into each slot (place for an encoded prompt), even if encoding failed */
   struct parameter_text encoded[SLOTS];
-  /* version number of the texts (parameters.texts) for which all slots were last found to be encoded; 0: unknown */
+  /* version number of the texts (parameters.texts) for which all slots (places for encoded prompts) were last found to
+   * be encoded; 0: unknown */
   uint64_t encoded_texts;
 
   /* The following fields are used by several threads: `settings` and `status` with `lock` held, `sent` without it. */

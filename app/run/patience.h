@@ -22,7 +22,8 @@ enum { PATIENCE_LEAST_MS = 1000 };
 void patience_note(struct frame_pace *pace, double frame_ms);
 
 /* Returns after how many ms the engine counts as hanging: four frame times, but at least a second. For the first frame
- * of a handle, whose time is unknown, it is a second plus the time that a very slow machine would need. */
+ * of a handle (prepared size and step count), whose time is unknown, it is a second plus the time that a very slow
+ * machine would need. */
 double patience_to_tell_ms(const struct frame_pace *pace);
 
 /* Returns after how many ms a hanging engine is given up: ten times patience_to_tell_ms. */

@@ -21,7 +21,8 @@ struct playing {
   struct script *script;
   char *file;
   struct settings settings;
-  /* true: the engine's handle can compute guidance, so the script may change the guidance scale from frame to frame */
+  /* true: the engine's handle (prepared size and step count) can compute guidance, so the script may change the
+   * guidance scale from frame to frame */
   bool guided;
   double played;           /* time of the last frame in seconds; -1: there was none yet */
   struct encoded *engines; /* list with an element for each engine that has made a frame */
@@ -56,8 +57,8 @@ void playing_close(struct playing **pointer) {
   *pointer = NULL;
 }
 
-/* Returns true if the script may change the parameter from frame to frame: if no other handle or engine is needed for
- * that. */
+/* Returns true if the script may change the parameter from frame to frame: if no other handle (prepared size and step
+ * count) or engine is needed for that. */
 static bool changes(const struct playing *playing, enum parameter id) {
   enum parameter_need need = parameter_row(id)->need;
   return need == NEED_FRAME || need == NEED_ENCODING || (need == NEED_ROWS && playing->guided);

@@ -26,8 +26,9 @@ int preparer_ask(struct preparer *preparer, const struct engine_shape *shape, st
  * runs. Returns 0 with NULL in *prepared, because the preparer owns the handle from then on; -1 with err if no thread
  * can be started. */
 int preparer_release(struct preparer *preparer, struct prepared **prepared, struct error *err);
-/* Takes the result of preparer_ask without waiting. Returns 1: *prepared is the requested handle; -1: it could not be
- * prepared, and err says why; 0: no task has ended, or the task was to release a handle. */
+/* Takes the result of preparer_ask without waiting. Returns 1: *prepared is the requested handle (prepared size and
+ * step count); -1: it could not be prepared, and err says why; 0: no task has ended, or the task was to release a
+ * handle. */
 int preparer_take(struct preparer *preparer, struct prepared **prepared, struct error *err);
 /* Waits until the running task has ended. A handle (prepared size and step count) that was prepared but not taken is
  * freed when the engine is closed. */

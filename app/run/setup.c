@@ -182,9 +182,10 @@ static int count_chunks(const struct engine *engine, int slot, const char *text,
   return chunks;
 }
 
-/* Chooses for how many chunks of text the handle is prepared (a chunk is as many tokens as the text encoder reads at
- * once). Stores in *chunks what engine_choose_chunks makes of two numbers: the chunks of the longest prompt, and those
- * of the longest text that is needed at first (the first prompt or the negative one). Returns 0, or -1 with err. */
+/* Chooses for how many chunks of text the handle (one size and step count) is prepared (a chunk is as many tokens as
+ * the text encoder reads at once). Stores in *chunks what engine_choose_chunks makes of two numbers: the chunks of the
+ * longest prompt, and those of the longest text that is needed at first (the first prompt or the negative one). Returns
+ * 0, or -1 with err. */
 static int choose_chunks(const struct engine *engine, const struct options *options, int *chunks, struct error *err) {
   const struct parameters *values = &options->values;
   const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);

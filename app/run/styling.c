@@ -61,7 +61,8 @@ static void refuse(struct styling *s, const struct error *err) {
   atomic_fetch_add(&s->refused, 1);
 }
 
-/* Removes the style from a slot (from 1) of the engine. Returns 1, or -1 with err on failure. */
+/* Removes the style from a slot (place for a style picture, from 1) of the engine. Returns 1, or -1 with err on
+ * failure. */
 static int empty(struct styling *s, struct engine *engine, struct parameters *has, int slot, struct error *err) {
   if (slot == 1)
     engine_free_style(&s->style);
@@ -69,10 +70,10 @@ static int empty(struct styling *s, struct engine *engine, struct parameters *ha
   return engine_set_style(engine, slot - 1, NULL, err) ? -1 : 1;
 }
 
-/* Starts reading the picture file that a slot's value names; if the value is empty, removes the slot's style instead.
- * An engine without an IP-Adapter refuses the file. But if an engine with an IP-Adapter is being opened, nothing is
- * done, and a later call reads the file for that engine. Returns 0, 1 if the engine's style has changed, or -1 with
- * err. */
+/* Starts reading the picture file that the value of a slot (place for a style picture) names; if the value is empty,
+ * removes the slot's style instead. An engine without an IP-Adapter refuses the file. But if an engine with an
+ * IP-Adapter is being opened, nothing is done, and a later call reads the file for that engine. Returns 0, 1 if the
+ * engine's style has changed, or -1 with err. */
 static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
                       int slot, struct error *err) {
   if (!parameters_text(wish, PARAMETER_STYLE, slot))

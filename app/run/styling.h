@@ -18,9 +18,11 @@ struct styling {
    * carried out; if `asked` is higher now, a request is still open */
   int begun;
   struct errand errand;
-  int slot;                   /* slot (from 1) whose file is being read; 0: a video frame is being read */
+  int slot;                   /* slot (place for a style picture, from 1) whose file is being read; 0: a video frame is
+                               * being read */
   struct parameter_text file; /* name of the style picture's file that is being read, or that could not be read */
-  int back;                   /* slot (from 1) whose value must be reset because its file could not be read; 0: none */
+  int back;                   /* slot (place for a style picture, from 1) whose value must be reset because its file
+                               * could not be read; 0: none */
   struct frame frame;         /* the video frame that is made a style; a reference to it is kept until it was read */
   /* size and patch size of the pictures that the engine's image encoder reads, for which `next` is made */
   struct style_format format;

@@ -21,7 +21,7 @@ enum { CHUNK_HZ = 100, SLEEP_NS = 5000000, PROBE_US = 500000 };
 static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
 /* longest time that listener_stop waits for the listener's thread, which an input that does not answer may block */
 static const int64_t leave_ns = 2000000000;
-/* Time for which the levels measured last are valid, in nanoseconds; after that they are 0. */
+/* Time for which the sound's levels measured last are valid, in nanoseconds; after that they are 0. */
 static const int64_t heard_ns = 300000000;
 /* largest time for opening an input, as a multiple of params.read_timeout */
 static const double patience_to_open = 5;
@@ -163,8 +163,8 @@ static int open_input(struct listener *listener, struct error *err) {
 
 /* --- decoding and measuring the sound, and giving its packets to the tap (the buffer for recordings) --- */
 
-/* Stores the levels and the onset measured last, for listener_get and listener_get_onset. rest_s: duration in seconds
- * of samples that have arrived but are not measured yet, so the measured ones were heard that long ago. */
+/* Stores the sound's levels and the onset measured last, for listener_get and listener_get_onset. rest_s: duration in
+ * seconds of samples that have arrived but are not measured yet, so the measured ones were heard that long ago. */
 static void publish(struct listener *listener, double rest_s) {
   double values[SOUND_VALUES];
   long onsets = listener->levels.onsets.count;

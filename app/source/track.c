@@ -146,7 +146,7 @@ void track_stop(struct track **pointer) {
   *pointer = NULL;
 }
 
-/* --- functions for the thread that asks for levels --- */
+/* --- functions for the thread that asks for the sound's levels --- */
 
 /* Returns the entry with the newest sound levels that belong to a position of at most `position`, in seconds of the
  * source; NULL: there are none. The caller holds the lock. */

@@ -11,7 +11,8 @@ extern "C" {
 
 struct recall_args {
   const struct run_block *block;
-  /* one number, not 0 if the scene has changed (a cut), which empties the bank; NULL: the plan detects no cuts */
+  /* one number, not 0 if the scene has changed (a cut), which empties the bank (earlier frames' keys and values); NULL:
+   * the plan detects no cuts */
   const int32_t *cut;
   int32_t *bank;
 };
@@ -24,7 +25,8 @@ struct remember_args {
   int n, tokens, c, x_pitch, room;
 };
 
-/* Does OP_RECALL at the beginning of a run: updates the number of frames in the bank, or empties the bank. */
+/* Does OP_RECALL at the beginning of a run: updates the number of frames in the bank (earlier frames' keys and values),
+ * or empties the bank. */
 cudaError_t launch_recall(const struct launch_queue *queue, const struct recall_args *args);
 /* Does OP_REMEMBER: copies the keys or values of this frame into their ring buffer, if this frame is to be stored. */
 cudaError_t launch_remember(const struct launch_queue *queue, const struct remember_args *args);

@@ -36,9 +36,9 @@ template <class S> __device__ __forceinline__ int tap_offset(const params &p, co
   return (row * S::BORDERED + column) * S::PIXEL_BYTES;
 }
 
-/* Returns the number of bytes from the pixels that a tap reads to those that the next tap reads. If taps are taken in
- * pairs, a tap with zero weights follows the last one. It may read any pixels, so for the last tap the function returns
- * 0. */
+/* Returns the number of bytes from the pixels that a tap (place of the convolution window) reads to those that the next
+ * tap reads. If taps are taken in pairs, a tap with zero weights follows the last one. It may read any pixels, so for
+ * the last tap the function returns 0. */
 template <class S> __device__ __forceinline__ int tap_distance(const params &p, const place &at, int tap) {
   return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
 }

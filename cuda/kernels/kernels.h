@@ -68,7 +68,7 @@ struct gemm_args {
   /* inputs [n, h, w, c] and [n, h, w, c2], concatenated by channels; c and c2 are multiples of 8; x2 NULL, c2 0: x
    * alone */
   const half_t *x, *x2;
-  const half_t *weight;   /* weights [columns, taps, c + c2], 16-byte aligned */
+  const half_t *weight;   /* weights [columns, taps (places of the convolution window), c + c2], 16-byte aligned */
   const float *bias;      /* the bias of each column of y, [columns]; NULL: there is none */
   const half_t *time;     /* a vector from the time embedding, [columns], which is added like the bias; NULL: there is
                            * none */
@@ -244,7 +244,7 @@ cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_b
                                   const cudaGraphConditionalHandle *again);
 
 /* The arguments of launch_decide: conditional nodes of the graph that is being captured, each with the condition under
- * which its body (the ops of a region) runs. */
+ * which its body (the ops of a region, which a run may skip) runs. */
 enum { DECISIONS_MAX = 32 };
 struct decisions {
   int count;

@@ -31,7 +31,8 @@ template <class T> struct producer {
     return p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0;
   }
 
-  /* Returns the column of W at which block number `inner` of tap number `tap` begins. */
+  /* Returns the column of W at which block number `inner` of tap (place of the convolution window) number `tap`
+   * begins. */
   __device__ __forceinline__ int weight_column(int tap, int inner) const {
     return (w.quarter * 4 + tap) * p.channels +
            (inner < p.x_blocks ? inner * BLOCK_K : p.c + (inner - p.x_blocks) * BLOCK_K);
@@ -108,7 +109,8 @@ template <class T> struct producer {
   }
 
   /* Calls load(block, stage, tap, inner) for each block of the tile's sum, as soon as its stage (buffer in shared
-   * memory) is free. tap: number of the block's tap; inner: number of the block within its tap. */
+   * memory) is free. tap: number of the block's tap (place of the convolution window); inner: number of the block
+   * within its tap. */
   template <class Load> __device__ __forceinline__ void each_block(ring<T> &at_stage, Load load) const {
     int tap = quotient(w.begin, p.tap_blocks), inner = w.begin - tap * (int)p.tap_blocks.by;
 #pragma unroll 1

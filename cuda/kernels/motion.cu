@@ -137,8 +137,8 @@ struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
 
-/* Returns starting vector number `base` (motion_base) of the search in level 2 for a block, in pixels of that level.
- * found: the results of the search in level 3. */
+/* Returns starting vector number `base` (motion_base) of the search in level 2 of the pyramid for a block, in pixels of
+ * that level. found: the results of the search in level 3. */
 __device__ __forceinline__ int2 base_vector(const struct motion_args &p, const int32_t *found, int x, int y, int base) {
   int block = motion_base(&p.size, x, y, base), key = block < 0 ? 0 : found[block];
   return block < 0 ? make_int2(0, 0) : make_int2(2 * motion_seek_x(key), 2 * motion_seek_y(key));

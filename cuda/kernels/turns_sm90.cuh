@@ -78,9 +78,9 @@ struct turns {
   }
 
   /* Calls load(producer, block, stage, tap, inner, place) for each block of each tile, as soon as its stage is free.
-   * block: number of the block in the tile's sum; tap: number of the block's tap; inner: number of the block within the
-   * tap; place: index of the buffer, out of PLACES, for the tile's bias and time row (a vector from the time
-   * embedding). */
+   * block: number of the block in the tile's sum; tap: number of the block's tap (place of the convolution window);
+   * inner: number of the block within the tap; place: index of the buffer, out of PLACES, for the tile's bias and time
+   * row (a vector from the time embedding). */
   template <class Load> __device__ __forceinline__ void each_block(Load load) {
     ring<T> at;
     for (int place = 0; there(); tile += (int)gridDim.x, place = (place + 1) % T::PLACES) {

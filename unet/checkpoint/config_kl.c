@@ -11,8 +11,8 @@ static const char *const other_networks[] = {"latents_mean", "latents_std", NULL
 static void read_channels(struct kl_config *kl, struct config *config) {
   kl->levels = config_has(config, "block_out_channels") ? config_length(config, "block_out_channels") : 1;
   if (kl->levels < 1 || kl->levels > LEVELS_MAX) {
-    /* reading goes on after this error and needs a valid number of levels; errors that result from the number are
-     * not reported */
+    /* reading goes on after this error and needs a valid number of levels (resolutions of the autoencoder); errors that
+     * result from the number are not reported */
     kl->levels = 1;
     config_refuse(config, "block_out_channels", "its length", "1 to 8 levels are");
     return;

@@ -96,8 +96,8 @@ static void pyramid_run(const struct cpu_run *run, const struct cpu_node *node) 
 
 /* --- the search for each block's match in the other frame --- */
 
-/* Returns the sum of differences between two frames at one level, over side x side pixels: from (x, y) on in `now`, and
- * from (x + dx, y + dy) on in `last`. */
+/* Returns the sum of differences between two frames at one level of their pyramids, over side x side pixels: from (x,
+ * y) on in `now`, and from (x + dx, y + dy) on in `last`. */
 static int differences(const struct matching *m, int level, int side, int x, int y, int dx, int dy) {
   int w = m->size.w[level], h = m->size.h[level], sum = 0;
   const int32_t *now = details(m->now, &m->size, level), *last = details(m->last, &m->size, level);

@@ -24,8 +24,8 @@ static inline int threads_choose(int wanted) {
 #endif
 }
 
-/* Makes parallel regions of the calling thread use exactly `count` threads. OMP_DYNAMIC might give fewer, and oneDNN
- * would then leave a part of its work undone. */
+/* Makes OpenMP's parallel regions of the calling thread use exactly `count` threads. OMP_DYNAMIC might give fewer, and
+ * oneDNN would then leave a part of its work undone. */
 static inline void threads_set(int count) {
 #ifdef _OPENMP
   omp_set_dynamic(0);
@@ -36,7 +36,7 @@ static inline void threads_set(int count) {
 }
 
 /* thread_number returns the calling thread's number, thread_count the number of threads. Both are for use inside a
- * parallel region. */
+ * parallel region of OpenMP. */
 static inline int thread_number(void) {
 #ifdef _OPENMP
   return omp_get_thread_num();
@@ -53,7 +53,8 @@ static inline int thread_count(void) {
 #endif
 }
 
-/* Divides `count` items among the threads of a parallel region: the calling thread gets items *low to *high - 1. */
+/* Divides `count` items among the threads of a parallel region of OpenMP: the calling thread gets items *low to *high -
+ * 1. */
 static inline void thread_share(size_t count, size_t *low, size_t *high) {
   *low = count * (size_t)thread_number() / (size_t)thread_count();
   *high = count * (size_t)(thread_number() + 1) / (size_t)thread_count();

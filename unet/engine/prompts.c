@@ -60,7 +60,7 @@ static int encode_chunk(struct engine *engine, int encoder, const struct prompt_
   return background_start(engine, engine->text_program[encoder], &run, err);
 }
 
-/* Starts the encoding of a slot's tokens by all text encoders. */
+/* Starts the encoding of the tokens of a slot (place for an encoded prompt) by all text encoders. */
 static int encode_slot(struct engine *engine, int slot, const struct prompt *tokens, int chunks, struct error *err) {
   look_up_weights(engine);
   for (int c = 0; c < chunks; c++)
@@ -72,7 +72,8 @@ static int encode_slot(struct engine *engine, int slot, const struct prompt *tok
   return 0;
 }
 
-/* Encodes a slot's prompt again if a weight of the text encoders has changed since it was encoded. */
+/* Encodes the prompt of a slot (place on the device) again if a weight of the text encoders has changed since it was
+ * encoded. */
 static int refresh_slot(struct engine *engine, int slot, struct error *err) {
   struct prompt_slot *s = &engine->slots[slot];
   return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, s->chunks, err);

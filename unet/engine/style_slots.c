@@ -141,8 +141,8 @@ static bool is_waiting(const struct engine *engine) {
   return false;
 }
 
-/* Starts to compute the keys and values of the picture in this slot. A slot has memory for two sets of them; frames
- * read one, and the new ones are written to the other. */
+/* Starts to compute the keys and values of the picture in this slot (place for a style picture). A slot has memory for
+ * two sets of them; frames read one, and the new ones are written to the other. */
 static int start(struct engine *engine, int slot, struct error *err) {
   struct style_pictures *styles = &engine->styles;
   struct style_slot *s = &styles->list[slot];

@@ -32,8 +32,8 @@ struct model {
   const struct depth *depth;
 };
 
-/* Returns the index, in the states texts and pooled, of chunk number `chunk` (from 0) of the prompt in a slot. The
- * index of the first chunk is the number of the slot. */
+/* Returns the index, in the states texts and pooled, of chunk number `chunk` (from 0) of the prompt in a slot (place
+ * for an encoded prompt). The index of the first chunk is the number of the slot. */
 enum { TEXTS = SLOTS * PROMPT_CHUNKS_MAX };
 static inline int text_place(int slot, int chunk) {
   return chunk * SLOTS + slot;

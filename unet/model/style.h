@@ -31,9 +31,9 @@ struct tensor style_input(const struct style *style, struct plan *plan);
 /* Returns true if the plan that computes the keys and values that stand for "no style picture" reads patches of pixels
  * (style_input); the caller must then fill these patches with zeros. */
 bool style_none_reads_patches(const struct style *style);
-/* Appends the ops that compute tokens, keys and values from patches, and store them in slot run.slot. none: true: the
- * keys and values are those that stand for "no picture"; the ops then read patches only for adapters that read more of
- * the image encoder's output than its embedding. */
+/* Appends the ops that compute tokens, keys and values from patches, and store them in slot number run.slot (place for
+ * a style picture). none: true: the keys and values are those that stand for "no picture"; the ops then read patches
+ * only for adapters that read more of the image encoder's output than its embedding. */
 void style_keys(const struct style *style, const struct unet *unet, struct plan *plan, struct tensor patches,
                 bool none);
 

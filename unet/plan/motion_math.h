@@ -104,8 +104,8 @@ MOTION_CODE int motion_blur(int i) {
   return i == 0 || i == 3 ? 1 : 3;
 }
 
-/* Returns the brightness that a coarse level of w x h pixels has at the centre of pixel (x, y) of a finer level, by
- * linear interpolation. ratio: how many times more pixels the finer level has along each axis. */
+/* Returns the brightness that a pyramid's coarse level (w x h pixels) has at the centre of pixel (x, y) of a finer
+ * level, by linear interpolation. ratio: how many times more pixels the finer level has along each axis. */
 MOTION_CODE int motion_between(const int32_t *level, int w, int h, int x, int y, int ratio) {
   int whole = 2 * ratio, px = 2 * x + 1 + ratio, py = 2 * y + 1 + ratio;
   int u = px % whole, v = py % whole, left = px / whole - 1, top = py / whole - 1;
@@ -146,9 +146,9 @@ MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
 
 /* --- the search for each block's match in the last frame, and for blocks of the last frame in the present one --- */
 
-/* Returns the key by which candidate vectors of a block are compared in the search at level 3: the candidate with the
- * lowest key is the best. Longer vectors cost a little more. sum: the sum of absolute differences over 5x5 pixels;
- * index: the candidate's number, which the key contains. */
+/* Returns the key by which candidate vectors of a block are compared in the search at level 3 of the pyramid: the
+ * candidate with the lowest key is the best. Longer vectors cost a little more. sum: the sum of absolute differences
+ * over 5x5 pixels; index: the candidate's number, which the key contains. */
 MOTION_CODE int motion_seek_key(int sum, int index) {
   int y = index / MOTION_SIDE - MOTION_REACH, x = index % MOTION_SIDE - MOTION_REACH;
   return (sum + 16 * (motion_abs(y) + motion_abs(x))) * 256 + index;
@@ -164,10 +164,10 @@ MOTION_CODE int motion_seek_x(int key) {
   return (key & 255) % MOTION_SIDE - MOTION_REACH;
 }
 
-/* For each block the search at level 2 looks around MOTION_BASES starting vectors: those found at level 3 for the
- * block itself and its four neighbours (at the picture's edge the block itself stands for a missing neighbour), and
- * "no motion". Returns the number of the block from which block (x, y) takes starting vector number `base`, or -1 for
- * "no motion". */
+/* For each block the search at level 2 of the pyramid looks around MOTION_BASES starting vectors: those found at level
+ * 3 for the block itself and its four neighbours (at the picture's edge the block itself stands for a missing
+ * neighbour), and "no motion". Returns the number of the block from which block (x, y) takes starting vector number
+ * `base`, or -1 for "no motion". */
 MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base) {
   if (base == MOTION_BASES - 1)
     return -1;

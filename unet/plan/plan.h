@@ -59,9 +59,9 @@ struct region_when {
 struct plan_region {
   int first, end;
   struct region_when when;
-  /* Ops `first` to parallel_end - 1 are the beginning of this region. A device may run them at the same time as ops
-   * parallel_with to `first` - 1, which precede the region. parallel_end 0: no op of the region may run at the same
-   * time as ops outside it. */
+  /* Ops `first` to parallel_end - 1 are the beginning of this region (ops that a run may skip). A device may run them
+   * at the same time as ops parallel_with to `first` - 1, which precede the region. parallel_end 0: no op of the region
+   * may run at the same time as ops outside it. */
   int parallel_with, parallel_end;
 };
 
@@ -124,17 +124,18 @@ void plan_loop_end(struct plan *plan);
  * other ops; after a run that skips the region these find the old values. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
-/* Called between plan_region_begin and plan_region_end. Declares that the ops appended since plan_region_begin share
- * no data with the ops from number parallel_with up to the one before the region, so that a device may run both groups
- * at the same time. Ops of the region that are appended later wait for both groups. Op parallel_with must be in no
- * region, and inside the plan's loop if and only if the region is. */
+/* Called between plan_region_begin and plan_region_end. Declares that the ops appended since plan_region_begin share no
+ * data with the ops from number parallel_with up to the one before the region (ops that a run may skip), so that a
+ * device may run both groups at the same time. Ops of the region that are appended later wait for both groups. Op
+ * parallel_with must be in no region, and inside the plan's loop if and only if the region is. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
 /* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops before
  * the region. */
 bool plan_is_parallel(const struct plan *plan, int op);
 /* Returns the region (ops that a run may skip) that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
-/* Returns true if every run of the plan runs each op exactly once: it has no loop and no regions. */
+/* Returns true if every run of the plan runs each op exactly once: it has no loop and no regions (ops that a run may
+ * skip). */
 static inline bool plan_is_straight(const struct plan *plan) {
   return !plan->loop.iterations && !plan->region_count;
 }
@@ -173,8 +174,8 @@ static inline enum demand plan_demand(const struct plan *plan, int place) {
                                        : plan->states[place - plan->temporary_count].demand;
 }
 
-/* Completes the plan: computes the lifetimes of temporaries and checks the regions. Returns -1 with err set to the
- * plan's first error, if there was one. */
+/* Completes the plan: computes the lifetimes of temporaries and checks the regions (ops that a run may skip). Returns
+ * -1 with err set to the plan's first error, if there was one. */
 int plan_finish(struct plan *plan, struct error *err);
 
 /* Lays out the memory of a finished plan's temporaries: offset[i] gets the byte at which temporary i begins, with

@@ -1,6 +1,6 @@
 /* The linear multistep method (PLMS) of Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022,
  * without its Runge-Kutta steps, as Stable Diffusion uses it. If there are several steps, the first one is done twice:
- * the network is called again at the level where the step ends, and the step is repeated with the mean of both
+ * the network is called again at the noise level where the step ends, and the step is repeated with the mean of both
  * predictions. */
 #include "unet/sample/schedule.h"
 

@@ -30,9 +30,9 @@ struct schedule {
 /* The noise level at which the last step ends. */
 enum final {
   FINAL_PICTURE, /* the last step ends without noise */
-  FINAL_ALPHA,   /* the last step ends without noise, or at the level of timestep 0: the setting set_alpha_to_one
+  FINAL_ALPHA,   /* the last step ends without noise, or at the noise level of timestep 0: the setting set_alpha_to_one
                   * decides */
-  FINAL_SIGMA,   /* the last step ends without noise, or at the level of timestep 0: the setting final_sigmas_type
+  FINAL_SIGMA,   /* the last step ends without noise, or at the noise level of timestep 0: the setting final_sigmas_type
                   * decides */
   FINAL_LOWEST,  /* the last step ends at the noise level of timestep 0, at which a little noise is left */
 };
