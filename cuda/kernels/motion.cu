@@ -4,7 +4,7 @@
  * their work as follows:
  *
  *   levels  |  a thread block has 32x32 pixels, and makes all pyramid levels of this tile
- *   details |  a thread computes one detail (brightness less the mean around it)
+ *   details |  a thread computes one detail (a pixel's brightness minus the mean around it)
  *   seek    |  a thread block has 8x8 blocks of the picture; a thread tries one vector for a row of these blocks, in
  *           |  which neighbours share the sums of columns
  *   match   |  a warp has one block of the picture
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
   __shared__ int now[SEEK_NOW][SEEK_NOW + 1], last[SEEK_LAST][SEEK_LAST + 1], best[SEEK * SEEK];
   const int left = blockIdx.x * SEEK, top = blockIdx.y * SEEK, w = p.size.w[3], h = p.size.h[3];
   wait_for_previous();
-  /* Load the details (brightness less the mean around it) of both pictures, with a border. */
+  /* Load the details (a pixel's brightness minus the mean around it) of both pictures, with a border. */
   const int32_t *here = level_of(p.size, blockIdx.z ? p.last : p.now, 3);
   const int32_t *there = level_of(p.size, blockIdx.z ? p.now : p.last, 3);
   for (int i = threadIdx.x; i < SEEK_NOW * SEEK_NOW; i += THREADS)
@@ -129,10 +129,10 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
 /* number of blocks of the picture whose best match one thread block finds: one for each warp */
 constexpr int MATCHES = THREADS / WARP;
 
-/* A warp's shared memory in match_kernel: details (brightness minus the mean around) of the pixels around its block, in
- * level 2 of the pyramid (now2, last2) and in level 1 (now1, last1), of the present picture and of the last one. The
- * arrays of the last picture have one pixel more on each side. In level 2 the search begins at several starting vectors
- * (MOTION_BASES), and last2 has the pixels for each of them. */
+/* A warp's shared memory in match_kernel: details (a pixel's brightness minus the mean around it) of the pixels around
+ * its block, in level 2 of the pyramid (now2, last2) and in level 1 (now1, last1), of the present picture and of the
+ * last one. The arrays of the last picture have one pixel more on each side. In level 2 the search begins at several
+ * starting vectors (MOTION_BASES), and last2 has the pixels for each of them. */
 struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
@@ -330,9 +330,9 @@ struct direction {
 };
 
 /* Returns how badly block (x, y) of picture d.now fits picture d.last at the vector (vy, vx), which is in 1/256 pixel
- * of the picture. It is the sum of absolute differences of details (brightness less the mean around it), which
- * motion_gain has made equally strong in both pictures, over 8x8 pixels around the block in level 1, which has half the
- * picture's width and height. All lanes of a warp call it. */
+ * of the picture. It is the sum of absolute differences of details (a pixel's brightness minus the mean around it),
+ * which motion_gain has made equally strong in both pictures, over 8x8 pixels around the block in level 1, which has
+ * half the picture's width and height. All lanes of a warp call it. */
 __device__ int cost(const struct motion_args &p, const struct direction &d, int x, int y, int vy, int vx, int lane) {
   const int w = p.size.w[1], h = p.size.h[1];
   int now[2], last[2], all_now = 0, all_last = 0, sum = 0;
@@ -380,7 +380,8 @@ __device__ void choose(const struct motion_args &p, const struct direction &d, i
 }
 
 /* Compares pixel (u, v) of level 1 of this frame with the pixel of the last frame to which the vector points, and adds
- * the products of their details (brightness less the mean around it) to *s. Overexposed pixels are left out. */
+ * the products of their details (a pixel's brightness minus the mean around it) to *s. Overexposed pixels are left
+ * out. */
 __device__ void compare(const struct motion_args &p, const struct direction &d, int u, int v, int vy, int vx,
                         struct motion_likeness *s) {
   const int w = p.size.w[1], h = p.size.h[1];

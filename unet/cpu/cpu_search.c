@@ -1,7 +1,7 @@
 /* Fast code for the slowest steps of measuring motion: the search for matching blocks (OP_MATCH), and how badly a block
  * fits the last picture at a vector (OP_FLOW). The results equal those of the definitions in cpu_motion.c and
- * cpu_flow.c. The details (brightness minus the mean around) are copied to 16 bits with a border, so that no position
- * needs to be compared with the picture's edge. */
+ * cpu_flow.c. The details (a pixel's brightness minus the mean around it) are copied to 16 bits with a border, so that
+ * no position needs to be compared with the picture's edge. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_motion.h"
 #include "unet/cpu/cpu_simd.h"
@@ -17,7 +17,7 @@ typedef int32_t eight_wide __attribute__((vector_size(32)));
 
 enum { SHORTS = VECTOR_BYTES / 2 };
 
-/* --- 16-bit copies of the details (brightness minus the mean around), with a border --- */
+/* --- 16-bit copies of the details (a pixel's brightness minus the mean around it), with a border --- */
 
 static const int16_t *at(const struct padded *p, int x, int y) {
   return p->data + (y + SEARCH_EDGE) * p->pitch + x + SEARCH_EDGE;

@@ -4,7 +4,7 @@
  *
  * Units: level 1 of the pyramid is the picture at half size, so one of its pixels is two pixels of the picture along
  * each axis. Fractions of vectors are in 1/512 pixel of level 1, which is 1/256 pixel of the picture. The brightness of
- * levels, and the details (brightness minus the mean around), are in 1/16 grey level. */
+ * levels, and the details (a pixel's brightness minus the mean around it), are in 1/16 grey level. */
 #ifndef UNET_PLAN_MOTION_MATH_H
 #define UNET_PLAN_MOTION_MATH_H
 
