@@ -202,8 +202,8 @@ struct live {
   /* From here on, all fields are used by the main thread alone, with two exceptions. The loop's thread reads
    * first_values, which the main thread fills before that thread begins. And snapshot, presets, outputs and tap have
    * threads of their own, with which their functions synchronise. */
-  bool clients_stay; /* true: a client's thread did not end in time and still uses the hub, so the hub is not freed */
-  /* the measured values (rates, times, sizes) that clients were given last, through the hub */
+  bool clients_stay; /* true: a client's thread did not end in time and still uses `hub`, so the hub is not freed */
+  /* the measured values (rates, times, sizes) that clients were given last, through `hub` */
   struct hub_figures figures_told;
   int64_t published_ns; /* time (platform_now_ns) at which the values in figures_told were given to clients */
 

@@ -37,9 +37,10 @@ struct ipc {
    * have changed */
   int listener, alarm[2];
 
-  /* The following fields are also used by other threads. The function `wake`, which the hub calls on the window's
-   * thread, uses `observed` (true: a client observes a property), `rung` (true: a byte is in the pipe `alarm`, so that
-   * the server's thread will wake) and `alarm`. ipc_close sets `stop` and wakes the server's thread. */
+  /* The following fields are also used by other threads. The function `wake`, which the hub (it passes values between
+   * the window and clients) calls on the window's thread, uses `observed` (true: a client observes a property), `rung`
+   * (true: a byte is in the pipe `alarm`, so that the server's thread will wake) and `alarm`. ipc_close sets `stop` and
+   * wakes the server's thread. */
   struct hub_watch watch;
   atomic_bool observed, rung;
   struct platform_entry made;

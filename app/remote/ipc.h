@@ -18,8 +18,8 @@ struct ipc;
  * usually IPC_PATIENCE_MS. Returns 0, or -1 with err set. */
 int ipc_open(struct ipc **ipc, const char *path, struct hub *hub, int patience_ms, struct error *err);
 /* Ends the thread, waits at most wait_ms for that, removes the socket, and frees *ipc, which becomes NULL. Returns
- * false if the thread has not ended in time: nothing is freed, the thread still uses the hub, and ipc_close may be
- * called again. Does nothing if *ipc is NULL. */
+ * false if the thread has not ended in time: nothing is freed, the thread still uses the hub (which passes values
+ * between the window and clients), and ipc_close may be called again. Does nothing if *ipc is NULL. */
 bool ipc_close(struct ipc **ipc, int wait_ms);
 
 #endif

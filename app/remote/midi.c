@@ -110,8 +110,9 @@ static bool text_differs(const char *a, const char *b) {
 }
 
 /* Returns true if the engine was open at the previous call, and stores whether the engine is open now. When the engine
- * opens, the program sets values that suit the model; these must not count as changes by a user. The hub gets these
- * values together with the news that the engine is open, so this function is called before the values are copied. */
+ * opens, the program sets values that suit the model; these must not count as changes by a user. The hub (which passes
+ * values between the window and clients) gets these values together with the news that the engine is open, so this
+ * function is called before the values are copied. */
 static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;
@@ -121,8 +122,9 @@ static bool was_ready(struct midi *midi) {
   return ready;
 }
 
-/* Copies the parameters' values from the hub if they have changed. moved true: a knob was moved, and the values are
- * copied even if they have not changed, because what the knob does depends on them. */
+/* Copies the parameters' values from the hub (which passes values between the window and clients) if they have changed.
+ * moved true: a knob was moved, and the values are copied even if they have not changed, because what the knob does
+ * depends on them. */
 static void follow_values(struct midi *midi, bool moved) {
   if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
     return;
@@ -223,8 +225,8 @@ static void take_clock(struct midi *midi, const struct midi_message *message, in
 }
 
 /* Carries out a MIDI message that came at now_ns. *fresh: true if the parameters' values were already copied from the
- * hub for an earlier message of the same read; if it is false, a message of a knob copies them and makes it true.
- * Messages of a MIDI clock do not need the values. */
+ * hub (which passes values between the window and clients) for an earlier message of the same read; if it is false, a
+ * message of a knob copies them and makes it true. Messages of a MIDI clock do not need the values. */
 static void take_message(struct midi *midi, const struct midi_message *message, bool *fresh, int64_t now_ns) {
   if (message->kind >= MIDI_TICK) {
     take_clock(midi, message, now_ns);

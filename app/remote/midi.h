@@ -33,8 +33,8 @@ struct midi_params {
  * params->target are NULL, *midi becomes NULL and 0 is returned. Returns 0, or -1 with err set. */
 int midi_start(struct midi **midi, const struct midi_params *params, struct error *err);
 /* Ends the thread, waits at most wait_ms for that, and frees *midi, which becomes NULL. Returns false if the thread has
- * not ended in time: nothing is freed, the thread still uses the hub, and midi_stop may be called again. Does nothing
- * if *midi is NULL. */
+ * not ended in time: nothing is freed, the thread still uses the hub (which passes values between the window and
+ * clients), and midi_stop may be called again. Does nothing if *midi is NULL. */
 bool midi_stop(struct midi **midi, int wait_ms);
 
 #endif

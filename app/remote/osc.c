@@ -170,8 +170,8 @@ static void read_hub(struct osc *osc) {
 
 static void subscribe(struct osc *osc, const struct datagram_address *address) {
   int number = find_listener(osc, address);
-  /* without a listener the OSC thread does not update its copy of the hub's values; the first listener must get the
-   * present ones */
+  /* without a listener the OSC thread does not update its copy of the parameters' values; the first listener must get
+   * the present ones */
   if (!osc->listener_count)
     read_hub(osc);
   if (number < 0 && osc->listener_count == LISTENERS_MAX)

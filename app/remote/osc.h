@@ -1,6 +1,6 @@
 /* OSC (Open Sound Control) over UDP. Received messages set parameters and run commands; changes of the parameters'
  * values and of figures (measured values) are sent to programs that subscribe. A thread of its own does this, and sets
- * and reads values only through the hub. */
+ * and reads values only through the hub (hub.h, which passes values between the window and clients). */
 #ifndef APP_REMOTE_OSC_H
 #define APP_REMOTE_OSC_H
 
@@ -27,8 +27,8 @@ enum { OSC_LEASE_S = 60 };
  * returned. Returns 0, or -1 with err set. */
 int osc_start(struct osc **osc, const struct osc_params *params, struct error *err);
 /* Ends the thread, waits at most wait_ms for that, and frees *osc, which becomes NULL. Returns false if the thread has
- * not ended in time: nothing is freed, the thread still uses the hub, and osc_stop may be called again. Does nothing if
- * *osc is NULL. */
+ * not ended in time: nothing is freed, the thread still uses the hub (which passes values between the window and
+ * clients), and osc_stop may be called again. Does nothing if *osc is NULL. */
 bool osc_stop(struct osc **osc, int wait_ms);
 
 #endif

@@ -1,5 +1,6 @@
-/* Carries out received OSC messages: sets values and runs commands through the hub, and makes the answers. This part
- * uses no socket; osc.c passes the messages to it and sends the answers. */
+/* Carries out received OSC messages: sets values and runs commands through the hub (hub.h, which passes values between
+ * the window and clients), and makes the answers. This part uses no socket; osc.c passes the messages to it and sends
+ * the answers. */
 #ifndef APP_REMOTE_OSC_TALK_H
 #define APP_REMOTE_OSC_TALK_H
 

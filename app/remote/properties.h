@@ -7,7 +7,8 @@
 
 #include "app/remote/hub.h"
 
-/* Copies of the parameters' values and of the figures (measured values) in the hub at one moment. */
+/* Copies of the parameters' values and of the figures (measured values) in the hub (which passes values between the
+ * window and clients) at one moment. */
 struct message_view {
   struct hub *hub; /* the hub, from which lists (enum hub_list: presets, MIDI bindings, ...) are read; borrowed */
   struct parameters values;

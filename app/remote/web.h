@@ -1,6 +1,7 @@
 /* The web page: a browser shows and sets the parameters, runs commands, and shows the measured values and the picture
  * of the live window. Page and program speak the protocol of messages.h over a web socket. One thread serves all
- * browsers, and sets and reads values only through the hub. */
+ * browsers, and sets and reads values only through the hub (hub.h, which passes values between the window and
+ * clients). */
 #ifndef APP_REMOTE_WEB_H
 #define APP_REMOTE_WEB_H
 
@@ -39,8 +40,8 @@ struct web_limits {
 int web_open(struct web **web, const char *where, const struct web_key *key, const struct web_limits *limits,
              struct hub *hub, struct error *err);
 /* Ends the thread, waits at most wait_ms for that, and frees *web, which becomes NULL. Returns false if the thread has
- * not ended in time: nothing is freed, the thread still uses the hub, and web_close may be called again. Does nothing
- * if *web is NULL. */
+ * not ended in time: nothing is freed, the thread still uses the hub (which passes values between the window and
+ * clients), and web_close may be called again. Does nothing if *web is NULL. */
 bool web_close(struct web **web, int wait_ms);
 
 /* Returns the URL to open in a browser, with the token if one is needed. The string is valid until web_close. */

@@ -144,8 +144,8 @@ static int encode_covered(struct web *web, const struct covered *shown, struct e
 }
 
 /* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. If the
- * window's thread has given the hub no picture for clients, the last JPEG stays; if encoding fails, web->jpeg becomes
- * NULL. */
+ * window's thread has given the hub (which passes values between the window and clients) no picture, the last JPEG
+ * stays; if encoding fails, web->jpeg becomes NULL. */
 static void encode(struct web *web) {
   struct covered shown;
   struct error err;

@@ -59,9 +59,10 @@ struct web {
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;
 
-  /* The following fields are also used by other threads. `wake`, which the hub calls on the window's thread, uses
-   * `observed` (true: a client observes a property), `rung` (true: a byte is in the pipe `alarm`, so that the server's
-   * thread will wake) and `alarm`. web_close sets `stop` and wakes the server's thread. */
+  /* The following fields are also used by other threads. `wake`, which the hub (it passes values between the window and
+   * clients) calls on the window's thread, uses `observed` (true: a client observes a property), `rung` (true: a byte
+   * is in the pipe `alarm`, so that the server's thread will wake) and `alarm`. web_close sets `stop` and wakes the
+   * server's thread. */
   struct hub_watch watch;
   pthread_t thread;
   atomic_bool stop, observed, rung;
