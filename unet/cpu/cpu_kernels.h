@@ -139,8 +139,8 @@ struct cpu_kernels {
   void (*encode)(const struct encode *);
   void (*soften)(const struct soften *);
   /* Finds, for each block of the frame `now`, the block of the frame `last` that matches best (one direction of
-   * OP_MATCH). The arguments are padded copies of the details (brightness minus the mean around) of the pyramids'
-   * levels 1 to 3. */
+   * OP_MATCH). The arguments are padded copies of the details (a pixel's brightness minus the mean around it) of the
+   * pyramids' levels 1 to 3. */
   void (*search)(const struct matching *, const struct padded now[4], const struct padded last[4]);
   void (*pad)(const struct padded *, const int32_t *details);
   /* Returns the sum of differences that is left if block (x, y) moves by the vector (vy, vx), as OP_FLOW defines it.
