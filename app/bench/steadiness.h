@@ -18,7 +18,7 @@ struct steadiness_frames {
 /* Mean changes from frame to frame, in grey levels, of outputs and inputs. NAN: no pixel was judged. */
 struct steadiness_change {
   double output, input;
-  double share; /* fraction of the pixels that were judged, 0 to 1 */
+  double share; /* how many of the pixels were judged, as a fraction from 0 to 1 */
 };
 
 struct steadiness_motion {

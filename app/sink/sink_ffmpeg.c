@@ -337,7 +337,7 @@ static long ffmpeg_pictures(const struct sink *sink) {
   const struct ffmpeg_sink *to = (const struct ffmpeg_sink *)sink;
   const AVCodec *codec = to->encoder.context->codec;
   if (!to->failed && codec && !strcmp(codec->name, "libwebp_anim"))
-    return to->sent; /* this encoder gives all pictures in one packet */
+    return to->sent; /* this encoder gives all pictures in one packet, so packets cannot be counted */
   if (!to->failed || (to->output->oformat->flags & AVFMT_NOFILE))
     return to->written;
   return to->seekable ? ffmpeg_count_pictures(ffmpeg_sink_path(to)) : -1;

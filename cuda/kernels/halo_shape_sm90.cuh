@@ -66,7 +66,7 @@ struct shape {
 struct params {
   CUtensorMap x, weight, residual, y;
   const float *bias;
-  const __half *time; /* FP16 vector with one value for each output channel, added like bias; NULL: none */
+  const __half *time; /* FP16 vector of values that are added to output channels, as the bias is; NULL: none */
   __half *few;        /* the output y, written without TMA if there are at most 8 output channels (FEW) */
   bool has_residual;
   float least; /* lower limit of results: 0 with ReLU, else -infinity */

@@ -20,7 +20,7 @@ using namespace norms;
  * fit a multiprocessor at the same time. */
 constexpr int ROW_THREADS = 128, RESIDENT = 3;
 
-/* Returns the sum of v over LANES neighbouring lanes, to each of them. */
+/* Adds up v over a group of LANES neighbouring lanes, and returns the sum to each lane of the group. */
 template <int LANES> __device__ __forceinline__ float add_lanes(float v) {
 #pragma unroll
   for (int i = LANES / 2; i > 0; i /= 2)

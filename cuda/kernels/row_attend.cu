@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   h = share_rounded(m->other, column, P, sum);
   fetch(weights, p.last.weight + (size_t)column * C, C);
   __syncthreads();
-  /* Layer norm, and second product: the queries. */
+  /* Layer norm, and the second product, which gives the queries. */
   normalise<C, TILE>(m->tile, m->other, m->norm, p.norm.eps);
   __syncthreads();
   begin(sum, query_bias);

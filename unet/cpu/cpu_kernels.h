@@ -43,7 +43,7 @@ struct attend {
   /* scratch for keys and values in the order in which the kernel reads them: attend_packed(keys, dim) floats for each
    * head of each of the k_n pictures */
   float *packed;
-  float *tiles; /* scratch of attend_tile floats for each thread: queries, scores and results of some queries */
+  float *tiles; /* scratch of attend_tile floats for each thread: some queries, with their scores and results */
 };
 
 /* The arguments of a convolution by Winograd's algorithm: y = act(conv3x3(upsample(x)) + bias + residual), with stride
