@@ -1,6 +1,7 @@
 /* Tests the in and out points of the live program's files, and what follows at their ends, on an X server (Xvfb). */
 #include "tests/rigs/cmocka_all.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "tests/rigs/clips.h"
@@ -52,6 +53,28 @@ static void test_points_stay_with_their_file(void **state) {
   quit_window();
 }
 
+/* The show file keeps the points of all sources, also of those that are not shown when it is saved. */
+static void test_points_come_back_with_the_show(void **state) {
+  (void)state;
+  struct outcome outcome;
+  make_clips();
+  shell("rm -f show.json");
+  start_window("still.mkv twice.mkv --loop --clip-loop loop --show-file show.json --ipc ipc.sock" PICTURE);
+  set_points("2", "1.5", "1.875");
+  set_points("1", "1.25", "1.75");
+  wait_for_pictures(); /* points that are set together with another source are that source's */
+  expect_points("2", "\"data\":1.5", "\"data\":1.875");
+  wait_for_pictures();
+  expect_ipc("[\"save-show\"]", "success");
+  wait_for("grep -q 1.75 show.json");
+  kill(screen.program, SIGKILL);
+  finish(&outcome);
+  start_window("--show-file show.json --trust-show --ipc ipc.sock" PICTURE);
+  expect_points("1", "\"data\":1.25", "\"data\":1.75");
+  expect_points("2", "\"data\":1.5", "\"data\":1.875");
+  quit_window();
+}
+
 /* From the last frame of a file the list goes on, as it does from any other place in the file. */
 static void test_list_goes_on_from_the_last_frame(void **state) {
   (void)state;
@@ -100,9 +123,8 @@ static int end_program(void **state) {
 int main(int argc, char **argv) {
 #define TINY(function) cmocka_unit_test_setup_teardown(function, program_tiny_model, end_program)
   const struct CMUnitTest tests[] = {
-      TINY(test_points_stay_with_their_file),
-      TINY(test_list_goes_on_from_the_last_frame),
-      TINY(test_place_of_a_last_picture),
+      TINY(test_points_stay_with_their_file),      TINY(test_points_come_back_with_the_show),
+      TINY(test_list_goes_on_from_the_last_frame), TINY(test_place_of_a_last_picture),
       TINY(test_pipe_that_nobody_writes),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();

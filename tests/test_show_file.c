@@ -116,6 +116,37 @@ static void test_trusted(void **state) {
   show_file_free(&show);
 }
 
+/* Sources with in and out points are objects; points that are no times are told, and the source counts without them. */
+static void test_points(void **state) {
+  (void)state;
+  struct show_file *show =
+      read_show("{\"sources\": [{\"name\": \"sea.mp4\", \"in\": 2, \"out\": 3.5}, \"a.mp4\", {\"name\": "
+                "\"b.mp4\", \"in\": -1, \"out\": 1e300}, {\"name\": \"c.mp4\", \"in\": \"x\"}, "
+                "{\"in\": 1}]}",
+                true);
+  assert_int_equal(show->source_count, 4);
+  assert_true(show->points[0].in_s == 2 && show->points[0].out_s == 3.5);
+  for (int i = 1; i < 4; i++)
+    assert_true(show->points[i].in_s == 0 && show->points[i].out_s == 0);
+  expect_told("sources: \"in\": seconds from 0 to 1000000 are needed");
+  expect_told("sources: \"out\": seconds");
+  expect_told("sources: names are needed");
+  struct options *options = calloc(1, sizeof *options);
+  assert_non_null(options);
+  parameters_init(&options->values);
+  show_file_apply(show, options);
+  assert_true(options->points == show->points && options->file_count == 3);
+  free(options);
+  show_file_free(&show);
+  cJSON *plain = show_file_source("a.mp4", 0, 0), *cut = show_file_source("a.mp4", 1.5, 0);
+  char *text = cJSON_PrintUnformatted(cut);
+  assert_string_equal(cJSON_GetStringValue(plain), "a.mp4");
+  assert_string_equal(text, "{\"name\":\"a.mp4\",\"in\":1.5,\"out\":0}");
+  free(text);
+  cJSON_Delete(plain);
+  cJSON_Delete(cut);
+}
+
 static void test_no_show(void **state) {
   (void)state;
   static const char *const wrong[] = {"", "[]", "{", "\"x\""};
@@ -186,10 +217,8 @@ static void test_comes_back(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_stranger),
-      cmocka_unit_test(test_trusted),
-      cmocka_unit_test(test_no_show),
-      cmocka_unit_test(test_comes_back),
+      cmocka_unit_test(test_stranger), cmocka_unit_test(test_trusted),    cmocka_unit_test(test_points),
+      cmocka_unit_test(test_no_show),  cmocka_unit_test(test_comes_back),
   };
   return cmocka_run_group_tests(tests, make_folders, scratch_remove);
 }

@@ -78,15 +78,16 @@ int live_open_show(struct live *live, struct error *err) {
 
 /* --- saving the present sources, values and key bindings in the show file --- */
 
-/* Lists the sources: files by their full paths, others as the user named them. A camera or the sample clip that is
+/* Lists the sources with their in and out points: files by their full paths, others as the user named them. A camera or the sample clip that is
  * shown because the user has named no source is left out. */
 static cJSON *list_sources(const struct live *live) {
   cJSON *list = cJSON_CreateArray();
   int count = live->changer ? changer_count(live->changer) : 0;
   bool named = live->options->input || live->options->playlist || count > 1;
   for (int i = 0; named && i < count; i++) {
-    char *name = show_file_name(changer_name(live->changer, i));
-    cJSON_AddItemToArray(list, cJSON_CreateString(name ? name : ""));
+    const struct playlist_entry *entry = changer_entry(live->changer, i);
+    char *name = show_file_name(entry->name);
+    cJSON_AddItemToArray(list, show_file_source(name ? name : "", entry->in_s, entry->out_s));
     free(name);
   }
   return list;

@@ -17,6 +17,15 @@ static int list_again(struct live *live, struct error *err) {
   return 0;
 }
 
+/* Gives the sources of the command line or the show file, which are first in the list, the in and out points that the
+ * show file has for them. */
+static void take_points(struct playlist *list, const struct options *options) {
+  for (int i = 0; options->points && i < list->count && i <= options->file_count; i++) {
+    list->entries[i].in_s = options->points[i].in_s;
+    list->entries[i].out_s = options->points[i].out_s;
+  }
+}
+
 int live_list_sources(struct live *live, struct error *err) {
   const struct options *options = live->options;
   struct playlist *list = &live->list;
@@ -27,6 +36,7 @@ int live_list_sources(struct live *live, struct error *err) {
   for (int i = 0; i < options->file_count; i++)
     if (playlist_insert(list, list->count, options->files[i], false, err))
       return -1;
+  take_points(list, options);
   if (options->playlist && playlist_read(list, options->playlist, &setup_stop, &live->log, err))
     return -1;
   /* If the list has one source, --loop makes the reader repeat that source. If it has several, --loop repeats the

@@ -57,6 +57,11 @@ struct option_shard {
   struct option_range range;
 };
 
+/* In and out points of a source: where a file is begun and where it is left (struct playlist_entry). */
+struct option_points {
+  double in_s, out_s;
+};
+
 struct options {
   enum command command;
   /* first argument: of live SOURCE, render IN, bench --live CLIP, info MODEL, fetch REPO; --input of join */
@@ -66,6 +71,9 @@ struct options {
    * inputs or clips except the first */
   const char *files[FILES_MAX];
   int file_count;
+  /* in and out points of the sources, of `input` first and then of `files`, as the show file has them; NULL: none are
+   * given */
+  const struct option_points *points;
 
   struct parameters values;
   /* all models and autoencoders that were given, in order; the first ones are also in `values` */

@@ -188,17 +188,35 @@ static void read_option(const struct reading *reading, const cJSON *value) {
 
 /* --- the sources, parameter values and key bindings in a show file --- */
 
+/* Returns an in or an out point of a source in seconds; 0: there is none, or one that is no such time, about which there
+ * was a complaint. */
+static double read_point(const struct reading *reading, const cJSON *source, const char *name, enum parameter id) {
+  const cJSON *value = cJSON_GetObjectItemCaseSensitive(source, name);
+  double most = parameter_row(id)->max, seconds = cJSON_IsNumber(value) ? value->valuedouble : -1;
+  if (seconds >= 0 && seconds <= most)
+    return seconds;
+  if (value)
+    complain(reading, "sources: \"%s\": seconds from 0 to %.0f are needed", name, most);
+  return 0;
+}
+
 static void read_source(const struct reading *reading, const cJSON *value) {
   struct show_file *show = reading->show;
-  const char *name = cJSON_GetStringValue(value);
+  const cJSON *named = cJSON_IsObject(value) ? cJSON_GetObjectItemCaseSensitive(value, "name") : value;
+  const char *name = cJSON_GetStringValue(named);
   if (!name || !*name) {
     complain(reading, "sources: names are needed");
   } else if (show->source_count == FILES_MAX) {
     complain(reading, "sources: there are at most %d", FILES_MAX);
   } else {
     const char *found = find_name(reading, "sources", name);
-    if (found)
-      show->sources[show->source_count++] = found;
+    if (!found)
+      return;
+    show->points[show->source_count] = (struct option_points){
+        .in_s = read_point(reading, value, "in", PARAMETER_CLIP_IN),
+        .out_s = read_point(reading, value, "out", PARAMETER_CLIP_OUT),
+    };
+    show->sources[show->source_count++] = found;
   }
 }
 
@@ -344,6 +362,7 @@ void show_file_apply(const struct show_file *show, struct options *options) {
   struct options before = *options;
   if (!options->input && !options->playlist && show->source_count) {
     options->input = show->sources[0];
+    options->points = show->points;
     options->file_count = show->source_count - 1;
     memcpy(options->files, show->sources + 1, sizeof *show->sources * (size_t)options->file_count);
   }
@@ -351,6 +370,16 @@ void show_file_apply(const struct show_file *show, struct options *options) {
   parameters_apply(&options->values, &given);
   before = *options;
   options_with(options, &before, &before.values);
+}
+
+cJSON *show_file_source(const char *name, double in_s, double out_s) {
+  if (in_s <= 0 && out_s <= 0)
+    return cJSON_CreateString(name);
+  cJSON *source = cJSON_CreateObject();
+  cJSON_AddStringToObject(source, "name", name);
+  cJSON_AddNumberToObject(source, "in", in_s);
+  cJSON_AddNumberToObject(source, "out", out_s);
+  return source;
 }
 
 cJSON *show_file_values(const struct parameters *values) {

@@ -1,10 +1,12 @@
 /* A show file holds all that a show needs, as JSON; LIVE.md describes it:
  *
- *   {"options": {"budget": 33, "to": ["srt://studio:9000"]}, "sources": ["opening.mp4", "/dev/video0"],
+ *   {"options": {"budget": 33, "to": ["srt://studio:9000"]},
+ *    "sources": [{"name": "opening.mp4", "in": 2, "out": 3.5}, "/dev/video0"],
  *    "values": {"strength": 0.4, "prompt[1]": "neon"}, "keys": ["F1 scene night"],
  *    "midi": {"bindings": [...]}, "presets": [...]}
  *
- * options: options of the command live, by their names. sources: the sources, as the command line would name them.
+ * options: options of the command live, by their names. sources: the sources, as the command line would name them; a source
+ * with an in or an out point, in seconds, is an object.
  * values: values of parameters. keys: lines as in keys.conf. midi: the contents of a midi.json. presets: presets as in
  * a file of presets (control/presets.h); the program reads and writes the show file as such a file, too. Where the
  * command line and the file set the same thing, the command line decides.
@@ -22,10 +24,11 @@
 enum { SHOW_BYTES_MAX = 16 << 20 };
 
 struct show_file {
-  char *options;                  /* text of the options, as struct options_config takes it; "": none */
-  char *keys;                     /* key bindings, as the text of a keys.conf; "": none */
-  char *midi;                     /* MIDI bindings, as the text of a midi.json; "": none */
-  const char *sources[FILES_MAX]; /* names of the sources; source_count is their number */
+  char *options;                          /* text of the options, as struct options_config takes it; "": none */
+  char *keys;                             /* key bindings, as the text of a keys.conf; "": none */
+  char *midi;                             /* MIDI bindings, as the text of a midi.json; "": none */
+  const char *sources[FILES_MAX];         /* names of the sources; source_count is their number */
+  struct option_points points[FILES_MAX]; /* in and out points of these sources; zeros: the whole source */
   int source_count;
   bool left_out;            /* true: something was left out because the file is not trusted */
   struct parameters values; /* values of parameters; those that the file contains are marked */
@@ -50,6 +53,9 @@ void show_file_apply(const struct show_file *show, struct options *options);
 cJSON *show_file_options(const struct options *options);
 /* Returns a JSON object with the values that differ from the defaults and that a show keeps. NULL: memory is short. */
 cJSON *show_file_values(const struct parameters *values);
+/* Returns a source as a show file has it: a text or, with an in or an out point, an object. name: as show_file_name
+ * returns it. NULL: memory is short. */
+cJSON *show_file_source(const char *name, double in_s, double out_s);
 /* Returns the absolute path of a file that exists; other names, as of devices and addresses, as they are. The caller
  * frees it. NULL: memory is short. */
 char *show_file_name(const char *name);

@@ -9,7 +9,8 @@
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("",
-              "{\"options\":{\"budget\":33,\"to\":[\"srt://a\"],\"mask\":\"x\"},\"sources\":[\"a.mp4\",\"../b\"],"
+              "{\"options\":{\"budget\":33,\"to\":[\"srt://a\"],\"mask\":\"x\"},\"sources\":[\"a.mp4\",\"../"
+              "b\",{\"name\":\"self\",\"in\":2,\"out\":1e9}],"
               "\"values\":{\"clip-in\":2,\"clip-speed\":0.5,\"clip-loop\":\"hold\",\"cued-scene\":\"a\",\"strength\":0."
               "5,\"prompt[1]\":\"neon\",\"style[1]\":\"/etc/x\"},"
               "\"keys\":[\"F1 strength 0.3\"],\"presets\":[{\"name\":\"a\",\"source\":\"b\",\"values\":{\"mix\":1}}]}"),
@@ -51,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(text, data, size);
   if (!show_file_read(&show, text, "/proc/self/task", false, complain, NULL, &err)) {
     FUZZ_CHECK(!show->source_count || !strncmp(show->sources[0], "/proc/", 6));
+    for (int i = 0; i < show->source_count; i++)
+      FUZZ_CHECK(show->points[i].in_s >= 0 && show->points[i].in_s <= 1e6 && show->points[i].out_s >= 0 &&
+                 show->points[i].out_s <= 1e6);
     apply(show);
   }
   FUZZ_CHECK(show || *err.message);
