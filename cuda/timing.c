@@ -14,8 +14,8 @@ double clock_seconds(void) {
 /* Limits in seconds. The first run of launches may include loading their code, which takes less than loading_s.
  * Launches whose first run takes more than twice the best time of other candidates, plus loading_s, are not timed
  * further. Launches of at least long_s are timed one by one, until they have taken enough_s together. Shorter launches
- * are timed in a graph that repeats them. If the best time is below short_s, there is no first run before that
- * graph. */
+ * are timed in a graph that repeats them. If the best time of other candidates is below short_s, the graph is used at
+ * once, without a first run. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
 /* Launches whose time is measured, the queue on which they run, and the events before and after them. */

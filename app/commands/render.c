@@ -205,7 +205,7 @@ static int run(struct render *render, struct error *err) {
     status = 0;
   if (status && err->status == STATUS_INPUT && !result.written && lacks_pictures(render))
     render_leave_empty(render, err);
-  /* Also if the input broke off or a side track failed, OUT has all that could be made, and its final name. */
+  /* Even if the input broke off or a side track failed, OUT contains all that could be made, and has its final name. */
   bool ended = !status || (err->status == STATUS_INPUT && result.written + render->existing.count);
   render->progress.before = there_before(render, render->existing.count);
   progress_end(&render->progress, ended && !atomic_load(&setup_stop),
@@ -368,8 +368,9 @@ static void take_shared(const struct render *render, struct setup *setup, struct
     options->batch = setup->batch = render->shared.record.job.batch;
 }
 
-/* Makes the engines ready for the input. If another shard has written its choices (kernels, frames in a run) while the
- * first engine here made its own, the engines are opened again with the other shard's. Returns 0, or -1 with err. */
+/* Makes the engines ready for the input. If a process that renders another shard has written its choices (kernels,
+ * frames in a run) while the first engine here made its own, the engines are opened again with the choices of that
+ * process. Returns 0, or -1 with err. */
 static int use_engines(struct render *render, struct setup *setup, struct options *options, struct error *err) {
   bool sequence = existing_is_sequence(render->output, render->container);
   bool shares =
@@ -480,8 +481,8 @@ done:
   beside_close(&render.beside);
   free(render.mark);
   side_feed_close(&render.feed);
-  /* An error such as a truncated file may be the consequence of an interruption, which is then what the user is
-   * told. */
+  /* An error, such as a truncated file, may be the consequence of an interruption; then the user is told of the
+   * interruption instead. */
   if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED && err->status != STATUS_OUTPUT)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;

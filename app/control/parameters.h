@@ -153,8 +153,9 @@ void parameters_copy(struct parameters *to, const struct parameters *from, unsig
 /* Resets to its default each parameter for which models recommend a value (by_model in its parameter_row), unless the
  * user has set it (its mark). Called before a model is opened, which then recommends its own values. */
 void parameters_leave_to_model(struct parameters *values);
-/* Copies the values that the model recommends. from: the values that an engine reports; of these, only parameters with
- * by_model in their parameter_row are copied, and none that is marked as set by the user in `to`. */
+/* Copies to `to` those values of `from` (the values that an engine reports) that the model recommends. These are the
+ * parameters with by_model in their parameter_row. Parameters that the user has set (marked in `to`) are not
+ * changed. */
 void parameters_follow_model(struct parameters *to, const struct parameters *from);
 /* returns true if both structs have the same value of this parameter */
 bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index);

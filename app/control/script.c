@@ -303,9 +303,9 @@ struct script_recorder {
   struct parameters values; /* for each parameter, the value that was last written to the file */
 };
 
-/* Returns true if a recorded script contains changes of this parameter. Not recorded are settings of the window alone,
- * parameters such as saved-preset, which would load other values from a file, and those that change with
- * the beat or with the file that is shown. */
+/* Returns true if changes of this parameter are recorded in a script. Three kinds of parameters are not: settings of
+ * the window alone; parameters such as saved-preset, which would load other values from a file; and those that change
+ * with the beat or with the file that is shown. */
 static bool is_recorded(enum parameter id) {
   switch (id) {
   case PARAMETER_HUD:

@@ -8,8 +8,8 @@ static bool same_text(const char *a, const char *b) {
   return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Copies the values that the caller has set to reverie->used, and marks prompts whose texts have changed as stale,
- * which means that they must be encoded again. *shape gets the size, step count and so on for which the engine must be
+/* Copies to reverie->used the values that the caller has set. Marks prompts whose texts have changed as stale, which
+ * means that they must be encoded again. *shape gets the size, step count and so on for which the engine must be
  * prepared. Returns 0, or -1 with err. */
 static int take_values(struct reverie *reverie, struct engine_shape *shape, struct error *err) {
   pthread_mutex_lock(&reverie->lock);
@@ -23,8 +23,8 @@ static int take_values(struct reverie *reverie, struct engine_shape *shape, stru
   return status;
 }
 
-/* After a frame was submitted, copies the values that the model recommends for parameters that the caller has not set
- * from reverie->used to reverie->asked, which reverie_get reads. */
+/* After a frame was submitted, copies values from reverie->used to reverie->asked, which reverie_get reads: the values
+ * that the model recommends for parameters that the caller has not set. */
 static void tell_model_values(struct reverie *reverie) {
   values_follow_styles(&reverie->used.values, engine_usual_detail(reverie->engine));
   pthread_mutex_lock(&reverie->lock);

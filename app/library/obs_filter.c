@@ -19,8 +19,8 @@ struct staging {
 
 struct filter {
   obs_source_t *source; /* the filter itself, which owns this struct */
-  /* List of the parameters that OBS shows. Each filter has a list of its own. A list that all filters of this type
-   * share would not do, because libobs may free it while a filter still exists. */
+  /* List of the parameters that OBS shows. Each filter has a list of its own. All filters of this type cannot share
+   * one, because libobs may free a list that belongs to the type while a filter still exists. */
   struct obs_rows *rows;
   struct worker *worker;
 

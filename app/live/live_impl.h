@@ -469,8 +469,8 @@ void live_read_keys(struct live *live);
 /* Checks and opens the outputs (recordings, streams, virtual cameras) that the command line names. Called after the
  * source was opened. Returns 0, or -1 with err. */
 int live_open_outputs(struct live *live, struct error *err);
-/* Returns 0, or -1 with err if no file can be created at the path spec, because its folder is missing or not writable.
- * A URL, or a file that exists already, is not checked. */
+/* Returns 0, or -1 with err if no file can be created at the path `spec`, because its folder is missing or not
+ * writable. A URL, or a file that exists already, is not checked. */
 int live_check_place(const char *spec, struct error *err);
 /* Called when a freeze begins: keeps a reference to the picture on screen, which outputs get for as long as the freeze
  * lasts. */

@@ -210,7 +210,7 @@ int platform_connect_pair(int ends[2]);
 /* Waits up to wait_ms for a call of platform_say at the other end of the connection. Returns 1 if there was one, 0 if
  * not, -1 if the other end is closed. */
 int platform_hear(int end, int wait_ms);
-/* Makes a call of platform_hear at the other end of the connection return 1, once for each call of this function. Does
+/* Signals to the other end of the connection: platform_hear returns 1 there, once for each call of this function. Does
  * not wait. */
 void platform_say(int end);
 void platform_drop(int end); /* Closes this end of the connection. */

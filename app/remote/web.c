@@ -230,8 +230,8 @@ static int make_token(struct web *web, const struct web_key *key, struct error *
   return 0;
 }
 
-/* Makes web->url, the URL by which other machines reach the page (or this machine, if only it can reach the page), with
- * the token if one is needed. */
+/* Makes web->url, the URL of the page, with the token if one is needed. With this URL other machines reach the page, or
+ * only this machine if others cannot. */
 static void make_url(struct web *web) {
   char host[64] = "";
   snprintf(host, sizeof host, "%s", web->address.host);

@@ -157,8 +157,8 @@ __device__ __forceinline__ void store16(__half *to, uint4 v) {
 template <int HELD, bool ACTIVATED, int THREADS>
 __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
-  /* for each thread: sums over its values of their distances to the pivot (the group's first value in the picture), and
-   * of the squares of these distances; [columns][rows + 1] */
+  /* for each thread: the sum of the differences between its values and the pivot (the group's first value in the
+   * picture), and the sum of the squares of these differences; [columns][rows + 1] */
   extern __shared__ float4 sums[];
   __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
   __shared__ uint64_t totals_there;

@@ -290,8 +290,9 @@ __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice
   }
 }
 
-/* The results that a lane finishes. Each thread block of the cluster finishes a quarter of them, so a lane has one of
- * every four that its warp calculates: those in every second pixel and in every second group of 8 columns. */
+/* The results that a lane finishes. The cluster's results are divided between its four thread blocks, so a lane
+ * finishes one of every four results that its warp calculates: those in every second pixel and in every second group of
+ * 8 columns. */
 template <int M, int N> struct outcome {
   float value[M][N];
   size_t to[N];

@@ -131,8 +131,8 @@ static int make_trial(struct cuda_device *device, const struct cuda_program *pro
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Sets *launch to the norm that precedes the product, changed to work in place, to be run between timed launches.
- * Returns false if the product has no norm before it, or one that pads channels. */
+/* Makes *launch a copy of the norm that precedes the product. The copy works in place, and is run between timed
+ * launches. Returns false if the product has no norm before it, or one that pads channels. */
 static bool norm_as_spacer(const struct product *product, struct launch *launch) {
   const struct gemm_args *a = &product->args;
   *launch = product->prologue;

@@ -204,8 +204,8 @@ static int find_in(const struct module_table *table, const char *path, enum part
   return found;
 }
 
-/* Returns the index of the module with this name in any part of the model that the key allows; -1: there is none, -2:
- * there are several. */
+/* Returns the index of the module with this name in any part of the model (U-Net, text encoders) that the tensor's key
+ * in the adapter's file allows; -1: there is none, -2: there are several. */
 static int find_anywhere(const struct module_table *table, const struct adapter_key *key, const char *path,
                          bool *original) {
   int found = -1;

@@ -196,8 +196,8 @@ char *platform_temporary_name(const char *path) {
   return asprintf(&name, "%s.%d", path, _getpid()) < 0 ? NULL : name;
 }
 
-/* Locks the folder by a file in it, because Windows cannot lock folders: only one process can have it open, and it is
- * deleted when that process closes it. */
+/* Locks the folder by a file in it, because Windows cannot lock folders. Only one process can have that file open, and
+ * the file is deleted when the process closes it. */
 intptr_t platform_lock(const char *folder) {
   char *path = NULL;
   wchar_t *wide = asprintf(&path, "%s/.lock", folder) < 0 ? NULL : wide_name(path);

@@ -73,7 +73,7 @@ static void pack_row(const struct attend *a, int n, int head, int key) {
     for (int i = 0; i < count; i++)
       keys[(size_t)(d + i) * pitch + (size_t)key] = column[i];
   }
-  /* The lanes of the last vector after the last key are set to 0, so that they are no NaN. */
+  /* In the last vector, the lanes after the last key are set to 0, so that they contain no NaN. */
   if (key == all_keys(a) - 1)
     for (int d = 0; d < a->dim; d++)
       for (size_t i = (size_t)all_keys(a); i < pitch; i++)

@@ -79,8 +79,8 @@ static int check_batch(const struct engine *engine, const struct engine_shape *w
   return 0;
 }
 
-/* Returns true if the requested handle draws on a canvas (an endless plane) that follows the camera, and not always at
- * the same place of the screen. */
+/* Returns true if the requested handle draws on a canvas (an endless plane) that follows the camera; false if it draws
+ * always at the same place of the screen. */
 static bool follows_camera(const struct engine *engine, const struct engine_shape *wish,
                            const struct frame_shape *shape) {
   bool suits = styles_lattice(engine->checkpoint->styles) > 0;

@@ -15,7 +15,7 @@
 enum { STREAM = -5 };
 static const float norm_eps = 1e-6f;
 
-/* What the functions need that append layers of one half of the autoencoder (the encoder or the decoder) to a plan. */
+/* Data for the functions that append layers of one half of the autoencoder (the encoder or the decoder) to a plan. */
 struct half {
   struct net net;
   const struct kl_config *config;

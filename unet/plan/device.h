@@ -126,10 +126,11 @@ struct device_impl {
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
-  /* Starts one run with program->frames frames. It writes program->pictures pictures of the pool until it is collected.
-   * At most RUNS_IN_FLIGHT runs are in flight. When this returns the caller may reuse the frames' memory. Exception:
-   * frames for which device_reads_later is true must not change until the run is collected or released, unless this
-   * call fails. A frame for which device_reads_in_place is true has no pixels in its planes in the host's memory. */
+  /* Starts one run with program->frames frames. Until the run is collected, it writes to program->pictures pictures of
+   * the pool. At most RUNS_IN_FLIGHT runs are in flight. When this returns the caller may reuse the frames' memory.
+   * Exception: frames for which device_reads_later is true must not change until the run is collected or released,
+   * unless this call fails. A frame for which device_reads_in_place is true has no pixels in its planes in the host's
+   * memory. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frames, const struct frame *pictures, struct error *err);
   /* Starts part number `part` (from 0) of a run of a plan that has no frames or pictures. merged: true: the part reads
