@@ -34,7 +34,8 @@ enum { ATTN_CUT_COST = 1024 };
 enum attn_cutting {
   ATTN_CUT_NEVER,
   ATTN_CUT_ALWAYS,
-  ATTN_CUT_BY_COUNT, /* only if k and k2 together have so many keys that cutting saves time (attn_cut_from) */
+  ATTN_CUT_BY_COUNT, /* tiles are cut only if k and k2 together have so many keys that cutting saves time
+                      * (attn_cut_from) */
 };
 
 /* Returns how many of the appended keys (k2 in attention.h) the queries attend to. count: number of groups of keys

@@ -385,7 +385,7 @@ template <class T> struct Consumer {
    * adds up all results, in the order of the keys, and returns true. Of two pieces the later one needs no slot, because
    * a sum of two does not depend on the order. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
-    /* If the tile has two pieces, find out whether the cluster with the other piece has finished. */
+    /* If the tile has two pieces (ranges of keys), find out whether the cluster with the other piece has finished. */
     int first = attn_cluster_of(&work.own, piece.tile * work.blocks());
     int last = attn_cluster_of(&work.own, (piece.tile + 1) * work.blocks() - 1);
     int others = last - first;
@@ -408,7 +408,8 @@ template <class T> struct Consumer {
       if (arrived[consumer] != others)
         return false;
     }
-    /* This cluster was the last to finish its piece of the tile: it adds up the results of all pieces. */
+    /* This cluster was the last to finish its piece (range of keys) of the tile: it adds up the results of all
+     * pieces. */
     if (thread == 0)
       *arrivals = 0;
     if (others > 1)

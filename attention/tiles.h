@@ -194,8 +194,8 @@ enum shape_sm90 {
 template <int DP, shape_sm90 SHAPE> struct tile_of { using type = void; };
 #define ATTENTION_TILE(DP, SHAPE, ...)                                                                                 \
   template <> struct tile_of<DP, SHAPE> { using type = TileSm90<DP, __VA_ARGS__>; }
-/* ATTENTION_TILE defines a tile. Its arguments: head dim, shape, row groups, key groups, keys in a block, stages,
- * thread blocks on a multiprocessor, slices, parts. */
+/* ATTENTION_TILE defines a tile. Its arguments: head dim, shape, row groups, key groups, keys in a block, stages
+ * (buffers in shared memory), thread blocks on a multiprocessor, slices, parts. */
 ATTENTION_TILE(40, SHAPE_LONG, 4, 1, 80, 4);
 ATTENTION_TILE(40, SHAPE_SPLIT, 1, 2, 128, 6);
 ATTENTION_TILE(40, SHAPE_FEW, 1, 1, 80, 2, 3);

@@ -167,9 +167,11 @@ struct cuda_device {
   pthread_t waits;
   bool waited;
   bool use_graph; /* true: programs are captured as graphs; false: launches are enqueued one by one */
-  bool stamps;    /* true: runs report the times at which their stages began and ended */
-  /* If `stamps` is true (runs report the times of their stages): an event that was recorded at the time origin_ns of
-   * CLOCK_MONOTONIC. The times of other events are computed from this pair. NULL: none was recorded yet. */
+  bool stamps;    /* true: runs report the times at which their stages (copies to the GPU, computing, copies to the
+                   * host) began and ended */
+  /* If `stamps` is true (runs report the times of their stages, such as copies): an event that was recorded at the time
+   * origin_ns of CLOCK_MONOTONIC. The times of other events are computed from this pair. NULL: none was recorded
+   * yet. */
   cudaEvent_t origin;
   int64_t origin_ns;
   struct attn_device attention;

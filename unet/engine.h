@@ -495,7 +495,8 @@ struct engine_result {
   /* Milliseconds of device time for this frame, by the device's own clock: the time of its run, from input planes to
    * pictures in device memory, divided by the run's frames. 0: the device (CPU) has no clock of its own. */
   double device_ms;
-  /* times of the run's stages by the device's clock, if the engine was opened with device_options.stamps */
+  /* times of the run's stages (copies to the device, computing, copies to the host) by the device's clock, if the
+   * engine was opened with device_options.stamps */
   struct run_stamps stamps;
   struct submit_times submitted; /* times that engine_submit spent on starting this run */
 };

@@ -34,7 +34,7 @@ typedef struct {
   /* values that the application has set, one for each property in class->rows; a GValue of type 0: the application has
    * not set that one */
   GValue *given;
-  char *device;  /* as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N"; NULL: auto */
+  char *device;  /* name of the device as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N"; NULL: auto */
   int threads;   /* number of threads with which a CPU makes pictures; 0: one for each core */
   int in_flight; /* once this many frames are in flight, the picture of the oldest frame is collected; at least 1 */
   gboolean smooth;

@@ -47,7 +47,7 @@ struct obs_value {
 struct wish {
   int count;
   struct obs_value *value; /* `count` values, one for each parameter in the list that rows_list returns */
-  char *device;            /* as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N" */
+  char *device;            /* name of the device as in struct reverie_config: "auto", "cpu", "cuda" or "cuda:N" */
   int threads;             /* number of threads with which a CPU makes pictures; 0: one for each core */
   uint64_t time;           /* when the settings were read, in ns of os_gettime_ns */
 };

@@ -4,8 +4,8 @@ static double ms_between(int64_t from_ns, int64_t to_ns) {
   return (double)(to_ns - from_ns) * 1e-6;
 }
 
-/* Returns the stage in which a late picture lost the most time. For the engine only the excess over its usual time
- * counts. */
+/* Returns the stage (waiting for the engine, in the engine, or from there to the screen) in which a late picture lost
+ * the most time. For the engine only the excess over its usual time counts. */
 static enum miss_reason reason_of(const struct sightings *s, const struct late_picture *stages) {
   const double beyond[MISS_REASONS] = {
       [MISS_WAITING] = stages->waiting_ms,

@@ -30,7 +30,8 @@ struct client;
 struct visitor {
   enum web_stage stage;
   int descriptor;
-  int64_t since_ns;                         /* time at which the stage began, on the clock of platform_now_ns */
+  int64_t since_ns;                         /* time at which the connection's present stage began, on the clock of
+                                             * platform_now_ns */
   struct MHD_UpgradeResponseHandle *handle; /* libmicrohttpd's handle of a web socket, needed to close it */
   /* the state of a web socket, made when the request for the web socket is answered; owned; NULL: the connection is no
    * web socket */

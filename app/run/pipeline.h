@@ -13,7 +13,7 @@
 #include "unet/engine.h"
 
 /* Capacity in frames of the queue before the engines and, with one engine, of the queue before the sink. Longer queues
- * would only use memory, since each stage takes about the same time for every frame. */
+ * would only use memory, since each stage (decoder, engines, encoder) takes about the same time for every frame. */
 enum { PIPELINE_DEPTH = 4 };
 
 /* Returns the capacity, in pictures, of the queue before the sink. With several engines it is larger: an engine that
@@ -63,8 +63,8 @@ struct pipeline {
   /* Called after every picture, never twice at the same time; NULL: not called. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;
-  struct trace *trace; /* trace that records when each stage worked on each frame (trace.h); NULL: nothing is
-                        * recorded */
+  struct trace *trace; /* trace that records when each stage (decoder, engines, encoder) worked on each frame (trace.h);
+                        * NULL: nothing is recorded */
 };
 
 /* The stages that work at the same time; the slowest one limits the speed of the render. */
@@ -81,8 +81,8 @@ struct pipeline_result {
   /* Statistics of the time, in ms, that the engine needed for a frame: from its submission, or from the end of the
    * frame before if that was later, until its picture was finished. */
   struct stats frame_ms;
-  /* Fraction of the time, from 0 to 1, in which each stage did not wait for another one; for the engines the mean over
-   * all of them. The stage with the largest fraction limits the speed. */
+  /* Fraction of the time, from 0 to 1, in which each stage (decoder, engines, encoder) did not wait for another one;
+   * for the engines the mean over all of them. The stage with the largest fraction limits the speed. */
   double busy[PIPELINE_STAGES];
   bool whole; /* true: the source was read to its end; false: reading ended earlier, at a requested number of frames, by
                * an interrupt or after an error */
@@ -91,7 +91,7 @@ struct pipeline_result {
   char part[4096];
 };
 
-/* Returns the stage that limited the speed: the one that waited least for others. */
+/* Returns the stage (decoder, engines or encoder) that limited the speed: the one that waited least for others. */
 enum pipeline_stage pipeline_limit(const struct pipeline_result *result);
 
 /* Runs until the source ends or is interrupted, or an error occurs. Returns 0, or -1 with err. Also after an error the

@@ -124,8 +124,9 @@ struct sink {
 struct sink_wish {
   /* spec: the output, as in sink_open. format: its container, as sink_options.container; may be NULL. */
   const char *spec, *format;
-  const char *codec, *pixel_format, *encoder_options; /* as in sink_options; may be NULL */
-  double quality;                                     /* as in sink_options */
+  const char *codec, *pixel_format, *encoder_options; /* codec, pixel format and encoder options as in sink_options; may
+                                                       * be NULL */
+  double quality;                                     /* quality of the encoder as in sink_options */
   const char *input;                                  /* spec of the input that frames are read from */
   const struct source_options *source;                /* the options with which `input` is opened */
   /* Other inputs that are read (mask, control source, sound, style pictures); NULL: none. */

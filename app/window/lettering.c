@@ -70,8 +70,8 @@ int lettering_line(const struct lettering *lettering, enum letter_size size) {
  * lacks, together with the combining marks after it. */
 struct piece {
   size_t bytes;
-  int columns; /* width of the piece, in characters of the monospaced font */
-  /* true: the window's own font has glyphs for all characters of the piece; false: another font is used */
+  int columns; /* width of the piece of text, in characters of the monospaced font */
+  /* true: the window's own font has glyphs for all characters of the piece of text; false: another font is used */
   bool own;
 };
 

@@ -308,7 +308,8 @@ static void limit(struct stage *stage, int from, int to) {
 }
 
 /* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. If the user has
- * placed the picture in the view (view->placement), the line may be at any angle; it is then black, without edges. */
+ * placed the picture in the view (a rectangle of the window; view->placement), the line may be at any angle; it is then
+ * black, without edges. */
 static void paint_line(struct present *present, struct stage *stage, int x) {
   const struct present_view *view = stage->view;
   int bottom = view->bottom + view->height - stage->box.top - stage->box.height;
@@ -437,8 +438,9 @@ static void paint_card(struct present *present, struct stage *stage) {
   blend(false);
 }
 
-/* Returns true if nothing but the picture is visible in the view: it is not split with the source, nothing covers it,
- * and it fills the view or is placed in it by the user (view->placement). */
+/* Returns true if nothing but the picture is visible in the view (the rectangle of the window in which a picture is
+ * shown): it is not split with the source, nothing covers it, and it fills the view or is placed in it by the user
+ * (view->placement). */
 static bool is_alone(const struct present *present, const struct stage *stage) {
   const struct present_view *view = stage->view;
   bool fills = view->placement || (stage->box.width == view->width && stage->box.height == view->height);
@@ -467,7 +469,8 @@ void present_draw(struct present *present, const struct present_view *view) {
                                                  : box->left;
   bool alone = is_alone(present, &stage);
   glViewport(view->left, view->bottom, view->width, view->height);
-  glClear(GL_COLOR_BUFFER_BIT); /* clears all of the drawable, which may be larger than the view */
+  glClear(GL_COLOR_BUFFER_BIT); /* clears all of the drawable, which may be larger than the view (the rectangle in which
+                                 * a picture is shown) */
   glBindVertexArray(present->vertices);
   bound(view, alone, glEnable);
   if (alone)

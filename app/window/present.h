@@ -14,8 +14,9 @@
 struct present;
 
 struct present_view {
-  int left, bottom;  /* position of the view's lower left corner in the drawable, in pixels */
-  int width, height; /* size of the view in pixels */
+  int left, bottom;  /* position of the lower left corner of the view (rectangle in which a picture is shown) in the
+                      * drawable, in pixels */
+  int width, height; /* size of the view (rectangle in which a picture is shown) in pixels */
   /* width and height whose ratio is used as aspect ratio until there is a picture; 0: the aspect ratio of the view */
   int shape_w, shape_h;
   enum fit fit; /* how the engine fits frames into pictures: crop, bars or stretch */
@@ -58,13 +59,15 @@ void present_input(struct present *present, const struct frame *input, float par
 /* Uploads the source's frame that is drawn in place of pictures during a bypass (the source is shown, not the engine's
  * pictures). */
 void present_source(struct present *present, const struct frame *source);
-/* Uploads the test card (PIXEL_RGBA), which a view shows if its member card is above 0. */
+/* Uploads the test card (PIXEL_RGBA), which a view (rectangle in which a picture is shown) shows if its member card is
+ * above 0. */
 void present_card(struct present *present, const struct frame *card);
 /* Keeps the textures of the picture that was uploaded last, to draw that picture during a freeze. */
 void present_hold(struct present *present);
 
-/* Clears the drawable, and draws the view, with the frozen picture, the source (bypass) and black (blackout) mixed in
- * as view->cover says. Before the first picture only the input frame is drawn; if there is none, the view is black. */
+/* Clears the drawable, and draws the view (rectangle in which a picture is shown), with the frozen picture, the source
+ * (bypass) and black (blackout) mixed in as view->cover says. Before the first picture only the input frame is drawn;
+ * if there is none, the view is black. */
 void present_draw(struct present *present, const struct present_view *view);
 /* Sends the drawing commands given so far to the GPU (glFlush). Presenting (swapping buffers) does not always send them
  * at once, and does nothing if there is no screen. */

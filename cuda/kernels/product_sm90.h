@@ -15,7 +15,8 @@ enum product_tile {
   PRODUCT_128x160,
   PRODUCT_64x80,
   PRODUCT_128x128,
-  /* DEEP: more stages, so more blocks of the sum are loaded ahead, and only one thread block fits a multiprocessor */
+  /* DEEP: more stages (buffers in shared memory), so more blocks of the sum are loaded ahead, and only one thread block
+   * fits a multiprocessor */
   PRODUCT_128x80_DEEP,
   PRODUCT_64x80_DEEP,
   PRODUCT_128x64,

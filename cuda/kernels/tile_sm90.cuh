@@ -155,9 +155,10 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
-  /* Returns the address of barrier number i. Their order in memory: for each stage one that signals that its data have
-   * arrived (full); for each stage one that signals that it is free (empty); one for bias and time row (a vector from
-   * the time embedding); one for each consumer's inbox (memory to which another thread block sends its sums). */
+  /* Returns the address of barrier number i. Their order in memory: for each stage (buffer) one that signals that its
+   * data have arrived (full); for each stage one that signals that it is free (empty); one for bias and time row (a
+   * vector from the time embedding); one for each consumer's inbox (memory to which another thread block sends its
+   * sums). */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }

@@ -22,9 +22,9 @@ struct transfer {
 } __attribute__((aligned(TRANSFER_UNIT)));
 enum { TRANSFERS_UP = 3 * SOURCES_MAX, TRANSFERS_DOWN = BATCH_MAX };
 
-/* The report with which a run's last kernel tells the host that the run has ended, and when its stages ended. Times are
- * by the GPU's clock, in units of RUN_END_NS nanoseconds from the beginning of the run. The report is in page-locked
- * memory, and the GPU writes it with one store of 16 bytes. */
+/* The report with which a run's last kernel tells the host that the run has ended, and when its stages (copies to the
+ * GPU, computing, copies to the host) ended. Times are by the GPU's clock, in units of RUN_END_NS nanoseconds from the
+ * beginning of the run. The report is in page-locked memory, and the GPU writes it with one store of 16 bytes. */
 enum { RUN_END_NS = 64 };
 struct run_end {
   uint32_t number; /* number of the run that has ended */

@@ -97,8 +97,8 @@ struct turns {
       }
     }
 #pragma unroll 1
-    /* wait until all stages are free: a thread block must not end while the other one of its pair may still signal its
-     * barriers */
+    /* wait until all stages (buffers) are free: a thread block must not end while the other one of its pair may still
+     * signal its barriers */
     for (int i = 0; i < T::STAGES; i++, at.advance())
       barrier_wait(empty(at.stage), at.parity ^ 1);
   }
@@ -190,9 +190,9 @@ template <bool GATED> struct turns_consumer {
     return stage;
   }
 
-  /* Multiplies all blocks of a tile. Then the other consumer may begin, whose blocks follow in the ring of stages. It
-   * must not begin before all of this tile's blocks have arrived, because a barrier can tell only its last two phases
-   * apart. */
+  /* Multiplies all blocks of a tile. Then the other consumer may begin, whose blocks follow in the ring of stages
+   * (buffers in shared memory). It must not begin before all of this tile's blocks have arrived, because a barrier can
+   * tell only its last two phases apart. */
   __device__ __forceinline__ void multiply(bool last_tile) {
     uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
     /* Wait for this consumer's turn at the tensor cores, multiply all blocks, and give the turn to the other

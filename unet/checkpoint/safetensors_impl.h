@@ -16,7 +16,8 @@ struct safetensors {
   /* Number of owners: the caller that opened the set, and each view (a set made of other sets' tensors) that has
    * tensors of this one. Each safetensors_close removes one owner, and the last one frees the set. */
   int shares;
-  struct safetensors **set; /* for a view: the sets that it is made of; the view is one of their owners */
+  struct safetensors **set; /* for a view (tensors of other sets under other names): the sets that it is made of; the
+                             * view is one of their owners */
   int set_count;
 };
 

@@ -229,7 +229,8 @@ static struct run_in_flight submitted_run(const struct batch *batch, const struc
   return run;
 }
 
-/* Measures one stage after another: returns the milliseconds since *from_ns, and sets *from_ns to the present time. */
+/* Measures the steps of a submission one after another: returns the milliseconds since *from_ns, and sets *from_ns to
+ * the present time. */
 static double lap(int64_t *from_ns) {
   int64_t before_ns = *from_ns;
   *from_ns = platform_now_ns();

@@ -81,7 +81,8 @@ struct device_counters {
   /* duration in milliseconds of the run that was collected last, by the device's own clock: from its input planes to
    * its picture in the device's memory; 0: the device has no clock */
   double run_ms;
-  /* times of the stages of the run that was collected last; only if device_options.stamps is set */
+  /* times of the stages (copies to the device, computing, copies to the host) of the run that was collected last; only
+   * if device_options.stamps is set */
   struct run_stamps stamps;
   /* Bytes of pixels that were copied: copied_up to the device, copied_down from it, and staged by the host's processor
    * on the way (into or out of page-locked memory). Pixels that a run reads in its own device's memory are not

@@ -70,7 +70,8 @@ struct profile_request {
   bool (*stop)(void); /* called from time to time; if it returns true the measurement ends; NULL: not called */
 };
 
-/* Times at which a run's stages began and ended, in ns of the clock platform_now_ns. 0: unknown. */
+/* Times at which a run's stages (copies to the device, computing, copies to the host) began and ended, in ns of the
+ * clock platform_now_ns. 0: unknown. */
 struct run_stamps {
   int64_t upload_ns, uploaded_ns; /* when the copy of planes and parameters to the device began, and when it ended */
   int64_t begun_ns, computed_ns;
