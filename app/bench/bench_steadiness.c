@@ -78,8 +78,8 @@ static struct steadiness_frames frames_of(const struct sequence *sequence) {
 
 /* --- running the engine on frames: in order, and each alone --- */
 
-/* Data that all measurements of how steady outputs are share: the pictures' width and height, and a buffer for the
- * engine's input. */
+/* What all measurements of the outputs' steadiness use: the pictures' width and height, and a buffer for the engine's
+ * input. */
 struct trial {
   struct bench *bench;
   struct engine_shape shape;

@@ -53,8 +53,8 @@ static void play(struct live *live, int64_t now_ns) {
   live->scripts.played_s = seconds;
 }
 
-/* Adds the values that somebody has set since the last pass of the main thread's loop to the recorded script. If its
- * file cannot be written, recording ends, and the live window goes on. */
+/* Adds to the recorded script the values that somebody has set since the last pass of the main thread's loop. If the
+ * script's file cannot be written, recording ends, and the live window goes on. */
 static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;

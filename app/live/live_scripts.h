@@ -26,8 +26,8 @@ struct live_scripts {
 /* Opens the script that is to be played, and the file to which a script is to be recorded. Returns 0, or -1 with
  * err. */
 int live_open_scripts(struct live *live, struct error *err);
-/* Gives parameters the values that the played script has for this moment. Adds the values that somebody has set to the
- * recorded script. */
+/* Gives parameters the values that the played script has for this moment. If a script is being recorded, adds to it the
+ * values that somebody has set. */
 void live_follow_scripts(struct live *live, int64_t now_ns);
 /* Ends playing and recording. Returns 0, or -1 with err if the recorded script is incomplete. */
 int live_close_scripts(struct live *live, struct error *err);

@@ -84,8 +84,8 @@ static void visit(void *opaque, const char *name) {
     add(at, (struct catalog_entry){.file = true, .loose = at->model}, whole, path);
 }
 
-/* Returns true if this folder was reached by a link that leads back to one of the folders around it. Models in it are
- * not listed again. */
+/* Returns true if this folder was reached by a link that leads back to one of the folders that contain it. Models in it
+ * are not listed again. */
 static bool is_circle(const struct place *at) {
   for (const struct place *around = at->around; around; around = around->around)
     if (around->entry.number == at->entry.number && around->entry.volume == at->entry.volume)

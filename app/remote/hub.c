@@ -175,8 +175,8 @@ static int check_scene(struct hub *hub, enum parameter id, const char *text, str
                : error_set(err, STATUS_USAGE, "%s: there is no preset called \"%.80s\"", parameter_row(id)->name, text);
 }
 
-/* Checks a text that a client sets, as hub_check does. The text must also have no line ends and control characters,
- * which only texts of the command line and of presets may have. Returns 0, or -1 with err set. */
+/* Checks a text that a client sets, as hub_check does. The text must also have no line ends or control characters; only
+ * texts of the command line and of presets may have them. Returns 0, or -1 with err set. */
 static int check_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   if (hub_check(hub, id, index, text, err))

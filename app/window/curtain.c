@@ -19,8 +19,8 @@ static const size_t bytes_most = (size_t)1 << 30;
 
 /* --- called by the program that starts the curtain (a process whose window shows a still picture) --- */
 
-/* Stores the picture in an anonymous file, whose descriptor the curtain's process (which shows the picture) inherits: a
- * line of numbers, then the pixels. Returns the descriptor, or -1. */
+/* Stores the picture in an anonymous file: a line of numbers, then the pixels. The curtain's process, which shows the
+ * picture, inherits the file's descriptor. Returns the descriptor, or -1. */
 static int hold(const struct curtain_picture *picture) {
   const struct window_place *place = &picture->place;
   size_t pixels = (size_t)picture->width * (size_t)picture->height * 4;

@@ -149,8 +149,8 @@ template <class T> struct epilogue : consumer<T> {
                        gain_of(p.gain, quotient(min(row + 8, p.rows - 1), p.pixels)));
   }
 
-  /* Returns two values after ReLU or SiLU, as FP16. ReLU comes after rounding, which gives the same result as before
-   * it. */
+  /* Returns two values after ReLU or SiLU, as FP16. ReLU is applied after rounding; the result is the same as with ReLU
+   * before rounding. */
   __device__ __forceinline__ uint32_t rounded(float low, float high) const {
     if (T::END == END_SILU)
       return pack2(silu(low), silu(high));
@@ -213,8 +213,8 @@ template <class T> struct epilogue : consumer<T> {
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 
-  /* Stores a warp's 16 rows for an upsampled input, as two groups of 8 neighbouring pixels: a picture's width is a
-   * multiple of 8, but not always of 16. */
+  /* Stores a warp's 16 rows, one for each pixel, if the input is upsampled. They are two groups of 8 neighbouring
+   * pixels: a picture's width is a multiple of 8, but not always of 16. */
   __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
     for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
       int y = quotient(row, p.out_w);

@@ -54,7 +54,7 @@ struct box_map {
 };
 
 /* Makes a tensor map, which describes data in global memory to the copy engine (TMA). pixel_bytes: bytes of a pixel in
- * shared memory, from which the swizzle follows. */
+ * shared memory, from which the swizzle (order of data in shared memory) follows. */
 bool encode(const struct product_device *device, CUtensorMap *map, const void *data, const box_map &b,
             int pixel_bytes) {
   CUtensorMapSwizzle swizzle = pixel_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B

@@ -19,7 +19,7 @@ struct group {
   bool original;
 };
 
-/* All tensors of a file, grouped by module, and numbers of those tensors that belong to no group. */
+/* All tensors of a file, grouped by module, and how many tensors belong to no group. */
 struct groups {
   struct group *list;
   int count;

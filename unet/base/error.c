@@ -8,8 +8,8 @@
 #include "unet/base/text.h"
 
 /* Room for a formatted line before passwords are removed from its addresses. The line is cut to its final size only
- * after that: of an address that is cut off inside the password, the rest looks like a host, and the password would
- * stay. */
+ * after that: if an address were cut inside its password, the first part of the password would look like a host, and
+ * would not be removed. */
 enum { LINE_MAX_BYTES = 4096 };
 
 static void keep(struct error *err, char *line, size_t size) {

@@ -76,7 +76,7 @@ static void turns(const uint32_t word[PAIRS], double cosine[PAIRS], double sine[
   }
 }
 
-/* Computes BLOCKS blocks of 4 elements each: elements 4 * block to 4 * (block + BLOCKS) - 1. */
+/* Computes BLOCKS blocks of noise, of 4 elements each: elements 4 * block to 4 * (block + BLOCKS) - 1. */
 static void make_blocks(uint64_t seed, uint32_t sample, uint64_t block, float out[2 * PAIRS]) {
   double x[PAIRS], logs[PAIRS], cosine[PAIRS], sine[PAIRS];
   uint32_t turn[PAIRS];
