@@ -74,8 +74,8 @@ static void follow_control(struct live *live, int64_t now_ns) {
   follow(live, ALERT_CONTROL, wrong, now_ns, "control source", reason);
 }
 
-/* Raises or ends the alert that the audience sees the test card. Only an operator's window shows this alert: in the
- * only window the card itself can be seen, and the alert would cover its corners. */
+/* Raises or ends the alert that the audience sees the test card. Only an operator's window shows this alert. If there
+ * is only one window, the operator sees the card itself, and the alert would cover the card's corners. */
 static void follow_card(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   bool covers = window_has_operator(live->window) && (values->test_card || values->corner_edit);

@@ -304,8 +304,8 @@ static bool leaves_part(const struct options *options) {
 }
 
 /* Fails if all pictures of a sequence that the user has named by their numbers are missing, or left out by the step of
- * --range. A shard that is a file does not fail here: its file is left without pictures, so that join misses
- * nothing. */
+ * --range. Does not fail for a shard that is a file: a file without pictures is made of it, so that the command join
+ * finds a file for every shard. */
 static int check_pictures(const struct cutting *c, const struct interval *part, struct error *err) {
   const struct options *options = c->options;
   int64_t time = 0;

@@ -22,7 +22,7 @@ struct files {
   size_t count, capacity;
 };
 
-/* Adds the files that are read when spec is opened as an input, as far as their names show it: the file itself (links
+/* Adds the files that are read when `spec` is opened as an input, as far as their names show it: the file itself (links
  * are followed), or the members of a sequence, a glob, a playlist or "concat:A|B". All functions named files_add...
  * return 0, or -1 with err if memory is short. Missing files are no error. */
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);

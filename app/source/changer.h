@@ -45,10 +45,10 @@ void changer_again(struct changer *changer);
 void changer_seek(struct changer *changer, double seconds);
 /* Returns true while the source is being opened for changer_seek. *seconds: the time that changer_seek was given. */
 bool changer_seeks(const struct changer *changer, double *seconds);
-/* Inserts a file that was dropped on the window after the current source, and continues with it. follows true: the file
- * was dropped together with the file of the last call; it is inserted after that file, and read when that file ends. A
- * file that cannot be opened is removed again and changes nothing else. From now on the list does not end: the last
- * picture stays on screen. Returns 0, or -1 with err. */
+/* Inserts, after the current source, a file that was dropped on the window, and continues with this file. follows true:
+ * the file was dropped together with the file of the last call; it is inserted after that file, and read when that file
+ * ends. A file that cannot be opened is removed again and changes nothing else. From now on the list does not end: the
+ * last picture stays on screen. Returns 0, or -1 with err. */
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
 /* Says what follows when the present file ends. After a value other than CLIP_LIST was set, the list does not end any

@@ -134,7 +134,8 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
  * that FFmpeg's demuxer marks one of the last packets before it as damaged: that packet is subtracted from `damaged`
  * again. */
 static void note_time(struct ffmpeg_source *from) {
-  /* a packet that is marked as damaged at most this many packets before a join is damaged only because of the join */
+  /* a packet that is marked as damaged at most this many packets before a join (place where timestamps begin again) is
+   * damaged only because of the join */
   enum { NEAR = 3 };
   int part = from->joins.newest;
   joins_note(&from->joins, from->packet);

@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(THREADS) squares_kernel(const __grid_constant_
     p.means[square] = sum / (float)(p.size * p.size);
 }
 
-/* Returns the smallest `value` of all threads of the thread block, to each of them. */
+/* Returns, to every thread of the thread block, the smallest `value` of all these threads. */
 __device__ float block_least(float value, float *shared) {
   for (int other = 16; other; other /= 2)
     value = fminf(value, __shfl_xor_sync(~0u, value, other));

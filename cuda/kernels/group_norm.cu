@@ -189,8 +189,8 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
     read_vector<1>(p.beta, base + thread, 0.0f, &beta);
   }
   wait_for_previous();
-  /* Load this thread's pixels, and the pivots: each group's first value in the picture, from which distances are
-   * measured. */
+  /* Load this thread's pixels, and the pivots, which are subtracted from the values: each group's first value in the
+   * picture. */
   __half first_pivot = load_half(first_pivot_at), next_pivot = load_half(next_pivot_at),
          channel_pivot = load_half(channel_pivot_at);
   vectors<HELD> pixels;

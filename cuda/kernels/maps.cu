@@ -62,7 +62,7 @@ __device__ __forceinline__ int cells(int size, int cell) {
   return (size + cell - 1) / cell;
 }
 
-/* Returns the sum of v over all lanes of a warp, to each of them. */
+/* Returns, to every lane of a warp, the sum of v over all lanes of the warp. */
 __device__ __forceinline__ int3 warp_sum(int3 v) {
   for (int i = WARP / 2; i; i /= 2) {
     v.x += __shfl_xor_sync(~0u, v.x, i);

@@ -100,7 +100,7 @@ __device__ __forceinline__ void add(float2 &to, float x, float y) {
   to.y += y;
 }
 
-/* Adds up v over groups of `lanes` neighbouring lanes. Returns to each lane the sum of its group. */
+/* Returns, to every lane, the sum of v over its group of `lanes` neighbouring lanes. */
 __device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
 #pragma unroll
   for (int i = lanes / 2; i > 0; i /= 2) {

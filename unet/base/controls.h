@@ -117,7 +117,7 @@ struct controls {
   /* `carried` and `feedback` are read only if the engine was prepared for them (engine_shape.carried,
    * engine_shape.feedback). */
   bool carried;   /* true: the noise moves with the motion of the input picture */
-  float feedback; /* 0 to 1: which part of the input frame's latent is replaced by the last picture's latent */
+  float feedback; /* fraction, 0 to 1, of the input frame's latent that is replaced by the last picture's latent */
 };
 
 #define CONTROL_DEFAULTS                                                                                               \

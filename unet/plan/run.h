@@ -25,8 +25,8 @@ struct residual_params {
   float x, reference, clean_x, clean_model;
 };
 
-/* The prompts that are blended for one guidance row (a latent's prediction for one prompt): slot numbers and weights of
- * encoded prompts. The first weight of 0 ends the list. */
+/* The prompts that are blended for one guidance row (one of the predictions that a step computes for a latent): slot
+ * numbers and weights of encoded prompts. The first weight of 0 ends the list. */
 enum { PROMPTS_MAX = SLOT_PRESETS };
 struct prompt_params {
   int slot[PROMPTS_MAX];
@@ -79,8 +79,8 @@ struct run_params {
   float start_latent, start_noise; /* OP_START: factors of the input's latent and of the noise */
   float feedback; /* OP_START: fraction, 0 to 1, of the input's latent that is replaced by the last picture's latent */
   bool carried;   /* OP_CARRIED_NOISE: true: the noise moves with the picture; false: it stands still */
-  /* OP_GUIDE: factor of the prediction for each guidance row (prompt). OP_GUIDE also reads the three fields after this
-   * one; op_steps.h has the formula. */
+  /* OP_GUIDE: a factor for each guidance row (one of the predictions that a step computes for a latent). OP_GUIDE also
+   * reads the three fields after this one; op_steps.h has the formula. */
   float row_weight[GUIDANCE_ROWS_MAX];
   float virtual_weight;
   struct residual_params residual[CALLS_MAX];
