@@ -33,8 +33,8 @@ struct fetch {
   bool missing; /* true: a wanted file is not complete */
   /* done: bytes of the wanted files that are complete so far; left: bytes that were missing at the start */
   int64_t done, left;
-  /* current: bytes on the disk of the file that is being downloaded; before: bytes of all wanted files that were on the
-   * disk at the start */
+  /* current: how many bytes of the file that is being downloaded are on the disk; before: how many bytes of all wanted
+   * files were on the disk at the start */
   int64_t current, before;
   int64_t begun_ns;
   struct progress progress;

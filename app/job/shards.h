@@ -32,8 +32,9 @@ int shards_find(struct shards *shards, const char *output, struct error *err);
  * says in which point two jobs differ, or which part is missing. A warning is logged if pictures of shards may differ
  * by rounding. At least one shard, complete or not, must have been added before. */
 int shards_check(struct shards *shards, const struct log *log, struct error *err);
-/* Fails if one of the shards has no picture, because render could read none of its pictures; err names all of these.
- * output: the name of the output for the message. shards_check must have been called before. */
+/* Fails if a shard has no picture, because render could read none of its pictures. err names the parts of the render
+ * that are missing for this reason. output: the name of the output for the message. shards_check must have been called
+ * before. */
 int shards_check_empty(const struct shards *shards, const char *output, struct error *err);
 void shards_free(struct shards *shards);
 
