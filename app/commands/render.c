@@ -361,7 +361,8 @@ static int complete(struct render *render, const struct options *options, struct
   return status;
 }
 
-/* Makes the engines adopt the kernels and the number of frames in a run that another shard has chosen. */
+/* Makes the engines adopt the kernels and the number of frames in a run that the process of another shard has
+ * chosen. */
 static void take_shared(const struct render *render, struct setup *setup, struct options *options) {
   setup->choices = render->shared.record.job.choices;
   if (!options->batch)

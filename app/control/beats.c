@@ -185,8 +185,9 @@ static struct found refine(const double *seconds, int count, const struct found 
   return refined;
 }
 
-/* Finds the beat in `count` onsets. seconds: the times of the onsets in seconds, relative to the last one, whose time
- * is 0. Assumes of each onset in turn that it lies on a beat. Returns the beat on which most onsets lie. */
+/* Finds the beat (time between two beats, and time of the last one) in `count` onsets. seconds: the times of the onsets
+ * in seconds, relative to the last one, whose time is 0. Tries each onset in turn as the time of a beat, and returns
+ * the result with which most onsets lie on beats. */
 static struct found find_beat(const double *seconds, int count) {
   struct found best = {.period = find_period(seconds, count)};
   for (int i = count - 1; best.period > 0 && i >= 0; i--) {

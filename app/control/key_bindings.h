@@ -30,8 +30,8 @@ struct key_bindings {
   int count;
 };
 
-/* Reads the text of a file. For each wrong line, complain is called with the line's number (from 1) and the reason; the
- * other lines are used. */
+/* Reads the text of a file. For each wrong line, the function `complain` is called with the line's number (from 1) and
+ * the reason; the other lines are used. */
 void key_bindings_read(struct key_bindings *bindings, const char *text,
                        void (*complain)(void *opaque, int line, const char *why), void *opaque);
 /* Returns the binding of a key; NULL: the file has none. bindings may be NULL. */

@@ -227,7 +227,8 @@ static void find_ways(int *ways, int *next, const struct shards *shards) {
   }
 }
 
-/* Removes from the list all shards but those of the way that begins with shard `first`. */
+/* Removes from the list all shards but these: shard `first`, and the adjoining shards that lead from it to the end of
+ * the job. */
 static void keep_way(struct shards *shards, const int *next, int first, const struct log *log) {
   int kept = 0, wanted = first, left_out = 0;
   for (int i = 0; i < shards->count; i++) {

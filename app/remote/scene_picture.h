@@ -1,4 +1,5 @@
-/* Reads the small pictures of presets, which the hub's list HUB_SCENE_FILES names. */
+/* Reads the small pictures of presets. Their file names are in the list HUB_SCENE_FILES of the hub, which passes values
+ * to clients. */
 #ifndef APP_REMOTE_SCENE_PICTURE_H
 #define APP_REMOTE_SCENE_PICTURE_H
 

@@ -24,8 +24,8 @@ struct playlist {
   int count;
 };
 
-/* Inserts an entry with a copy of name at this index, from 0 to list->count. Returns 0, or -1 with err if the list has
- * PLAYLIST_MAX entries already or memory is short. */
+/* Inserts an entry with a copy of `name` at this index, from 0 to list->count. Returns 0, or -1 with err if the list
+ * has PLAYLIST_MAX entries already or memory is short. */
 int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err);
 /* Inserts at this index, as playlist_insert does, an entry that is a copy of an entry of another list: the name, the in
  * and out points, and `plain`. */

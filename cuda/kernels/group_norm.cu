@@ -4,8 +4,8 @@
  *
  * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers; otherwise it takes
  * the two launches of group_norm_runs.cu. Sums are taken in a fixed order, so results are the same to the bit every
- * time. They are sums of distances to each group's pivot, its first value in the picture, so that a large mean costs no
- * precision.
+ * time. They are sums of differences from each group's pivot, its first value in the picture, so that a large mean
+ * costs no precision.
  *
  * Limits: an element is read once and written once. At the usual sizes (0.2 to 8 MB, in the L2 cache) that takes 0.1 to
  * 2 us and a launch 2 us, so the time goes to waits that follow each other: for the preceding kernel, for the input,

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ s
   __shared__ float pivots[NORM_GROUPS_MAX];
   share s = make_share<WIDTH>(p);
   wait_for_previous();
-  /* Load the pivots, from which distances are measured: the first value of each group. */
+  /* Load the pivots, which are subtracted from the values: the first value of each group. */
   for (int group = threadIdx.x; group < p.groups; group += THREADS)
     read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivots[group]);
   __syncthreads();
