@@ -74,9 +74,9 @@ __device__ __forceinline__ bool is_far(float m, float scale) {
   return fabsf(m * scale) > FAR;
 }
 
-/* Returns the factor 2^(scale * (m - larger)), by which probabilities that were computed with the reference m must be
- * multiplied when the reference becomes `larger`, which is at least m. It is rounded as these probabilities' exponents
- * were. m may be -inf; `larger` must not be. */
+/* Returns the factor 2^(scale * (m - larger)). Probabilities that were computed with the reference m must be multiplied
+ * by it when the reference becomes `larger`, which is at least m. It is rounded as these probabilities' exponents were.
+ * m may be -inf; `larger` must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
   /* The products m * scale and larger * scale are rounded before the subtraction (no fused multiply-add), because the
    * exponents of the probabilities were computed with the rounded product. */

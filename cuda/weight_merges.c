@@ -148,8 +148,8 @@ int merges_begin(struct device *base, const struct weight_change *changes, int c
   return -1;
 }
 
-/* If a slice of background work that was timed has ended, reads how long it took on the GPU, and sets from that how
- * many tiles (of weights) the next slices have. */
+/* If a slice of background work that was timed has ended, reads how long it took on the GPU. From that, sets how many
+ * tiles (of weights) the next slices have. */
 static void look_at_clock(struct merge *m) {
   float ms;
   if (!m->timing || cudaEventElapsedTime(&ms, m->begun, m->ended) != cudaSuccess) {

@@ -11,8 +11,8 @@
 int device_open(struct device **device, struct resources *resources, const struct device_options *options,
                 struct error *err);
 
-/* Writes one line about the CUDA device's code: that it is part of this program, the path of the module that has it
- * (device_module.h), or why there is none that can be used. */
+/* Writes one line that says where the CUDA device's code is: in this program, or in a module (device_module.h), whose
+ * path the line has. If there is none that can be used, the line says why. */
 void devices_tell_cuda(char *text, size_t size);
 
 #endif

@@ -101,8 +101,8 @@ static void tell_unfollowed(const struct render *render) {
 }
 
 /* If this process does not begin with the first frame of the whole render (--shard), computes the motion of the frames
- * before, so that the motion, and the frame's place on the canvas (an endless plane that follows the camera), are as
- * in a render of all frames. Returns 0, or -1 with err. */
+ * before. So the motion, and the frame's place on the canvas (an endless plane that follows the camera), are as in a
+ * render of all frames. Returns 0, or -1 with err. */
 static int follow_motion(struct render *render, const struct warm_up *warm_up, struct error *err) {
   if (render->cut.begins_later || render->existing.pattern)
     tell_unfollowed(render);
@@ -152,8 +152,8 @@ static int begin_part(struct render *render, struct error *err) {
                          : 0;
 }
 
-/* True if a render that has made no picture was that of a shard with a file of its own, whose pictures are missing or
- * damaged in a sequence. */
+/* Called if a render has written no picture because of an error of its input. True if the render is that of a shard of
+ * a picture sequence, with a file of its own: the shard's pictures are then missing or damaged in the sequence. */
 static bool lacks_pictures(const struct render *render) {
   return render->cut.is_shard && render->cut.is_sequence && !atomic_load(&setup_stop) &&
          sink_has_part(render->output, render->container);

@@ -89,9 +89,9 @@ int render_open_sink(void *opaque, struct sink **sink, struct error *err);
  * so that join takes it for what it is. Puts the shard's name before err, which is the input's error; or replaces err
  * if the file cannot be written. */
 void render_leave_empty(struct render *render, struct error *err);
-/* Called if an output that is one file could not be completed. With --skip-existing, if another process has made the
- * same shard meanwhile, or a whole output with as many pictures of the same size, removes the unfinished file `part` of
- * this process, logs that, and returns true; otherwise returns false. */
+/* Called if an output that is one file could not be completed. Another process may have made the same output meanwhile:
+ * the same shard, or a whole output with as many pictures of the same size. If so, and with --skip-existing, removes
+ * the unfinished file `part` of this process, logs that, and returns true. Otherwise returns false. */
 bool render_gives_way(const struct render *render, const char *part);
 /* Prints the last line of a render: number of OUT's frames and, if it differs, of the pictures that were made; speed;
  * and the stage that limited the speed. */

@@ -1,7 +1,7 @@
-/* Alerts tell the operator that something is lost (the source, a receiver) or that something other than new pictures is
- * shown (freeze, blackout), for as long as that lasts. The window's thread raises and ends them; a struct alerts is a
- * plain value, and other threads get copies. The window, remote programs and the web page show the same alerts. There
- * is at most one alert of each kind. */
+/* Alerts tell the operator that something is lost (the source, a receiver), or that something other than new pictures
+ * is shown (freeze, blackout). An alert lasts as long as its cause. The window's thread raises and ends alerts; a
+ * struct alerts is a plain value, and other threads get copies. The window, remote programs and the web page show the
+ * same alerts. There is at most one alert of each kind. */
 #ifndef APP_CONTROL_ALERTS_H
 #define APP_CONTROL_ALERTS_H
 

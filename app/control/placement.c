@@ -67,8 +67,8 @@ void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]) {
   memcpy(matrix, columns, sizeof columns);
 }
 
-/* Returns the height of a picture, in heights of the window, with which it just fits into the window (fills false) or
- * just covers it (fills true) after it was rotated by the angle with this cosine and sine. shape, window: width
+/* A picture is rotated by the angle with this cosine and sine. Returns the picture's height, in heights of the window,
+ * with which it then just fits into the window (fills false) or just covers it (fills true). shape, window: width
  * divided by height of the picture and of the window. */
 static double fitted_height(double shape, double window, double cosine, double sine, bool fills) {
   double c = fabs(cosine), s = fabs(sine);

@@ -143,8 +143,8 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
 
 static const char *const no_points = "files alone begin and end at other places, and only where their length is known";
 
-/* Sets the in point, the out point, or both, of the file that is shown to the present position, if commands (mark-in,
- * mark-out) have asked for that. */
+/* If commands (mark-in, mark-out) have asked for it, sets the in point, the out point or both to the present position
+ * in the file that is shown. */
 static void take_marks(struct live *live, int64_t now_ns) {
   double in, out, place = live_clip_position(live);
   unsigned marks = live->state.clip_marks;

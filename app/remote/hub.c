@@ -113,9 +113,9 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* True if a text of this parameter is no file's name: prompts, lfo[], which names a parameter, scene and cued-scene,
- * which name a preset, and midi-learn, which names the parameter to which the next MIDI knob is bound. All other texts
- * are names of files that the program would open. */
+/* True if a text of this parameter is no file's name. This holds for prompts, for lfo[] (the name of a parameter),
+ * scene and cued-scene (the name of a preset), and midi-learn (the name of the parameter to which the next MIDI knob is
+ * bound). All other texts are names of files that the program would open. */
 static bool is_free(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN || id == PARAMETER_LFO ||
          id == PARAMETER_SCENE || id == PARAMETER_CUED_SCENE;

@@ -23,9 +23,9 @@ static inline int pipeline_room(int engines) {
   return PIPELINE_DEPTH + (engines > 1 ? engines * BATCH_MAX : 0);
 }
 
-/* Returns the largest number of one engine's pictures that the pipeline holds at a time: those in the queue before the
- * sink, one that is put there, one that is taken from it, and those that the sink holds, including the one that
- * cadence.h repeats. */
+/* Returns the largest number of one engine's pictures that the pipeline holds at a time. These are the pictures in the
+ * queue before the sink, one that is put into the queue, one that is taken from it, and those that the sink holds (with
+ * the one that cadence.h repeats). */
 static inline int pipeline_holds(int engines) {
   return pipeline_room(engines) + 3 + SINK_HOLDS;
 }

@@ -18,9 +18,9 @@ struct accepted_wishes {
   const char *codec, *pixel_format, *encoder_options;
   double quality;
 };
-/* Checks that the container takes the codec, that the encoder which encoder_open tries first can be opened with these
- * encoder options and accepts this quality and pixel format, and that the container accepts the pixel format, too.
- * Returns 0, or -1 with err, whose message names the option and what is accepted instead. */
+/* Checks that the container takes the codec and the pixel format. Also checks that the encoder which encoder_open tries
+ * first can be opened with these encoder options, and accepts this quality and pixel format. Returns 0, or -1 with err,
+ * whose message names the option and what is accepted instead. */
 int accepted_check_wishes(const struct target *target, const struct accepted_wishes *wishes, struct error *err);
 
 #endif

@@ -245,8 +245,8 @@ static bool keeps_any_clock(const AVOutputFormat *container) {
 
 /* Containers that round each time to milliseconds, so that the time base of exact_clock would be useless. */
 static const char in_milliseconds[] = "matroska,webm,flv";
-/* Least number of ticks per second of the time base that exact_clock returns, so that frames whose times are no
- * multiples of the frame duration get accurate times, too. */
+/* The time base that exact_clock returns has at least this many ticks per second. So frames whose times are no
+ * multiples of the frame duration get accurate times. */
 static const int fine_enough = 10000;
 
 /* True if a frame at this usual rate (N or N * 1000/1001 a second) does not last a whole number of the input's ticks.

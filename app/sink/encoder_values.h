@@ -15,8 +15,8 @@
  * unknown, or too many. object: the struct that has the option, as for av_opt_find. */
 void encoder_values_list(char *text, size_t size, const char *encoder, void *object, const AVOption *option);
 
-/* True unless the value of this option is a number out of the limits that the encoder itself has, which are narrower
- * than those that FFmpeg checks: the encoder would silently take another value. */
+/* False if the value of this option is a number outside the limits of the encoder itself, which would silently take
+ * another value. These limits are narrower than those that FFmpeg checks. Otherwise true. */
 bool encoder_values_within(const char *encoder, const AVOption *option, const char *text);
 
 /* Fails if the encoder's scale of quality does not reach up to this value of --quality (negative: not given). Returns

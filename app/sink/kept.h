@@ -27,8 +27,8 @@ const AVStream *kept_stream(const struct kept *kept);
  * (the list of its pictures and their times, job/manifest.h), in the unit of frame.pts; the decoding time is not set.
  * Packets of H.264 and HEVC have start codes (Annex B). Returns 1, 0 after the last packet, or -1 with err. */
 int kept_read(struct kept *kept, AVPacket *packet, struct error *err);
-/* Finds the segment (part that can be decoded by itself) that contains the packet which was read last, and returns the
- * number of the segment's last picture, counted from 0 in the unfinished file or shard. */
+/* Finds the segment (part that can be decoded by itself) of the packet that was read last. Returns the number of that
+ * segment's last picture, counted from 0 in the unfinished file or shard. */
 int64_t kept_segment_end(const struct kept *kept);
 /* Closes the file for a while, so that a process that joins many parts does not have all of them open. May be called
  * before the first packet is read: kept_read then opens the file again, and kept_stream may be called only after

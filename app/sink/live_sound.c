@@ -235,8 +235,8 @@ static int place(struct live_sound *sound, uint8_t **data, int count, double tim
   return late < count ? add_samples(sound, rest, count - late) : 0;
 }
 
-/* Opens the resampler. Sound of a source that is played at another speed is resampled as if it had been made with that
- * many times as many samples a second, which makes it shorter and higher, or longer and lower. */
+/* Opens the resampler. If the source is played at another speed, its sound is resampled as if it had been made at a
+ * sample rate multiplied by that speed. This makes the sound shorter and higher, or longer and lower. */
 static int open_resampler(struct live_sound *sound, AVFrame *from) {
   AVCodecContext *to = sound->encoder;
   int rate = (int)fmax(1, lrint(from->sample_rate * sound->speed));

@@ -83,9 +83,9 @@ void changer_follow(struct changer *changer, const struct reader_status *status)
 bool changer_is_at(const struct changer *changer, const struct reader_status *status);
 /* Returns the index of the source that is read. */
 int changer_now(const struct changer *changer);
-/* Returns the index of the source that the user has asked for, or that follows one that has ended or cannot be opened,
- * until that source is handed to the reader. If there is none, returns the index of the source that is read or that the
- * reader is about to begin. */
+/* Returns the index of the source that is wanted but was not handed to the reader yet: the user has asked for it, or it
+ * follows a source that has ended or cannot be opened. If there is none, returns the index of the source that is read
+ * or that the reader is about to begin. */
 int changer_wanted(const struct changer *changer);
 /* Returns the number of sources in the list. */
 int changer_count(const struct changer *changer);

@@ -49,9 +49,9 @@ void completeness_restart(struct completeness *completeness);
  * error. Returns 0 for codecs whose numbers of packets and pictures may differ. Must be called after the decoder has
  * given its last picture. */
 long completeness_missing(const struct completeness *completeness);
-/* Checks that the file was read completely: that all that its header states was read, that the file has not become
- * shorter, and that the last packet of video is complete. name: name of the input in messages. Returns 0, or -1 with
- * err, which says what is missing. Must be called at the end of the input. */
+/* Checks that the file was read completely. Three things must hold: all that the file's header states was read, the
+ * file has not become shorter, and the last packet of video is complete. name: name of the input in messages. Returns
+ * 0, or -1 with err, which says what is missing. Must be called at the end of the input. */
 int completeness_check(const struct completeness *completeness, const char *name, struct error *err);
 
 #endif

@@ -23,8 +23,8 @@ void hud_text_fold(char *text, int columns);
 /* Breaks lines of measured values that are longer than this many columns. Lines are broken between two values, so that
  * no value is cut. */
 void hud_text_fold_figures(char *text, int columns);
-/* Writes the help text: a line for each key that the user has bound, and a line for each command whose table entry has
- * a label (the names of its keys), unless the user has bound all of these keys. */
+/* Writes the help text. It has a line for each key that the user has bound, and a line for each command whose table
+ * entry has a label (the names of its keys). A command is left out if the user has bound all of its keys. */
 void hud_help_text(char *text, const struct hud_content *content);
 /* Writes a line for each alert with its reason, if these lines are at most `lines`. Otherwise puts several alerts into
  * a line of at most `columns` characters: without reasons, and if that is still too much, without durations. Returns

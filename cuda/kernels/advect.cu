@@ -9,9 +9,9 @@
 namespace {
 
 constexpr int THREADS = 256;
-/* Largest number of cells (that of a picture of 1024x1024) for which every thread block of show_kernel counts the
- * strained cells (stretched or squeezed by zooms) of the whole latent. A larger latent has more thread blocks, and each
- * would have more cells to count; therefore count_kernel counts the cells once. */
+/* If the latent has at most this many cells (those of a picture of 1024x1024), every thread block of show_kernel counts
+ * the strained cells (stretched or squeezed by zooms) of the whole latent. A larger latent has more thread blocks, and
+ * each would have more cells to count. Therefore count_kernel then counts the cells once. */
 constexpr int COUNTED_BY_ALL = 128 * 128;
 
 /* Return for each cell of the latent its place in the texture of noise: last_field as it was before this frame's motion

@@ -189,9 +189,9 @@ struct pad_args {
 };
 cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args);
 
-/* Converts weights of a 3x3 convolution that follows an upsampling by 2, [rows, 9, width], to the weights of four 2x2
- * convolutions of the input before the upsampling, [rows, 4, 4, pitch]. Each of the four makes one of the 2x2 output
- * pixels of an input pixel. */
+/* A 3x3 convolution that follows an upsampling by 2 equals four 2x2 convolutions of the input before the upsampling.
+ * Each of the four makes one of the 2x2 output pixels of an input pixel. Converts the weights of the one, [rows, 9,
+ * width], to those of the four, [rows, 4, 4, pitch]. */
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
 /* Converts `count` FP32 values to FP16. */
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);

@@ -330,9 +330,9 @@ struct direction {
 };
 
 /* Returns how badly block (x, y) of picture d.now fits picture d.last at the vector (vy, vx), which is in 1/256 pixel
- * of the picture. It is the sum of absolute differences of details (a pixel's brightness minus the mean around it),
- * which motion_gain has made equally strong in both pictures, over 8x8 pixels around the block in level 1, which has
- * half the picture's width and height. All lanes of a warp call it. */
+ * of the picture. The result is a sum of absolute differences over 8x8 pixels around the block in level 1, which has
+ * half the picture's width and height. What is compared is the details (a pixel's brightness minus the mean around it),
+ * which motion_gain has made equally strong in both pictures. All lanes of a warp call it. */
 __device__ int cost(const struct motion_args &p, const struct direction &d, int x, int y, int vy, int vx, int lane) {
   const int w = p.size.w[1], h = p.size.h[1];
   int now[2], last[2], all_now = 0, all_last = 0, sum = 0;
@@ -379,9 +379,9 @@ __device__ void choose(const struct motion_args &p, const struct direction &d, i
     vector[2 * at] = vy, vector[2 * at + 1] = vx;
 }
 
-/* Compares pixel (u, v) of level 1 of this frame with the pixel of the last frame to which the vector points, and adds
- * the products of their details (a pixel's brightness minus the mean around it) to *s. Overexposed pixels are left
- * out. */
+/* Compares pixel (u, v) of level 1 (half size) of this frame with the pixel of the last frame to which the vector
+ * points. Adds the products of their details (a pixel's brightness minus the mean around it) to *s. Overexposed pixels
+ * are left out. */
 __device__ void compare(const struct motion_args &p, const struct direction &d, int u, int v, int vy, int vx,
                         struct motion_likeness *s) {
   const int w = p.size.w[1], h = p.size.h[1];

@@ -271,8 +271,8 @@ static bool pad_pixels(struct launches *launches, const struct launch *prologue)
   return true;
 }
 
-/* Records which implementation was chosen for an op, so that the op's second launch, which reads the second of the two
- * sets of weights, uses the same one. */
+/* Records which implementation was chosen for an op. The op has a second launch, which reads the second of the two sets
+ * of weights, and which uses the same implementation. */
 static int keep_choice(const struct cuda_device *device, struct cuda_program *program, int index,
                        const struct choice *choice, struct error *err) {
   if (!device->merge)

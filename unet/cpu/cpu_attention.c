@@ -112,8 +112,8 @@ INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pi
       vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
 }
 
-/* Does the same as `multiply`, by several calls of that function, for any number of columns of `b` that is a multiple
- * of LANES. */
+/* Does the same as `multiply`, which it calls several times. The number of columns of `b` may be any multiple of
+ * LANES. */
 static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
                          size_t acc_pitch, int columns) {
   int c = 0;

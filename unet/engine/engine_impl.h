@@ -356,9 +356,9 @@ struct engine {
   /* true: the model can start only from pure noise (mini): the sampler always gets strength 1, and controls.strength
    * blends the picture with the input instead; false: strength decides where sampling starts */
   bool blends;
-  /* Versions of weights (plan_weights_version): text_weights is that of the weights which the text encoders read,
-   * keys_weights that of the weights from which keys and values are computed. They were looked up when
-   * resources.version was weights_version, and are looked up again when that has changed. */
+  /* Versions of weights (plan_weights_version). text_weights: of the weights that the text encoders read; keys_weights:
+   * of the weights from which keys and values are computed. They were looked up when resources.version was
+   * weights_version, and are looked up again when that has changed. */
   uint64_t text_weights, keys_weights, weights_version;
 
   struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs whose pictures the caller has not yet collected, oldest first */

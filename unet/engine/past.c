@@ -1,5 +1,5 @@
-/* Says which features of a handle exclude the options that need earlier frames (such as --feedback), and whether a run
- * may use the data that earlier runs left in the handle's states. */
+/* Says which features of a handle (prepared size and step count) exclude the options that need earlier frames, such as
+ * --feedback. Also says whether a run may use the data that earlier runs have left in the handle's states. */
 #include "unet/base/platform.h"
 #include "unet/engine/engine_impl.h"
 #include "unet/plan/motion_math.h"
@@ -71,8 +71,8 @@ bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *
 
 /* --- deciding whether a run may use data of earlier frames --- */
 
-/* Length of the pause between two runs, in ns, after which an engine whose frames come in real time (engine.paced)
- * uses nothing that earlier frames left. */
+/* If frames come in real time (engine.paced) and the pause between two runs is longer than this, in ns, the engine uses
+ * nothing that earlier frames left. */
 static const int64_t pause_ns = 500000000;
 
 /* Returns true if frames come in real time (engine.paced) and no run has been in flight for pause_ns. */

@@ -23,13 +23,13 @@ struct canvas_size canvas_size_for(const struct model *model, int h, int w);
  * while the camera moves. global: the state with the motion of the whole picture since the last frame (enum
  * global_value). */
 struct canvas canvas_begin(const struct canvas_size *size, struct plan *plan, struct tensor global);
-/* Appends the op that draws a picture of the frame's size into the window (the part of the canvas, an endless plane,
- * that the networks compute), at the frame's position in the window, and returns the window. A mask's values, 0 or 1,
- * remain 0 or 1. */
+/* Appends the op that draws a picture of the frame's size into the window, at the frame's position in the window, and
+ * returns the window. The window is the part of the canvas (an endless plane) that the networks compute. A mask's
+ * values, 0 or 1, remain 0 or 1. */
 struct tensor canvas_draw(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor picture);
 struct tensor canvas_draw_mask(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor mask);
-/* Appends the op that cuts the frame's part out of `made`, a picture of the window (the part of the canvas, an endless
- * plane, that the networks compute), and returns it. */
+/* Appends the op that cuts the frame's part out of `made`, and returns it. `made` is a picture of the window, the part
+ * of the canvas (an endless plane) that the networks compute. */
 struct tensor canvas_cut_out(const struct canvas *canvas, struct plan *plan, struct tensor made);
 /* Appends the op that moves noise with the canvas (an endless plane that follows the camera). Returns the moved noise
  * for the canvas's window (the part that the networks draw). It is a state (a tensor that outlives a run) with this

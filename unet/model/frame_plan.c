@@ -313,8 +313,8 @@ static bool is_map_already(const struct control *control, const struct picture *
 }
 
 /* Appends the ops that make the control's map [1, H, W, 3] in 0..1, and returns the map. The map is a state (a tensor
- * that outlives a run), because ops outside the region (ops that a run may skip) in which it is made can show it as the
- * picture, even in a run that skips the region. */
+ * that outlives a run). So it can be shown as the picture even in a run that skips the region (ops that a run may skip)
+ * in which it is made. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;

@@ -355,8 +355,8 @@ TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y,
 }
 
 /* Returns the cell of the texture whose noise the latent's cell (y, x) shows: the one nearest to the latent cell's
- * position in the texture. Where the picture is zoomed, the distance of that position to the middle of its block of the
- * texture is first multiplied by f->unit and divided by the width that a latent cell has in the texture
+ * position in the texture. Where the picture is zoomed, that position's distance to the middle of its block of the
+ * texture is first rescaled: it is multiplied by f->unit and divided by the width that a latent cell has in the texture
  * (texture_scale). So neighbouring cells of the latent read neighbouring cells of a block. */
 TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place c = texture_at(f, y, x);
@@ -399,10 +399,10 @@ TEXTURE_FUNCTION uint32_t texture_stir(uint32_t h) {
   return h ^ h >> 16;
 }
 
-/* Returns the number of the entry (noise of one cell, in one of the two tables) that cell (y, x) of the latent shows:
- * the entry of the texture's cell from which it reads. Where another cell shows this entry already (a neighbour, a cell
- * of another block, or another repetition of a renewed texture), it is instead an entry of the second table, chosen by
- * a hash of the texture's cell. entries: the texture, [h][w]. */
+/* Returns the number of the entry (noise of one cell, in one of the two tables) that cell (y, x) of the latent shows.
+ * This is the entry of the texture's cell from which the latent's cell reads. But if another cell shows this entry
+ * already (a neighbour, a cell of another block, or another repetition of a renewed texture), the result is an entry of
+ * the second table, chosen by a hash of the texture's cell. entries: the texture, [h][w]. */
 TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int32_t *entries, int32_t y, int32_t x) {
   struct texture_reading r = texture_reads(f, y, x);
   int32_t cells = f->h * f->w, at = r.y % f->h * f->w + r.x % f->w, entry = entries[at];
