@@ -188,8 +188,8 @@ static void read_option(const struct reading *reading, const cJSON *value) {
 
 /* --- the sources, parameter values and key bindings in a show file --- */
 
-/* Returns an in or an out point of a source in seconds; 0: there is none, or one that is no such time, about which there
- * was a complaint. */
+/* Returns an in or an out point of a source in seconds; 0: there is none, or one that is no such time, about which
+ * there was a complaint. */
 static double read_point(const struct reading *reading, const cJSON *source, const char *name, enum parameter id) {
   const cJSON *value = cJSON_GetObjectItemCaseSensitive(source, name);
   double most = parameter_row(id)->max, seconds = cJSON_IsNumber(value) ? value->valuedouble : -1;

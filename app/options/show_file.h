@@ -5,11 +5,11 @@
  *    "values": {"strength": 0.4, "prompt[1]": "neon"}, "keys": ["F1 scene night"],
  *    "midi": {"bindings": [...]}, "presets": [...]}
  *
- * options: options of the command live, by their names. sources: the sources, as the command line would name them; a source
- * with an in or an out point, in seconds, is an object.
- * values: values of parameters. keys: lines as in keys.conf. midi: the contents of a midi.json. presets: presets as in
- * a file of presets (control/presets.h); the program reads and writes the show file as such a file, too. Where the
- * command line and the file set the same thing, the command line decides.
+ * options: options of the command live, by their names. sources: the sources, as the command line would name them; a
+ * source with an in or an out point, in seconds, is an object. values: values of parameters. keys: lines as in
+ * keys.conf. midi: the contents of a midi.json. presets: presets as in a file of presets (control/presets.h); the
+ * program reads and writes the show file as such a file, too. Where the command line and the file set the same thing,
+ * the command line decides.
  *
  * A show file that comes from a stranger opens nothing outside its folder and connects to nothing: unless the user
  * trusts it, files that it names must lie in its folder, and options that write files, listen, send, or pass text

@@ -152,8 +152,8 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
   return code;
 }
 
-/* True if the reader says that the pictures are as wide as those that were written. Of MPEG-4 FFmpeg's reader leaves the
- * width to the decoder, so that it is 0 as long as nothing was decoded. */
+/* True if the reader says that the pictures are as wide as those that were written. Of MPEG-4 FFmpeg's reader leaves
+ * the width to the decoder, so that it is 0 as long as nothing was decoded. */
 static bool has_width(const AVCodecParameters *is, const AVCodecParameters *was) {
   return is->width == was->width || (is->codec_id == AV_CODEC_ID_MPEG4 && !is->width);
 }

@@ -1,5 +1,5 @@
-/* Checks whether the file of a still picture ends where its format says. FFmpeg decodes some pictures that were cut off
- * without an error, and fills what is missing. */
+/* Checks whether the file of a still picture ends where its format says. If a picture was cut off, FFmpeg decodes it in
+ * some formats all the same, fills what is missing, and reports no error. */
 #ifndef APP_SOURCE_PICTURE_END_H
 #define APP_SOURCE_PICTURE_END_H
 

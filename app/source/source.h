@@ -68,7 +68,8 @@ struct source_options {
   /* for a live source: seconds without data after which a stream or camera counts as lost; 0: no limit */
   double read_timeout;
   const atomic_bool *stop; /* a flag by which any thread interrupts opening and reading; NULL: no such flag */
-  /* a second such flag, for this opening alone (opening.h); must live as long as the source; NULL: no such flag */
+  /* a second flag that interrupts opening and reading, for this opening alone (opening.h); must live as long as the
+   * source; NULL: no such flag */
   const atomic_bool *cancel;
   /* The fields of this block say where frames and sound go, and what decodes. */
   /* tells if the next frames are mirrored; may change at any time; NULL: frames are never mirrored */

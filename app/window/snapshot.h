@@ -25,11 +25,11 @@ struct snapshot {
   atomic_bool done;
 };
 
-/* Starts to save a PIXEL_RGBA frame in the folder dir (NULL: the working directory) as reverie-YYYYMMDD-HHMMSS.png. If
- * that file exists, -2, -3 and so on is appended: no file is overwritten. The frame is held until the file is written.
- * dir must stay valid until snapshot_take returns a result. words and preset are allocated texts for the file's text
- * chunks, which are freed here even on failure; NULL: none. Must not be called while another picture is being saved.
- * Returns 0, or -1 with err. */
+/* Starts to save a PIXEL_RGBA frame in the folder `dir` (NULL: the working directory) as reverie-YYYYMMDD-HHMMSS.png.
+ * If that file exists, -2, -3 and so on is appended: no file is overwritten. The frame is held until the file is
+ * written. `dir` must stay valid until snapshot_take returns a result. `words` and `preset` are allocated texts for the
+ * file's text chunks, which are freed here even on failure; NULL: none. Must not be called while another picture is
+ * being saved. Returns 0, or -1 with err. */
 int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, char *words, char *preset,
                    struct error *err);
 

@@ -173,7 +173,7 @@ __device__ __forceinline__ void make_weights(int *weight, int radius, int thread
 __global__ void __launch_bounds__(THREADS) soft_rows_kernel(const __grid_constant__ struct map_args p) {
   __shared__ uchar4 codes[THREADS + 2 * REACH];
   __shared__ int weight[REACH + 1];
-  /* Load the 8-bit values of these pixels with a border. */
+  /* Load the 8-bit values of the thread block's pixels, with a border on both sides. */
   int x = blockIdx.x * THREADS + threadIdx.x, y = blockIdx.y;
   wait_for_previous();
   int radius = parameter(p, 0), reach = 3 * radius, n = 2 * radius + 1;

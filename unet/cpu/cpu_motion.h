@@ -15,7 +15,8 @@ struct matching {
   int32_t *found;            /* the best vector of each block at level 3, packed with its cost into one number
                               * (motion_seek_key) */
   int32_t *out;              /* the result: MATCH_VALUES values for each block, as in the y of OP_MATCH */
-  /* working memory of cpu_search: sums_each values for each thread, enough for size.w[3] + SEARCH_SPARE columns */
+  /* working memory of cpu_search: sums_each values for each thread, enough for the columns of level 3 (size.w[3]) and
+   * SEARCH_SPARE more */
   uint16_t *sums;
   size_t sums_each;
 };

@@ -264,8 +264,8 @@ static void release(struct engine *engine, struct prepared *prepared) {
   pthread_mutex_lock(&engine->listing);
   *link = prepared->next;
   pthread_mutex_unlock(&engine->listing);
-  /* Only the thread that submits gets here with runs in flight; another thread may release only handles without
-   * runs. */
+  /* If runs of the handle are in flight, this code runs on the thread that submits: another thread may release only
+   * handles without runs. */
   if (prepared->runs_in_flight)
     drop_runs(engine, prepared);
   destroy(engine, prepared);
