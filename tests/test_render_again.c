@@ -1,5 +1,5 @@
-/* Tests renders that are run again, or twice at the same time, as render farms do, and shards for which the input has no
- * picture. */
+/* Tests renders that are run again, or twice at the same time, as render farms do, and shards for which the input has
+ * no picture. */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
