@@ -18,7 +18,7 @@ enum { HANDOVERS_A_MINUTE = 3, HANDOVER_TEXT_MAX = 4 << 20 };
 struct handover_record {
   /* times of the last restarts (platform_now_ns), the oldest first; 0 in place of restarts that have not happened */
   int64_t done_ns[HANDOVERS_A_MINUTE];
-  int barren; /* number of restarts in a row, up to the last one, that came before the program had shown a picture */
+  int barren; /* number of restarts in a row, up to the last one, by programs that had shown no picture */
 };
 
 struct handover {

@@ -532,8 +532,8 @@ void live_hand_over(struct live *live, struct error *err);
  * the next change is due, and ends the loop when enough was measured. */
 void live_probe_turn(struct live *live, int64_t now_ns);
 /* Called instead of present_input while bench measures: draws the input frame beside the picture, and measures how long
- * that takes. part: fraction of the frame's width, from its left edge, that is visible; it contains the marker (a
- * pattern that encodes the frame's number). */
+ * that takes. part: fraction of the frame's width, from its left edge, that is visible; this part contains the marker
+ * (a pattern that encodes the frame's number). */
 void live_probe_bring(struct live *live, float part);
 /* Called right after a picture was presented while bench measures: reads from the window's pixels the marker of the
  * frame that the window shows. */
