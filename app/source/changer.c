@@ -263,6 +263,8 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int index = opening->request.index;
   if (index != changer->wanted.index) {
+    if (index == changer->cued) /* the user has time to cue another source, so the failure is told at once */
+      refuse(changer, &opening->err, news);
     changer->unready = index;
   } else if (opening->request.seeks) {
     refuse(changer, &opening->err, news);
@@ -495,6 +497,8 @@ void changer_set_loop(struct changer *changer, enum clip_loop loop) {
 
 void changer_cue(struct changer *changer, int index) {
   changer->given_up = changer->given_up && index == changer->cued;
+  if (index != changer->cued && index == changer->unready) /* the source is opened once more, to tell if it fails */
+    changer->unready = -1;
   changer->cued = index;
 }
 
