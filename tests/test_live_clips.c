@@ -100,6 +100,18 @@ static void test_place_of_a_last_picture(void **state) {
   quit_window();
 }
 
+/* That a source has no sound is told once, however often it comes back. */
+static void test_no_sound_is_told_once(void **state) {
+  (void)state;
+  make_clips();
+  shell(FFMPEG "-i short.mkv -f lavfi -i sine=f=80:r=8000 -t 0.5 -c:v copy -c:a flac -y loud.mkv");
+  start_window("short.mkv loud.mkv --loop --sound source --modulate 'mix=bass*-1~0.1'" PICTURE);
+  if (!program_comes_to_say(screen.program, "source 1 of 2: short.mkv", 3, PATIENCE_MS))
+    fail_msg("the list does not begin anew");
+  shell("test $(grep -c 'short.mkv has no sound' err.txt) = 1");
+  quit_window();
+}
+
 /* A pipe that nobody writes keeps no other source out while it is opened. */
 static void test_pipe_that_nobody_writes(void **state) {
   (void)state;
@@ -123,8 +135,11 @@ static int end_program(void **state) {
 int main(int argc, char **argv) {
 #define TINY(function) cmocka_unit_test_setup_teardown(function, program_tiny_model, end_program)
   const struct CMUnitTest tests[] = {
-      TINY(test_points_stay_with_their_file),      TINY(test_points_come_back_with_the_show),
-      TINY(test_list_goes_on_from_the_last_frame), TINY(test_place_of_a_last_picture),
+      TINY(test_points_stay_with_their_file),
+      TINY(test_points_come_back_with_the_show),
+      TINY(test_list_goes_on_from_the_last_frame),
+      TINY(test_place_of_a_last_picture),
+      TINY(test_no_sound_is_told_once),
       TINY(test_pipe_that_nobody_writes),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();

@@ -53,8 +53,8 @@ static void follow_display(struct live *live, int64_t now_ns) {
 static void follow_sounds(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX] = "";
   bool away = live->listener && listener_is_away(live->listener, reason);
-  follow(live, ALERT_SOUND, away || *live->silent_told, now_ns, away ? "sound gone" : "the source has no sound",
-         away ? reason : live->silent_told);
+  follow(live, ALERT_SOUND, away || *live->silent_now, now_ns, away ? "sound gone" : "the source has no sound",
+         away ? reason : live->silent_now);
   away = live->microphone && listener_is_away(live->microphone, reason);
   follow(live, ALERT_MICROPHONE, away, now_ns, "no sound for recordings", reason);
 }

@@ -165,8 +165,9 @@ struct live {
   /* the value that sound_tap_number had at the last call of live_follow_sound; the number changes when another source's
    * sound is read */
   unsigned track_told;
-  /* name of the last source of which the user was told that it has no sound; "": none */
-  char silent_told[SOUND_NAME_MAX];
+  /* name of the source whose sound is awaited, if that source has none; "": it has sound */
+  char silent_now[SOUND_NAME_MAX];
+  struct playlist silent; /* names of all sources of which the user was told that they have no sound */
   struct modulations modulations;
   /* the sound's levels, and the values that sound and LFOs change, for users to see; used by the loop's thread alone
    * while it runs */

@@ -74,6 +74,7 @@ void live_close_sound(struct live *live) {
   listener_stop(&live->microphone);
   sound_tap_close(&live->heard);
   track_stop(&live->track);
+  playlist_free(&live->silent);
 }
 
 /* Measures the sound that belongs to the frame. While the video is paused the source's sound stops, and parameters keep
@@ -119,7 +120,17 @@ bool live_modulate(struct live *live, struct settings *settings, const struct fr
   return heard || (swings && values->modulation);
 }
 
-/* Tells the user that the source has no sound: once for each source, even if it is opened again. The source's name is
+/* True if the user was told before that the source of this name has no sound. If not, the name is noted. */
+static bool was_silent(struct live *live, const char *name) {
+  struct error ignored;
+  for (int i = 0; i < live->silent.count; i++)
+    if (!strcmp(live->silent.entries[i].name, name))
+      return true;
+  playlist_insert(&live->silent, live->silent.count, name, false, &ignored);
+  return false;
+}
+
+/* Tells the user that the source has no sound: once for each source, even if it is shown again. The source's name is
  * taken from live->tap (the buffer of its sound), because the source on screen may already be the next one. */
 void live_follow_sound(struct live *live, int64_t now_ns) {
   bool present = false;
@@ -128,8 +139,7 @@ void live_follow_sound(struct live *live, int64_t now_ns) {
   if (number == live->track_told)
     return;
   live->track_told = number;
-  if (!present && strcmp(name, live->silent_told) != 0) {
+  if (!present && !was_silent(live, name))
     live_tell(live, LOG_WARNING, now_ns, "--sound source: %.120s has no sound; nothing is moved", name);
-  }
-  snprintf(live->silent_told, sizeof live->silent_told, "%s", present ? "" : name);
+  snprintf(live->silent_now, sizeof live->silent_now, "%s", present ? "" : name);
 }
