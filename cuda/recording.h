@@ -11,8 +11,8 @@ struct recording {
   const struct launches *launches;
   int part;
   unsigned without; /* bits (IDLE_CONTROL and others in run.h) of the parts of the plan that are left out */
-  /* parameters of the run, from which the host decides which regions of the plan (ops that a run may skip) are
-   * enqueued; used only if no graph is captured */
+  /* parameters of the run; if no graph is captured, the host decides from these which regions of the plan (ops that a
+   * run may skip) are enqueued; otherwise not used */
   const struct run_params *params;
 };
 

@@ -40,7 +40,8 @@ void motion_draw(enum motion motion, const struct raster *still, int at, struct 
 void motion_origins(enum motion motion, int now, int before, struct origins *origins);
 
 /* For frame number `now` of the clip MOTION_CUT_OUT: sets where[height][width] to true for each pixel that the moving
- * ellipse covered for the last time `age` frames before that frame (age >= 1), and to false for all others. */
+ * ellipse has left: the pixel was covered for the last time `age` frames before that frame (age >= 1). Sets it to false
+ * for all other pixels. */
 void motion_uncovered(int now, int age, int width, int height, bool *where);
 
 #endif

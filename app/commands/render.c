@@ -369,9 +369,9 @@ static void take_shared(const struct render *render, struct setup *setup, struct
     options->batch = setup->batch = render->shared.record.job.batch;
 }
 
-/* Makes the engines ready for the input. If a process that renders another shard has written its choices (kernels,
- * frames in a run) while the first engine here made its own, the engines are opened again with the choices of that
- * process. Returns 0, or -1 with err. */
+/* Makes the engines ready for the input. Meanwhile a process that renders another shard may have written its choices
+ * (kernels, frames in a run). Then the engines are opened again with the choices of that process. Returns 0, or -1 with
+ * err. */
 static int use_engines(struct render *render, struct setup *setup, struct options *options, struct error *err) {
   bool sequence = existing_is_sequence(render->output, render->container);
   bool shares =

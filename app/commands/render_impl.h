@@ -85,9 +85,9 @@ int render_check_output(struct render *render, struct error *err);
 /* Functions that pipeline.h calls as `skips` and `open_sink`; `opaque` points to the struct render. */
 int render_skips(void *opaque, struct frame *frame, struct error *err);
 int render_open_sink(void *opaque, struct sink **sink, struct error *err);
-/* Leaves the file and the manifest of a shard that has no picture, because those of the input are missing or damaged,
- * so that join takes it for what it is. Puts the shard's name before err, which is the input's error; or replaces err
- * if the file cannot be written. */
+/* Called if a shard has no picture, because its pictures are missing or damaged in the input. Leaves the shard's file
+ * and manifest, so that the command join recognises an empty shard. Puts the shard's name before err, which is the
+ * input's error; or replaces err if the file cannot be written. */
 void render_leave_empty(struct render *render, struct error *err);
 /* Called if an output that is one file could not be completed. Another process may have made the same output meanwhile:
  * the same shard, or a whole output with as many pictures of the same size. If so, and with --skip-existing, removes

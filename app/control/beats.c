@@ -79,8 +79,8 @@ static void set_beginning(struct beats *beats, double tempo, int64_t at_ns, doub
 
 /* --- setting the clock by taps of a key --- */
 
-/* A tap (a press of the key by which the user gives the tempo) continues a series of taps if the time since the last
- * tap is between these multiples of the time between the last two taps. */
+/* A tap is a press of the key by which the user gives the tempo. It continues a series of taps if the time since the
+ * tap before it is between these two multiples of the time between the two taps before it. */
 static const double tap_least = 0.6, tap_most = 1.6;
 
 static bool continues(const struct taps *taps, int64_t now_ns) {

@@ -65,9 +65,9 @@ static void put_prompt(struct writer *to, const struct parameters *values) {
     put(to, "Negative prompt: %s\n", values->negative.words);
 }
 
-/* Appends "NAME: VALUE" for each parameter whose value differs from its default. These are left out: parameters that
- * the text names in another form, those with instances, those that do not change pictures, and values with a comma,
- * quotation mark or line end, which would spoil the line. */
+/* Appends "NAME: VALUE" for each parameter whose value differs from its default. Four kinds are left out: parameters
+ * that the text names in another form, parameters with instances, parameters that do not change pictures, and values
+ * with a comma, quotation mark or line end, which would spoil the line. */
 static void put_others(struct writer *to, const struct parameters *values, const struct parameters *standard) {
   static const enum parameter said[] = {PARAMETER_MODEL,    PARAMETER_VAE,     PARAMETER_STEPS,
                                         PARAMETER_SAMPLER,  PARAMETER_SPACING, PARAMETER_GUIDANCE,

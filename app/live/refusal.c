@@ -10,8 +10,8 @@ static bool is_room_asked_for(const struct parameters *values, const struct engi
 }
 
 /* Returns true if the values still ask for the refused shape (size, sampler, steps and more). Three properties are not
- * compared: the canvas (the plane that follows the camera), because it depends on other values as well, and noise that
- * moves with the picture and feedback, because these are only switches of the handle (struct prepared). */
+ * compared. The canvas (the plane that follows the camera) depends on other values as well. Noise that moves with the
+ * picture, and feedback, are only switches of the handle (struct prepared). */
 static bool is_asked_for(const struct parameters *values, const struct engine_shape *refused,
                          const struct engine_shape *shape) {
   return refused->steps == values->steps && refused->guidance == values_guidance(values) &&

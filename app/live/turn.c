@@ -144,8 +144,8 @@ static void follow_stall(struct live *live, int64_t now_ns) {
   live->exchanged_ns = now_ns;
 }
 
-/* Sends the values that somebody has set to the loop's thread, and copies the values that this thread uses now, some of
- * which the engine has changed. */
+/* Sends the values that somebody has set to the loop's thread. Then copies the values that the loop's thread uses now,
+ * because the engine may have changed some of them. */
 static void exchange_settings(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   live->sent = loop_send(live->loop, &state->settings.values);

@@ -124,7 +124,7 @@ static int start_anew(struct arrival *arrival, struct error *err) {
 }
 
 /* Called by http_get before the first byte of an answer. Checks that the checksum on Hugging Face's hub is still the
- * same, that the length is right, and that the answer begins at the byte that was asked for; if it begins at byte 0
+ * same, that the length is right, and that the answer begins at the byte that was asked for. If it begins at byte 0
  * instead, the file is downloaded from the beginning. Returns 0, or -1 with err. */
 static int start(void *opaque, const struct http_answer *answer, struct error *err) {
   struct arrival *arrival = opaque;

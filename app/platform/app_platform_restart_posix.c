@@ -126,7 +126,7 @@ static void keep(const int *kept, int count) {
     fcntl(kept[i], F_SETFD, 0);
 }
 
-/* Signal handler that blocks the signals that end the program on the thread that it interrupts, by changing the signal
+/* Signal handler. On the thread that it interrupts, it blocks the signals that end the program, by changing the signal
  * mask in the context to which it returns. */
 static void on_hold(int number, siginfo_t *info, void *context) {
   ucontext_t *thread = context;

@@ -77,9 +77,9 @@ struct use {
   bool released;
 };
 
-/* Reads a controller message that selects or sets a non-registered parameter (NRPN), or that selects a registered one,
- * which ends the choice of an NRPN. Returns false for all other messages. Two messages select an NRPN, and one or two
- * further messages set it. If the message only selects, use->knob.kind is KNOB_NONE. */
+/* Reads a controller message that selects or sets a non-registered parameter (NRPN). Also reads one that selects a
+ * registered parameter, after which no NRPN is selected. Returns false for all other messages. Two messages select an
+ * NRPN, and one or two further messages set it. If the message only selects, use->knob.kind is KNOB_NONE. */
 static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   int number = message->number, upper;
   uint8_t *part = knobs->channel[message->channel - 1].nrpn;

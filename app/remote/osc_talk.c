@@ -257,8 +257,8 @@ static int check_port(const struct osc_message *message, struct error *err) {
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err) {
   int status = 0;
-  /* true: the message is an answer of this program (answers have more arguments), which came back from a program that
-   * sends back all messages that it receives */
+  /* true: the message is an answer of this program, which came back from a program that sends back all messages that it
+   * receives; answers have more arguments than requests */
   bool answer = message->count > 1;
   *name = osc_read_name(message->address, err);
   switch (name->verb) {

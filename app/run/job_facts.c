@@ -8,10 +8,10 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/address.h"
 
-/* Options of render that are left out of the job, the description of a render that is compared when parts of the render
- * are put together. Most of them change neither the pictures nor what is written to the output. Two may differ between
- * the parts: --batch, because the job contains its effect, and --warmup, because it only prepares a part's first
- * picture. */
+/* Options of render that are left out of the job. The job is the description of a render, which is compared when parts
+ * of the render are put together. Most of these options change neither the pictures nor what is written to the output.
+ * Two may differ between the parts: --batch, because the job contains its effect, and --warmup, because it only
+ * prepares a part's first picture. */
 static const char *const passing[] = {"device",   "threads", "memory-limit", "graph",        "hwdec",
                                       "warmup",   "batch",   "read-timeout", "yes",          "resume",
                                       "progress", "crf",     "verbose",      "skip-existing"};

@@ -207,8 +207,8 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .restart = restarts(loop, now),
                                    .opaque = companion};
   need_prompts(loop, now);
-  /* releases the input of a frame whose steps were not all done when its handle (prepared size and step count) was
-   * replaced, so that no picture of it was collected */
+  /* releases the input of a frame of which no picture was collected: its handle (prepared size and step count) was
+   * replaced before all of its steps were done */
   frame_release(&companion->input);
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;

@@ -78,10 +78,10 @@ void outputs_show(struct outputs *outputs, const struct covered *shown, int64_t 
 void outputs_end(struct outputs *outputs, int number);
 /* Returns true if outputs_follow has not removed the output with this number yet. */
 bool outputs_has(const struct outputs *outputs, int number);
-/* Looks for outputs that have ended, which it removes, and for messages to the user, for example that a receiver is
- * gone or back. The window's thread calls this in each pass of its loop. Returns true at the first output that has a
- * message, and leaves the outputs after it for the next call: line then contains the message, and *level its log level.
- * The message was logged already. */
+/* Removes outputs that have ended, and looks for messages to the user, for example that a receiver is gone or back. The
+ * window's thread calls this in each pass of its loop. Returns true at the first output that has a message, and leaves
+ * the outputs after it for the next call: line then contains the message, and *level its log level. The message was
+ * logged already. */
 bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level);
 /* Fills *figures with the numbers of all outputs together; `dropped` and `broken` include outputs that have ended. */
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures);

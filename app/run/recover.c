@@ -63,8 +63,8 @@ static int open_first(struct loop *loop, struct error *err) {
   return 0;
 }
 
-/* Tries once to open the engine again: with the values that the failed engine was opened with, and the current ones of
- * parameters that do not decide which engine is opened. Returns 0, or -1 with err. */
+/* Tries once to open the engine again. Parameters that decide which engine is opened have the values with which the
+ * failed engine was opened; all others have their current values. Returns 0, or -1 with err. */
 static int open_once(struct loop *loop, struct error *err) {
   struct opened opened = {0};
   struct engine_info used;

@@ -53,8 +53,8 @@ int shared_choices_find(struct shared_choices *shared, const struct options *opt
   return status;
 }
 
-/* Writes the .shards.json file (the choices of GPU kernels that all shards of a render use) under a temporary name and
- * renames the file, so that no other process reads half of it. Returns 0, or -1 with errno. */
+/* Writes the .shards.json file, which has the choices of GPU kernels that all shards of a render use. Writes it under a
+ * temporary name and renames it, so that no other process reads half of it. Returns 0, or -1 with errno. */
 static int write_file(const char *path, const struct job *job) {
   static const struct job_part whole = {.index = 1, .count = 1, .begin = {0, 1}, .open = true};
   struct replacement file;

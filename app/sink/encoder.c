@@ -417,8 +417,8 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
   return code < 0 ? say_closed(codec, path, options, code, err) : 0;
 }
 
-/* Returns the container's usual codec. If that is MPEG-1, which has only eight frame rates, and the frames have another
- * rate, it is MPEG-2, which the same players read. */
+/* Returns the container's usual codec. MPEG-1 has only eight frame rates: if it is the usual codec and the frames have
+ * another rate, returns MPEG-2 instead, which the same players read. */
 static enum AVCodecID own_codec(const AVOutputFormat *container, const char *path, const struct sink_options *options) {
   enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
   const AVCodec *codec = avcodec_find_encoder(own);

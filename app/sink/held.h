@@ -33,8 +33,8 @@ void held_put(struct held *held, const struct frame *frame);
 struct frame held_take(struct held *held, int64_t pts);
 void held_close(struct held *held);
 
-/* A rectangle of a frame (from_...), and the rectangle of the picture made from this frame in which that part of the
- * frame is seen (to_...): left, top, width and height in pixels. */
+/* A rectangle of a frame (from_...), and the rectangle of the frame's picture in which that part of the frame is seen
+ * (to_...): left, top, width and height in pixels. */
 struct held_place {
   int from_x, from_y, from_w, from_h, to_x, to_y, to_w, to_h;
 };

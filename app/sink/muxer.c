@@ -243,9 +243,9 @@ static bool lacks_any(const struct muxer *muxer) {
   return false;
 }
 
-/* Called before a flush. A held packet is one that waits for the next packet of its stream, from whose time its
- * duration follows. Writes the held packet of the stream that `packet` belongs to, and of each stream of which nothing
- * was written yet, so that the index lists all streams. Returns 0 or an FFmpeg error code. */
+/* Called before a flush. A held packet waits for the next packet of its stream, because its duration follows from the
+ * time of that packet. Writes the held packet of the stream of `packet`. Also writes the held packet of each stream of
+ * which nothing was written yet, so that the index lists all streams. Returns 0 or an FFmpeg error code. */
 static int release_due(struct muxer *muxer, const AVPacket *packet) {
   int code = release(muxer, packet->stream_index, packet);
   for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)

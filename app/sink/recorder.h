@@ -40,9 +40,9 @@ int recorder_resend(struct recorder *recorder, const struct job_picture *picture
 /* Records a packet that the encoder gave out, in decoding order, and sets the packet's decoding time unless
  * recorder->delay is -1. */
 void recorder_receive(struct recorder *recorder, const AVCodecParameters *codec, AVPacket *packet);
-/* Records that all packets before the newest one are in the file, and lists in the manifest the segments (pictures that
- * can be decoded without the others) that are complete now. whole: the newest packet is in the file as well, and no
- * more packets will come. Returns 0, or -1 with err. */
+/* Records that all packets before the newest one are in the file. Then lists in the manifest the segments (pictures
+ * that can be decoded without the others) that are complete now. whole: the newest packet is in the file as well, and
+ * no more packets will come. Returns 0, or -1 with err. */
 int recorder_flush(struct recorder *recorder, bool whole, struct error *err);
 /* Closes the manifest and frees all that the recorder holds. */
 void recorder_close(struct recorder *recorder);

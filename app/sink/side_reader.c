@@ -359,9 +359,9 @@ static int find_part(const struct side_reader *reader) {
   return nearest_part(reader, first > oldest ? first : oldest, last);
 }
 
-/* Returns the shorter one of two durations: that of this packet, and that of the packet that the reader has given out
- * before it. Packets of Vorbis and Opus differ much in length. If a short packet comes before a long one, the long one
- * begins only a short time later, and that must not count as a step back. */
+/* Returns the shorter one of two durations: of this packet, and of the packet that the reader has given out before it.
+ * Packets of Vorbis and Opus differ much in length. If a short packet comes before a long one, the long one begins only
+ * a short time later, and that must not count as a step back. */
 static int64_t shorter_duration(const struct side_track *track, const AVPacket *packet) {
   int64_t before = track->end - track->begin;
   return before < packet->duration ? before : packet->duration;

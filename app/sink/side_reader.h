@@ -79,8 +79,8 @@ struct side_reader {
   AVPacket **others;
   int other_count, other_room;
   int64_t others_bytes;
-  /* time in microseconds of the last packet of video that was read, corrected so that times go on evenly where the
-   * input's timestamps begin anew (joins.h); INT64_MIN before the first */
+  /* time in microseconds of the last packet of video that was read; INT64_MIN before the first. The time is corrected:
+   * it goes on evenly where the input's timestamps begin anew (joins.h) */
   int64_t reached_us;
   bool ended;
   int failure; /* FFmpeg code of the error that ended reading; 0: none */

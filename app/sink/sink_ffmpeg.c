@@ -181,9 +181,8 @@ static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_
   return code < 0 ? code : drain(to);
 }
 
-/* Sends a frame to the encoder, and writes the packets that are ready. The encoder gets the frame with its own pts,
- * which is that of the source, because by this number the store of alpha finds the input frame (alpha.h). Returns 0, or
- * -1 with err. */
+/* Sends a frame to the encoder, and writes the packets that are ready. The encoder gets the frame with the source's
+ * pts, because the store of alpha (alpha.h) finds the input frame by this number. Returns 0, or -1 with err. */
 static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   int64_t time = frame->pts + to->shift; /* the frame's time in the output, in units of frame.pts */

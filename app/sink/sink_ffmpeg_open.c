@@ -24,8 +24,8 @@ enum { PIPE_CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10, AVI_EMPTY_MOST = 50000 };
 
 /* After an interruption (`stop`), sending the rest to a network may take this many nanoseconds. */
 static const int64_t network_flush_ns = 2000000000;
-/* FFmpeg's names of muxers that must seek back to complete their output, but do not refuse an output in which that is
- * impossible, such as a pipe. The result could not be read, so this program refuses such an output. */
+/* FFmpeg's names of muxers that must seek back to complete their output. In a pipe, for example, that is impossible,
+ * but these muxers do not refuse it. The result could not be read, so this program refuses such an output. */
 static const char unreadable_streams[] = "film_cpk,wtv";
 
 /* Returns 1 to abort a call of FFmpeg, which asks before it writes and while it waits for a network. Writing to a file

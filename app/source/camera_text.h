@@ -6,8 +6,8 @@
 
 #include "app/source/camera.h"
 
-/* Prints each camera that `look` (camera.h) finds, with its formats, sizes and rates and the mode that would be chosen
- * for the size and rate in *wish, or with the reason why it cannot be used. */
+/* Prints each camera that `look` (camera.h) finds: its formats, sizes and rates, and the mode that would be chosen for
+ * the size and rate in *wish. If a camera cannot be used, prints the reason instead. */
 void camera_print_all(FILE *out, camera_look *look, const struct camera_wish *wish);
 
 #endif

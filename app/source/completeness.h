@@ -16,7 +16,7 @@ struct completeness {
   const AVStream *stream;
   int64_t bytes;    /* size of the file in bytes when it was opened; 0: unknown */
   double promised;  /* time of the end that the header states, in seconds from time 0; 0: unknown */
-  bool whole_file;  /* true: `promised`, the end that the header states, is that of the file's longest stream, which
+  bool whole_file;  /* true: `promised`, the end that the header states, is the end of the file's longest stream, which
                      * need not be the video */
   long frames;      /* number of video frames that the header states; 0: unknown */
   double end;       /* latest end of a packet read so far, in seconds */

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Where the order of decoding differs from that of showing, a seek may find a key frame that is decoded before the
- * wanted time, but shown after it: by at most this many seconds. */
+/* If the order of decoding differs from that of showing, a seek may find a key frame that is decoded before the wanted
+ * time, but shown after it. It is shown at most this many seconds after the wanted time. */
 static const double reordered_seconds = 1;
 
 void seek_landed(struct ffmpeg_source *from, bool unsure) {

@@ -41,8 +41,8 @@ static bool is_absent(const char *spec) {
          platform_look(&entry, file_path(spec)) && errno == ENOENT;
 }
 
-/* Checks that --repeat works with this input: that it can be read again, and that the user gave no --input-format or
- * --input-options, which FFmpeg's list of the repetitions could not contain. Returns 0, or -1 with err. */
+/* Checks that --repeat works with this input: the input can be read again, and the user gave no --input-format or
+ * --input-options. FFmpeg's list of the repetitions could not contain these options. Returns 0, or -1 with err. */
 static int check_kind(const char *spec, const struct source_options *options, struct error *err) {
   if (is_absent(spec))
     return error_set(err, STATUS_INPUT, "%s: %s", spec, strerror(ENOENT));

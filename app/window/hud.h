@@ -79,8 +79,8 @@ void hud_close(struct hud **hud); /* frees the overlay; *hud becomes NULL; does 
 
 /* Stores the positions of all panels in a drawable (area of a window) of this size in pixels. */
 void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
-/* Stores where each widget of the operator's window is, in a drawable (area of a window) of this size in pixels, for
- * the content that the last hud_update got. */
+/* Stores where each widget of the operator's window is, for the content that the last hud_update got. The size in
+ * pixels is that of the drawable (area of the window). */
 void hud_get_face_places(const struct hud *hud, int width, int height, struct face_places *places);
 /* Returns how often the sheets (textures with the panels) of the operator's window were drawn since hud_open, for
  * tests. */

@@ -203,8 +203,8 @@ struct segment {
   void *target;
   size_t bytes;
 };
-/* Copies the `count` segments (ranges of bytes) of the list, which is in device memory, from the shadow buffer (device
- * memory in which changed weights were calculated) to their targets. */
+/* Copies `count` segments (ranges of bytes) from the shadow buffer to their targets. The list of the segments is in
+ * device memory. The shadow buffer is the device memory in which changed weights were calculated. */
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
 /* --- pixels.cu, sample.cu: kernels that read the run's parameters: conversion of pixels, sampler's steps, embeddings

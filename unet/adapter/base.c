@@ -141,8 +141,8 @@ static bool has_sign(const char *path, const struct sign *sign) {
   return false;
 }
 
-/* Returns the number of inputs of the layer that a group of tensors changes, which is the number of columns of its
- * first factor; 0: unknown. */
+/* A group of tensors changes a layer. Returns how many inputs the layer has: as many as the group's first factor has
+ * columns. 0: unknown. */
 static int columns(const struct group *g) {
   const struct safetensor *t = g->piece[g->family == FAMILY_LORA ? PIECE_DOWN : PIECE_W1_B];
   return g->family < FAMILY_LOKR && t && t->rank > 1 && t->shape[1] < 1 << 20 ? (int)t->shape[1] : 0;

@@ -63,8 +63,9 @@ static bool names(const char *controllers, const char *end, const char *wanted) 
   return false;
 }
 
-/* Returns the smallest limit of the kind `limit` (memory, for example) that is set for the control group in one line
- * of /proc/self/cgroup, or for a group that contains it; INFINITY: none. Lines of version 2 name no controllers. */
+/* Returns the limit of the kind `limit` (memory, for example) for the control group in one line of /proc/self/cgroup:
+ * the smallest of the limits that are set for this group and for the groups that contain it. INFINITY: none is set.
+ * Lines of version 2 name no controllers. */
 static double least_of_line(const char *root, char *line, const struct group_limit *limit) {
   char mount[64];
   char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;

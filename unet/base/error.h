@@ -1,5 +1,5 @@
-/* Errors as values: a function that can fail returns 0 or -1. On failure it leaves one line in its struct error, which
- * says what failed, where, and what the user can do, and a status, which becomes the program's exit status. */
+/* Errors as values: a function that can fail returns 0 or -1. On failure it leaves a line and a status in its struct
+ * error. The line says what failed, where, and what the user can do. The status becomes the program's exit status. */
 #ifndef UNET_BASE_ERROR_H
 #define UNET_BASE_ERROR_H
 

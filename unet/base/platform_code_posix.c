@@ -8,8 +8,8 @@
 #include "unet/base/platform.h"
 
 /* Returns the path of the file that this function is in, or NULL. The system knows a library's path by the name with
- * which the library was opened, and the program's by the name with which it was called, which any caller may choose: so
- * the program's file is found through /proc. */
+ * which the library was opened. It knows the program's path by the name with which the program was called, which any
+ * caller may choose. So the program's file is found through /proc. */
 static const char *own_file(Dl_info *own) {
   if (!dladdr((void *)(uintptr_t)platform_own_folder, own) || !own->dli_fname)
     return NULL;

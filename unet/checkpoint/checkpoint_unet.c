@@ -21,8 +21,8 @@ static bool has_index(const char *folder) {
   return there;
 }
 
-/* Reads what the scheduler's file of another model says about that model's U-Net, which is used here without the rest
- * of that model. */
+/* The U-Net of another model is used here, without the rest of that model. Reads what the other model's scheduler file
+ * says about this U-Net. */
 static int read_own_scheduler(const char *model, struct prediction_signs *signs, struct error *err) {
   char *path = text_path(model, "scheduler/scheduler_config.json");
   int result = path ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", model);

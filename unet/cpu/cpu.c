@@ -441,8 +441,8 @@ static int read_tensor(struct device *base, struct program *program, struct tens
   return 0;
 }
 
-/* Fills the program's temporaries and scratch memory with a value that is a quiet NaN both as FP32 and as bfloat16, so
- * that tests notice values that are read before they are written. */
+/* Fills the program's temporaries and scratch memory with a value that is a quiet NaN both as FP32 and as bfloat16. So
+ * tests notice if values are read before they are written. */
 static int poison(struct device *base, struct program *base_program, struct error *err) {
   struct cpu_program *program = cpu_program(base_program);
   const uint32_t nan = 0x7fc07fc0;

@@ -402,8 +402,9 @@ void prompts_leave(struct engine *engine);
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes the texts of all slots that were set, and the empty prompt, on a device that was just opened. */
 int prompts_restore(struct engine *engine, struct error *err);
-/* Stores in used[] the address of each prompt slot's number in *run that has a weight in the run's first `rows`
- * guidance rows (one for each prompt), so that the caller can replace the numbers. Returns how many there are. */
+/* Finds the numbers of prompt slots in *run that have a weight in the run's first `rows` guidance rows (one for each
+ * prompt). Stores the addresses of these numbers in used[], so that the caller can replace the numbers. Returns how
+ * many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
 /* Brings encodings of prompts up to date: if a weight of a text encoder has changed since a text was encoded, encodes

@@ -45,9 +45,10 @@ static const float *make_noise(struct made_noise *made, uint64_t seed, size_t fi
   return made->values;
 }
 
-/* Returns the number of the sample of a seed's noise that fills the second table of noise, which only noise that moves
- * with the picture needs. The first samples are those with which sampling starts and those of all steps; this is the
- * next one. It has memory of its own (prepared->second), so it can be computed without the samples of the steps. */
+/* A seed's noise is a sequence of samples. The first ones are those with which sampling starts and those of all steps.
+ * The one after them fills the second table of noise, which is needed only by noise that moves with the picture.
+ * Returns that sample's number. The sample has memory of its own (prepared->second), so it can be computed without the
+ * samples of the steps. */
 static size_t second_sample(const struct prepared *prepared) {
   return 1 + (size_t)prepared->shape.noise_samples;
 }

@@ -6,9 +6,9 @@
 #include "unet/model/motion.h"
 #include "unet/model/plans.h"
 
-/* Appends the op that finds, for each of h x w cells of the latent, where the noise that moves with the picture comes
- * from. Returns the state (a tensor that outlives a run) with its result, that of OP_ADVECT. cell: side of a latent's
- * cell in pixels. */
+/* Appends the op OP_ADVECT. For each of h x w cells of the latent, it finds where the noise that moves with the picture
+ * comes from. Returns the state (a tensor that outlives a run) with the op's result. cell: side of a latent's cell in
+ * pixels. */
 struct tensor carry_places(struct plan *plan, const struct motion *motion, int h, int w, int cell);
 /* Appends the ops that move the noise with the picture, and returns the moved noise, in states. motion: how the input
  * moved, for each cell of the latent; cell: side of a latent's cell in pixels. */

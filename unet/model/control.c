@@ -201,8 +201,8 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    /* If a control's outputs are averaged over the picture, each of them gets the index of the last output, whose
-     * factor in guess mode is 1 (inject_guess), so that guess mode weakens none of them. */
+    /* If a control's outputs are averaged over the picture, guess mode must weaken none of them. So each gets the index
+     * of the last output, whose factor in guess mode is 1 (inject_guess). */
     if (control_is_pooled(control)) {
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;

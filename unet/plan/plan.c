@@ -233,8 +233,8 @@ static void find_makers(const struct plan *plan, int *maker) {
   }
 }
 
-/* Fails if op number `index` reads or changes a temporary that was made in a region (ops that a run may skip) in which
- * the op is not: after a run that skipped the region the temporary would hold nothing. */
+/* Fails if op number `index` reads or changes a temporary of a region (ops that a run may skip) that the op is not in.
+ * After a run that skipped the region the temporary would hold nothing. */
 static void check_reach(struct plan *plan, int index, const int *maker) {
   const struct op *op = &plan->ops[index];
   const struct plan_region *region = plan_region_of(plan, index);

@@ -124,10 +124,10 @@ void plan_loop_end(struct plan *plan);
  * other ops; after a run that skips the region these find the old values. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
-/* Called between plan_region_begin and plan_region_end. Declares that the ops appended since plan_region_begin share no
- * data with the ops from number parallel_with up to the one before the region (ops that a run may skip), so that a
- * device may run both groups at the same time. Ops of the region that are appended later wait for both groups. Op
- * parallel_with must be in no region, and inside the plan's loop if and only if the region is. */
+/* Called between plan_region_begin and plan_region_end. Declares that two groups of ops share no data, so that a device
+ * may run them at the same time: the ops appended since plan_region_begin, and the ops from number parallel_with up to
+ * the one before the region (ops that a run may skip). Ops of the region that are appended later wait for both groups.
+ * Op parallel_with must be in no region, and inside the plan's loop if and only if the region is. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
 /* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops before
  * the region. */

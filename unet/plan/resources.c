@@ -39,8 +39,8 @@ static void count(struct resources *resources) {
   __atomic_store_n(&resources->count, resources->count + 1, __ATOMIC_RELEASE);
 }
 
-/* Returns the resource (a weight or another tensor that plans share) with this name, or a new one of this shape, for
- * which the caller must call count() when it is complete. *fresh: true if the resource is new. */
+/* Returns the resource (a weight or another tensor that plans share) with this name. If there is none, returns a new
+ * one of this shape and sets *fresh to true; the caller must then call count() when the resource is complete. */
 static struct resource *find_or_append(struct resources *resources, const char *name, const int shape[4], bool *fresh,
                                        struct error *err) {
   int index = resources_find(resources, name);
