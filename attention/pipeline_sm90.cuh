@@ -146,8 +146,8 @@ template <class T> struct Shared {
   }
 };
 
-/* A position in the ring of stages (buffers in shared memory), and the parity of the phase in which that stage's
- * barriers are. */
+/* A position in the ring of stages (buffers in shared memory): the number of a stage, and the parity of the phase in
+ * which its barriers are. */
 template <class T> struct Ring {
   int stage, parity;
 

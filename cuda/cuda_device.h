@@ -162,8 +162,8 @@ struct cuda_device {
   struct launch_queue queue; /* queue of the compute stream, on which all runs are executed, one after the other */
   cudaStream_t upload, download;
   struct waiter waiter;
-  /* Last thread that waited for a run, for which platform_sleep_exactly was called, so that its sleeps end on time.
-   * Valid if `waited` is true. */
+  /* The last thread that waited for a run. platform_sleep_exactly was called for this thread, so that its sleeps end on
+   * time. Valid if `waited` is true. */
   pthread_t waits;
   bool waited;
   bool use_graph; /* true: programs are captured as graphs; false: launches are enqueued one by one */

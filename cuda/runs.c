@@ -434,8 +434,8 @@ static void choose_ways(const struct cuda_device *device, const struct cuda_prog
 }
 
 /* Undoes the start of a run that failed before all of its parts were started. Afterwards the device neither reads nor
- * writes the run's frames and pictures, no copies are left to be made, and the number of the next run, which the
- * launches may have incremented on the device, is set back. */
+ * writes the run's frames and pictures, and no copies are left to be made. The launches may have incremented the number
+ * of the next run on the device; it is set back. */
 static void undo_start(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer) {
   cudaStream_t streams[] = {device->upload, device->queue.stream, device->download};
   for (int i = 0; i < 3; i++)

@@ -224,8 +224,8 @@ static int measure_cut_out(struct trial *trial, const struct raster *still, stru
 
 /* --- reading the user's clip --- */
 
-/* Scales a frame so that it covers the area of the raster (a picture of floating-point values), and copies the middle
- * of the result into the raster. Returns 0, or -1 with err. */
+/* A raster is a picture of floating-point values. Scales a frame so that it covers the raster's area, and copies the
+ * middle of the result into the raster. Returns 0, or -1 with err. */
 static int fit(struct cover_pixels *scaler, const struct frame *frame, struct raster *to, struct error *err) {
   struct frame fitted;
   uint8_t *black = calloc((size_t)to->width * to->height, 4);

@@ -1,5 +1,6 @@
-/* Estimates the motion in a real clip, block by block, with FFmpeg's filter mestimate. The engine uses no part of that
- * filter, so that errors of the engine in measuring motion do not affect how the engine is judged. */
+/* Estimates the motion in a real clip, block by block, with FFmpeg's filter mestimate. The engine does not use that
+ * filter. So if the engine measures motion wrongly, the measure by which it is judged does not contain the same
+ * errors. */
 #ifndef APP_BENCH_ESTIMATED_FLOW_H
 #define APP_BENCH_ESTIMATED_FLOW_H
 

@@ -28,8 +28,8 @@ struct render {
   const struct log *log;
   struct source_options source_options;
   struct cut cut; /* which frames of the input are rendered */
-  /* list of the times of those frames of the whole render that come before the ones that this process renders; used by
-   * a script; NULL: not needed */
+  /* list of times, which a script needs: those of the frames of the whole render that come before the frames of this
+   * process; NULL: not needed */
   struct cut_walk *walk;
   double tick; /* unit of frame.pts in seconds */
   /* time of the last frame for which the script was played, in seconds since the first frame of the whole render; -1:

@@ -138,8 +138,8 @@ void live_choose_prompt(struct live_state *state, double number, int64_t now_ns)
 double live_blend_weight(const struct live_state *state, int prompt);
 /* Sets the weights of all prompts in the blend to 0, so that one prompt is shown alone. */
 void live_end_blend(struct live_state *state, int64_t now_ns);
-/* Sets the picture size whose longest side is nearest to `longest` pixels, with the aspect ratio of the size that the
- * user last asked for in another way than by keys. Returns 0, or -1 if there is no such size or it is refused. */
+/* Sets the picture size whose longest side is nearest to `longest` pixels. Its aspect ratio is that of the size for
+ * which the user last asked in another way than by keys. Returns 0, or -1 if there is no such size or it is refused. */
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns);
 /* Changes the picture's longest side by about `step` pixels (negative: makes the picture smaller). A step up and then
  * a step down give the first size again. Nothing changes if there is no larger or smaller size. */

@@ -511,8 +511,8 @@ struct succession {
  * the user has started this program. The caller frees it with live_free_succession. Returns 0, or -1 with err. */
 int live_take_succession(struct succession **succession, const struct options *options, struct error *err);
 void live_free_succession(struct succession **succession);
-/* Copies into live the state that the program had before it restarted itself, so that it continues where it
- * stopped. succession: what the program before has handed over. */
+/* After a restart of the program, copies into live the state that the program had before, so that it continues where it
+ * stopped. succession: what the program before the restart has handed over. */
 void live_succeed(struct live *live, const struct succession *succession);
 /* Decides if a failure to open something ends the program. status: 0, or -1 with err. If the program has restarted
  * itself, the show must go on: logs err and returns 0. Otherwise returns status. */

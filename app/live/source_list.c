@@ -17,8 +17,8 @@ static int list_again(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Gives the sources of the command line or the show file, which are first in the list, the in and out points that the
- * show file has for them. */
+/* The sources of the command line, or of the show file, are first in the list. Gives these sources the in and out
+ * points that the show file has for them. */
 static void take_points(struct playlist *list, const struct options *options) {
   for (int i = 0; options->points && i < list->count && i <= options->file_count; i++) {
     list->entries[i].in_s = options->points[i].in_s;

@@ -153,9 +153,9 @@ static int choose_pipeline(struct choosing *c, struct error *err) {
   return 0;
 }
 
-/* Chooses the files of a repository that contains a single network and its config: a network in diffusers' layout such
- * as an autoencoder, a depth model in that of transformers, or a LoRA in that of PEFT. Returns false if the repository
- * has no such network. */
+/* Chooses the files of a repository that contains a single network and its config. The network is one in diffusers'
+ * layout (such as an autoencoder), a depth model in the layout of transformers, or a LoRA in that of PEFT. Returns
+ * false if the repository has no such network. */
 static bool choose_network(struct choosing *c) {
   if (want_path(c, "", "adapter_config.json"))
     return want_path(c, "", "adapter_model" WEIGHTS);

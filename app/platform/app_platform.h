@@ -86,8 +86,8 @@ int platform_make_like(int descriptor, const char *path);
 /* Writes to `name` a name by which this process can open the open file again, even if its current name, `path`, is
  * renamed or removed. */
 void platform_name_open_file(int descriptor, const char *path, char *name, size_t size);
-/* Removes the file `name`, which platform_make_locked may have made, in the folder if it is an ordinary file of this
- * user that no process has locked. Returns true if the file was removed. */
+/* Removes the file `name` in the folder if it is an ordinary file of this user that no process has locked. It is a file
+ * that platform_make_locked may have made. Returns true if the file was removed. */
 bool platform_remove_abandoned(const char *folder, const char *name);
 
 /* Opens a text file for reading. A pipe or device is first read to its end, however long that takes, and a log line

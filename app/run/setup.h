@@ -39,8 +39,8 @@ struct setup {
   /* longest side of the picture in pixels if --size is not given; the aspect ratio is the input's; 0: the model's usual
    * size */
   int longest;
-  /* aspect ratio (width divided by height) with which the output shows the pictures, used in place of the input's, so
-   * that pixels need not be square; 0: the input's aspect ratio, with square pixels */
+  /* aspect ratio (width divided by height) with which the output shows the pictures, whose pixels then need not be
+   * square; it replaces the input's aspect ratio. 0: the input's aspect ratio, with square pixels */
   double aspect;
   bool nearest; /* true: --size is rounded to a size that the model can make; false: any other size is refused */
   bool larger;  /* true: pictures become larger than `longest` if the device is fast enough and has the memory */

@@ -28,8 +28,9 @@ static const struct names {
     {"libx264rgb", "profile", "high444", "", 0},
     {"ffv1", "level", "0, 1, 3, 4", "", 0},
 };
-/* Limits of options that are narrower than those in FFmpeg's table, outside of which the encoder takes another value
- * without an error. encoder: NULL: all encoders, after those that are named. -1 stands for the usual value. */
+/* Limits of options. They are narrower than those in FFmpeg's table, and for a value outside of them the encoder takes
+ * another one without an error. encoder: NULL: all encoders, after those that are named. -1 stands for the usual
+ * value. */
 static const struct limits {
   const char *encoder, *option;
   double least, most;

@@ -168,8 +168,8 @@ int kept_open(struct kept **kept, const char *path, const struct job_record *rec
   made->path = path;
   made->record = record;
   if (is_mp4(path))
-    mp4_cut(path); /* a process that was killed may have left half a fragment (part of an MP4 file) at the file's end,
-                    * with which FFmpeg cannot open the file */
+    mp4_cut(path); /* FFmpeg cannot open the file if it ends with half a fragment (part of an MP4 file), as a process
+                    * that was killed may leave it */
   int code = open_file(made);
   if (code >= 0)
     made->delay = told_delay(kept_stream(made)->codecpar);

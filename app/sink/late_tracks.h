@@ -29,9 +29,9 @@ int late_tracks_open(struct late_tracks **late, const AVFormatContext *output);
 /* Stores a packet, and takes over its reference. Returns 0; AVERROR(ENOSPC) if more than LATE_TRACKS_BYTES would be
  * stored; or AVERROR(ENOMEM). After an error the caller still owns the packet. */
 int late_tracks_add(struct late_tracks *late, AVPacket *packet);
-/* Writes the stored packets that begin before `time` (seconds), starting with packet number *next, and stores the
- * number of the first packet that was not written in *next. first: index in `to` of the first stream of `late`. late
- * may be NULL. Returns 0 or an FFmpeg error code. */
+/* Writes the stored packets that begin before `time` (seconds), starting with packet number *next. Then stores in *next
+ * the number of the first packet that was not written. first: index in `to` of the first stream of `late`. late may be
+ * NULL. Returns 0 or an FFmpeg error code. */
 int late_tracks_write(const struct late_tracks *late, AVFormatContext *to, int first, double time, int *next);
 /* Frees the tracks and packets; *late becomes NULL; does nothing if it is NULL. */
 void late_tracks_close(struct late_tracks **late);

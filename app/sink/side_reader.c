@@ -296,8 +296,8 @@ static bool is_time_wrong(const struct side_reader *reader) {
   return next && next->part == item->part && llabs(item_us(reader, next) - track->next_us - duration) <= duration;
 }
 
-/* True if the time of the oldest waiting packet (items[0]) jumps, and more packets must be read to know to which part
- * of the input, between two timestamp discontinuities, it belongs. */
+/* True if the time of the oldest waiting packet (items[0]) jumps, and it is not known yet to which part of the input
+ * (between two timestamp discontinuities) the packet belongs. More packets must then be read. */
 static bool has_to_wait(const struct side_reader *reader) {
   const struct side_item *item = &reader->items[0];
   const struct side_track *track = track_of(reader, item->packet);

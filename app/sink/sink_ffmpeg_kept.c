@@ -1,5 +1,5 @@
-/* When a render is resumed, copies the pictures that unfinished files contain in complete segments (pictures that can
- * be decoded without the others) to the output, before the first new picture. */
+/* When a render is resumed, copies pictures from unfinished files to the output, before the first new picture. Only
+ * pictures in complete segments (pictures that can be decoded without the others) are copied. */
 #include "app/sink/sink_ffmpeg_impl.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 
 #include "app/sink/kept.h"
 
-/* Returns the reordering delay of the whole output: how many pictures may lie between decoding and showing. The delay
- * is the largest that a packet of the `count` files in `kept` has, or a larger one that the encoder may need (DEEPEST
- * for H.264 and HEVC). */
+/* Returns the reordering delay of the whole output: how many pictures may lie between decoding and showing. This is the
+ * largest delay of a packet of the `count` files in `kept`; or, if that is larger, the delay that the encoder may need
+ * (DEEPEST for H.264 and HEVC). */
 static int delay_of(const struct ffmpeg_sink *to, struct kept *const kept[], int count) {
   enum { DEEPEST = 2 };
   const AVCodecContext *encoder = to->encoder.context;

@@ -238,8 +238,8 @@ void decode_feed_rest(struct ffmpeg_source *from, double seconds) {
   }
 }
 
-/* Sends the first packet of the next pass through a looping input, which was held back (rounds.held), to the decoder,
- * which is now empty. Returns 0, or -1 with err. */
+/* Sends the packet that was held back (rounds.held) to the decoder, which is now empty. It is the first packet of the
+ * next pass through a looping input. Returns 0, or -1 with err. */
 static int send_held(struct ffmpeg_source *from, struct error *err) {
   ffmpeg_loop_flush(from);
   return send_packet(from, err);

@@ -137,8 +137,8 @@ static bool is_picture(const AVStream *stream, int64_t begin_us, int64_t at_us) 
   return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && in_order && begin_us == at_us;
 }
 
-/* Marks the packet as discarded if it is outside the part of its file that the list uses, and gives a single picture
- * the duration that the list states. words: metadata that FFmpeg's demuxer has attached to the packet. */
+/* Marks the packet as discarded if it is outside the part of its file that the list uses. Gives a single picture the
+ * duration that the list states. words: metadata that FFmpeg's demuxer has attached to the packet. */
 static void mark(struct list_cuts *cuts, const AVStream *stream, AVPacket *packet, const AVDictionary *words) {
   int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
   int64_t begin_us = number_of(words, "lavf.concatdec.start_time");

@@ -20,8 +20,8 @@ struct mixer {
   pthread_cond_t changed;
   /* The following fields are protected by `lock`. */
   enum mixer_input shown;
-  /* About the frame that was passed on last: the input from which it came (last), and the number of its stretch (part
-   * without a gap in time) in that input (last_stretch). */
+  /* The frame that was passed on last: the input from which it came (last), and the number of its stretch (part without
+   * a gap in time) in that input (last_stretch). */
   enum mixer_input last;
   uint64_t last_stretch;
   /* numbers that frames get from the mixer, counted over all inputs: frame.serial of the next frame, and frame.stretch

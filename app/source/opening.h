@@ -23,8 +23,9 @@ struct opening {
   struct source_request request; /* the source that is opened, and the time in it; index -1: nothing is opened */
   const char *name;              /* name of the source; belongs to the caller of opening_start */
   struct source_options options; /* options for reading the source; options.cancel is NULL when the errand has ended */
-  /* source: the opened source; NULL after an error. former, taken_back: a source that was opened earlier, and one that
-   * the reader has given back (reader_withdraw), which are not needed; the thread that opens sources closes them. */
+  /* source: the opened source; NULL after an error. former: a source that was opened earlier and is not needed.
+   * taken_back: a source that the reader has given back (reader_withdraw) and that is not needed. The thread that opens
+   * sources closes these two. */
   struct source *source, *former, *taken_back;
   int code; /* what source_open returned; also -1 if the first frame could not be read */
   struct error err;

@@ -25,8 +25,8 @@ void track_limit(struct track *track, const struct sound_limits *limits);
  * count begins anew at 0 if the sound changes to another sample rate, as may happen with another source. Called by the
  * thread that calls track_get. */
 long track_get_onset(const struct track *track, int64_t *at_ns);
-/* Tells that the shown frame stays on purpose, as in a pause, so that track_get continues to give that frame's sound
- * levels. The main loop calls this in each pass as long as the frame stays. */
+/* Tells that the shown frame stays on purpose, as in a pause. Then track_get goes on giving the sound levels of that
+ * frame. The main loop calls this in each pass as long as the frame stays. */
 void track_halt(struct track *track, int64_t now_ns);
 /* Ends the thread that measures the sound, and frees the track. *track becomes NULL; does nothing if it is NULL. */
 void track_stop(struct track **track);

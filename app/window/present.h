@@ -31,7 +31,7 @@ struct present_view {
   struct cover_levels cover;
 };
 
-/* Numbers of pictures, by the way in which OpenGL got their pixels, and number of bytes that were copied. */
+/* Numbers of pictures, one for each way in which OpenGL got their pixels; and number of bytes that were copied. */
 struct present_counts {
   /* shared: number of pictures read directly in GPU memory; uploaded: number of pictures copied from host memory */
   long shared, uploaded;

@@ -239,8 +239,8 @@ const char *window_lost_display(const struct window *window) {
   return placed && window->place.gone ? window->place.name : NULL;
 }
 
-/* Returns the name of the output window's display. For a window that fills a display, or lies in its corner, that is
- * the name of this display even if the display has been disconnected. */
+/* Returns the name of the output window's display. If the window fills a display, or lies in its corner, the name stays
+ * that of this display even if the display has been disconnected. */
 const char *window_display_name(const struct window *window) {
   if (window->fullscreen || window->borderless || window->lost)
     return window->place.name;

@@ -26,8 +26,8 @@ template <class S> __device__ __forceinline__ uint64_t describe_weights(const me
   return describe<S>(m.weights(tap), 8 * S::PIXEL_BYTES, S::WEIGHT_BYTES);
 }
 
-/* Returns the position, in bytes from the beginning of a tile in shared memory, of the input pixel that tap number
- * `tap` of the window reads for the tile's first output pixel. */
+/* Returns the position of an input pixel, in bytes from the beginning of a tile in shared memory. It is the pixel that
+ * tap number `tap` of the window reads for the tile's first output pixel. */
 template <class S> __device__ __forceinline__ int tap_offset(const params &p, const place &at, int tap) {
   int dy = tap / 3, dx = tap % 3;
   if (S::STRIDE == 2)

@@ -349,9 +349,9 @@ static void map_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- measuring motion (OP_PYRAMID to OP_FLOW) --- */
 
-/* Sets the addresses of 16-bit copies of a pyramid's levels, which hold details (a pixel's brightness minus the mean
- * around it), one after another from `base` on, and returns how many bytes they take. base NULL: the bytes are only
- * counted. */
+/* Sets the addresses of 16-bit copies of a pyramid's levels, one after another from `base` on. Returns how many bytes
+ * the copies take. The levels hold details (a pixel's brightness minus the mean around it). base NULL: the bytes are
+ * only counted. */
 static size_t place_copies(const struct motion_size *size, void *base, struct padded copy[4]) {
   size_t total = 0;
   for (int level = 1; level <= 3; level++) {

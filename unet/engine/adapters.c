@@ -173,8 +173,8 @@ static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* Returns true if weights[] gives the adapter of a->bound[index] another strength than the one with which at least one
- * of the device's two sets of tensors (a->sets) was computed. */
+/* Compares the strength that weights[] gives the adapter of a->bound[index] with the strengths with which the device's
+ * two sets of tensors (a->sets) were computed. Returns true if it differs from at least one of these. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
   for (int i = 0; i < 2; i++)

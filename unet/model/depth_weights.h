@@ -14,8 +14,8 @@ struct depth_linear {
  * output by a vector. name: the layer's key in the file, without ".weight" and ".bias"; scale: the vector's key. */
 struct depth_linear depth_scaled(const struct depth *depth, const struct net *net, const char *name, const char *scale,
                                  int in, int out);
-/* Returns a linear layer that, applied to the output of OP_PATCHES, does the work of the convolution that reads
- * patches. columns: number of values in a row of that output. */
+/* Returns a linear layer that replaces the convolution which reads patches: applied to the output of OP_PATCHES, it
+ * gives the convolution's result. columns: number of values in a row of that output. */
 struct depth_linear depth_patches(const struct depth *depth, const struct net *net, int columns);
 /* Returns the vectors that are added to the tokens after the patches' layer: [1 + patches, 1, 1, hidden_size]. They are
  * the resized table of position embeddings. The class token is added to the first row, and the bias that the layer adds

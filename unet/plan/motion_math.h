@@ -258,8 +258,8 @@ MOTION_CODE int motion_place(int block, int size) {
   return 2 * MOTION_BLOCK * block + MOTION_BLOCK - size;
 }
 
-/* motion_model_x and motion_model_y return the motion along x and y, in 1/256 pixel, that the model gives to position
- * (x, y), which is in half pixels from the picture's centre. */
+/* motion_model_x and motion_model_y return the motion along x and y that the model gives to the position (x, y). The
+ * motion is in 1/256 pixel; the position is in half pixels from the picture's centre. */
 MOTION_CODE int motion_model_x(const struct motion_model *m, int x, int y) {
   return m->tx + (int)(((int64_t)m->a * x - (int64_t)m->b * y + 65536) >> 17);
 }
@@ -416,7 +416,7 @@ MOTION_CODE struct motion_model motion_inverse(const struct motion_model *m) {
 /* --- the choice of each block's vector: its own match, the whole picture's motion, or none --- */
 
 /* Returns the factor, in 1/256 and limited to 64..192, by which this frame's details are multiplied before they are
- * compared with the last frame's, which are multiplied by 256 minus this factor. So a change of the light by up to a
+ * compared with the last frame's. Those are multiplied by 256 minus this factor. So a change of the light by up to a
  * factor of 3 counts as no difference. now and last: sums of both frames' absolute details. */
 MOTION_CODE int motion_gain(int now, int last) {
   int gain = now + last ? (int)(((int64_t)last * 256 + (now + last) / 2) / (now + last)) : 128;
