@@ -59,8 +59,8 @@ struct steadiness {
 
 /* Returns the outputs' change divided by the inputs' change. NAN: the inputs did not change, or no pixel was judged. */
 double steadiness_ratio(const struct steadiness_change *change);
-/* Returns the detail of the engine's outputs: the energy of their gradients, divided by that of outputs that were made
- * from the same frames without earlier ones. Below 1: the outputs are blurred by earlier frames. */
+/* Returns the detail of the engine's outputs: the energy of their gradients, divided by the energy for outputs that
+ * were made of the same frames but without earlier frames. Below 1: the outputs are blurred by earlier frames. */
 double steadiness_detail(const struct steadiness_frames *frames);
 
 /* Measures how steady the engine's outputs are for a test clip (MOTION_FRAMES frames) whose motion is known exactly.

@@ -1,5 +1,5 @@
-/* Fills the prompts that the command line leaves out with common styles such as "oil painting", so that each of the
- * keys 1 to 9 shows something. */
+/* Fills the prompts that the command line does not give. They get common styles such as "oil painting", so that each of
+ * the keys 1 to 9 shows something. */
 #ifndef APP_CONTROL_USUAL_PROMPTS_H
 #define APP_CONTROL_USUAL_PROMPTS_H
 

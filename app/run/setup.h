@@ -23,7 +23,8 @@ void setup_log(struct log *log, const struct options *options);
 int setup_source_options(struct source_options *source, const struct options *options, bool live, const struct log *log,
                          struct error *err);
 
-/* longest time in ms for which render and bench, which must not skip a frame, wait for a frame of the control source */
+/* longest time in ms for which a frame of the control source is waited for; for render and bench, which must not skip a
+ * frame */
 enum { SETUP_PATIENCE_MS = 5000 };
 /* Returns true if the main input must be opened: always with image to image; with text to image only if there is a
  * control that makes its map from the input, not from --control-source. */

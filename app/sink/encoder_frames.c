@@ -28,8 +28,8 @@ static bool takes_engine_pixels(const AVCodecContext *to, enum pixel_format from
          to->color_range == AVCOL_RANGE_MPEG;
 }
 
-/* Rounds a side of the scaled picture to an even number, as subsampled chroma needs it. A side that is within a pixel
- * of that of the encoder's picture (`most`) becomes equal to it. */
+/* Rounds a side of the scaled picture to an even number, as subsampled chroma needs it. `most` is that side of the
+ * encoder's picture: a side that differs from it by less than a pixel becomes equal to it. */
 static int side_of_box(double side, int most) {
   int even = 2 * (int)lrint(side / 2);
   return side > most - 1 ? most : even < 2 ? 2 : even;

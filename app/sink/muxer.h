@@ -27,7 +27,7 @@ void muxer_tag_hevc(const AVOutputFormat *container, AVCodecParameters *track);
 /* True if the container stores no times of sound. Readers of such files count samples from the first on, so that sound
  * that begins late or has a gap is heard too early. */
 bool muxer_counts_sound(const AVOutputFormat *container);
-/* True if the container stores the times of only few of its pictures, or of none, so that its readers show them at a
+/* True if the container stores no times of its pictures, or times of only a few. Its readers then show them at a
  * constant rate. */
 bool muxer_counts_pictures(const AVOutputFormat *container);
 /* True for SMPTE's MXF and GXF. FFmpeg's muxer for them writes a picture only after all sound of the same time, orders

@@ -35,7 +35,8 @@ static void skip_dropped(struct label *label, int frames) {
     label->frames = dropped;
 }
 
-/* Changes a label that counts `from` frames a second to the nearest label of the same time of day that counts `to`. */
+/* `from` and `to` are rates in frames a second. Changes a label of a timecode at the rate `from` to the nearest label
+ * of the same time of day at the rate `to`. */
 static void convert(struct label *label, int from, int to) {
   label->frames = (int)lrint((double)label->frames * to / from);
   int seconds = label->seconds + label->frames / to, minutes = label->minutes + seconds / 60,

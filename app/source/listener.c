@@ -19,7 +19,8 @@
 
 enum { CHUNK_HZ = 100, SLEEP_NS = 5000000, PROBE_US = 500000 };
 static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
-/* longest time that listener_stop waits for the listener's thread, which an input that does not answer may block */
+/* longest time that listener_stop waits for the listener's thread, because an input that does not answer may block that
+ * thread */
 static const int64_t leave_ns = 2000000000;
 /* Time for which the sound's levels measured last are valid, in nanoseconds; after that they are 0. */
 static const int64_t heard_ns = 300000000;

@@ -8,8 +8,8 @@
 #include "app/source/dissolve.h"
 #include "unet/base/platform.h"
 
-/* While a source that fades in gives no new frame, its last frame is mixed again with the old source after this many
- * ns, which is 30 times a second. */
+/* Interval in ns (30 times a second) at which a source's last frame is mixed again with the old source, if the source
+ * fades in and gives no new frame. */
 static const int64_t step_ns = 33333333;
 
 struct mixer {

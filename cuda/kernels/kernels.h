@@ -252,8 +252,8 @@ struct decisions {
   cudaGraphConditionalHandle node[DECISIONS_MAX];
 };
 
-/* Evaluates the condition of each node, which reads the run's parameters and block->iteration, and sets the node so
- * that its body runs or is skipped. */
+/* Each node has a condition, which depends on the run's parameters and on block->iteration. Evaluates these conditions,
+ * and sets each node so that its body runs or is skipped. */
 cudaError_t launch_decide(const struct launch_queue *queue, const struct run_block *block,
                           const struct decisions *decisions);
 

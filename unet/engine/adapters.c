@@ -222,8 +222,8 @@ static bool is_blamed(const struct adapters *a, int adapter, const struct resour
   return false;
 }
 
-/* Puts the names of the adapters that change a weight before the error message about that weight, with the advice to
- * use these adapters with lower weights. weights: the adapters' weights with which the error occurred. */
+/* Puts text before the error message about a weight: the name of each adapter that changes the weight, with the advice
+ * to use it with a lower weight. weights: the adapters' weights with which the error occurred. */
 static void name_adapters(const struct adapters *a, const struct resources *resources, const float *weights,
                           struct error *err) {
   const struct error told = *err;

@@ -64,8 +64,8 @@ struct frame_noise {
   /* noise that the sampler's steps add (OP_STEP), one sample for each step and picture: [samples * batch, h, w, c]; no
    * tensor if shape.noise_samples is 0 */
   struct tensor steps;
-  /* Noise for a cell of the latent that would otherwise show the same noise as another cell, which happens when noise
-   * moves with the picture: [1, h, w, c]. No tensor without shape.carried */
+  /* Noise for cells of the latent that would otherwise show the same noise as another cell, [1, h, w, c]. That happens
+   * if noise moves with the picture. No tensor without shape.carried */
   struct tensor second;
   /* for inpainting models: the mask [1, height, width, 1], 1 where the picture stays, 0 where it is repainted */
   struct tensor kept;
