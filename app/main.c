@@ -179,8 +179,8 @@ static int count_lines(const char *text) {
   return lines;
 }
 
-/* Returns the lines of reverie.conf and of the show file as one text; either may be NULL. NULL: there are none, or
- * memory is short. */
+/* Returns the lines of reverie.conf and of the show file as one text; either argument may be NULL. The result is NULL
+ * if there are no lines, or memory is short. */
 static char *join_lines(const char *config, const struct show_file *show, struct lines *lines) {
   char *text = NULL;
   if ((!config && !show) || asprintf(&text, "%s\n%s", config ? config : "", show ? show->options : "") < 0)

@@ -17,7 +17,7 @@
 
 /* One of the library's parameters, or one instance of a parameter. */
 struct obs_row {
-  char *name; /* name of the parameter, such as "lora[1].weight"; the setting and the property have it, too */
+  char *name; /* name of the parameter, such as "lora[1].weight"; OBS's setting and property have the same name */
   struct reverie_parameter about;
 };
 

@@ -53,8 +53,8 @@ void live_update_face(struct live *live, const struct controls *now, bool is_cli
   face->clip_left_s = values->clip_time_left;
   face->clip_speed = values->clip_speed;
   face->clip_from_s = values->clip_in;
-  /* clip_time_left is in seconds of the clock; times the speed at which the file is played, it is in seconds of the
-   * file */
+  /* clip_time_left is in seconds of the clock; multiplied by the speed at which the file is played, it is in seconds of
+   * the file */
   face->clip_end_s =
       values->clip_time_left > 0 ? values->clip_position + values->clip_time_left * values->clip_speed : 0;
 }

@@ -239,9 +239,9 @@ static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
 }
 
 /* libx265 shifts decoding times by a value that it sets only after it has got a few pictures: more than the number of
- * places (1 or 2) by which B frames can move a picture back. With fewer pictures it reads memory that was never set. So
- * few pictures are decoded in the order in which they are shown, so this function makes each packet's decoding time
- * equal to its presentation time. */
+ * places (1 or 2) by which B frames can move a picture back. With fewer pictures it reads memory that was never set.
+ * Pictures that are so few are decoded in the order in which they are shown. Therefore this function makes each
+ * packet's decoding time equal to its presentation time. */
 void encoder_mend_time(const struct encoder *encoder, AVPacket *packet) {
   enum { MOST_MOVED = 2 };
   if (encoder->ended && encoder->given <= MOST_MOVED && !strcmp(encoder->context->codec->name, "libx265"))

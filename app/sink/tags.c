@@ -88,7 +88,7 @@ void tags_fit_track(const AVOutputFormat *container, AVStream *track) {
   spell_language(container, track);
 }
 
-/* True if the container stores this language of a track. Transport streams store none of video. */
+/* True if the container stores this language of a track. Transport streams store no language of a video track. */
 static bool keeps_language(const AVOutputFormat *container, const AVStream *track, const char *language) {
   bool stream = av_match_name(container->name, "mpegts,rtp_mpegts");
   if (!strcmp(container->name, "mov"))
