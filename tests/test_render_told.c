@@ -206,6 +206,10 @@ static void test_wrong_encoders(void **state) {
       {"o%02d.png -c libx264", "--codec libx264: o%02d.png does not take h264, but png"},
       {"o.xyz", "o.xyz: no container is known by this extension; try .mp4 or .mkv"},
       {"o", "o: no container is known by this extension"},
+      {"- --shard 1/2", "--shard: standard output is not written in segments that fit together again; files of MP4"},
+      {"pipe:1 --shard 0-4", "--shard: standard output is not written in segments"},
+      {"o.png --shard 1/2", "--shard: o.png is not written in segments"},
+      {"udp://127.0.0.1:9 --output-format mpegts --shard 1/2", "127.0.0.1:9 is not written in segments"},
       {"o.mp4 --range 2-8:2", "--range: a step of 2 can be taken only of a picture sequence"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

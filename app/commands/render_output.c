@@ -69,6 +69,13 @@ static int check_numbers(const struct render *render, struct error *err) {
                               "names; name a file, such as .mkv");
 }
 
+/* True if the output is one of the shards that `join` puts together, which are files written in segments. Shards that
+ * are pictures of a sequence, or hashes of pictures, need no joining. */
+static bool is_for_join(const struct render *render) {
+  return render->cut.is_shard && sink_shows_pictures(render->output) &&
+         !existing_is_sequence(render->output, render->container);
+}
+
 int render_check_output(struct render *render, struct error *err) {
   const struct options *options = render->options;
   if (cut_name(render->output, &render->container, options, err) || check_numbers(render, err) ||
@@ -88,9 +95,9 @@ int render_check_output(struct render *render, struct error *err) {
       .others = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
       .frames = render_frames(render),
       .overwrite = options->overwrite || render->existing.pattern,
-      .segments = options->resume                                ? "--resume"
-                  : strcmp(render->output, options->output) != 0 ? "--shard"
-                                                                 : NULL,
+      .segments = options->resume       ? "--resume"
+                  : is_for_join(render) ? "--shard"
+                                        : NULL,
       .resume = options->resume,
   };
   for (int i = 0; i < options->style_count; i++)
