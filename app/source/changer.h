@@ -55,8 +55,8 @@ int changer_drop(struct changer *changer, const char *path, bool follows, struct
  * more: the last picture stays on screen. */
 void changer_set_loop(struct changer *changer, enum clip_loop loop);
 /* Cues the source of this index: it follows when the present file ends, whatever changer_set_loop says; -1: none is
- * cued. A source is no longer cued once it has begun, or if it cannot be opened when it is to begin. A file is opened at
- * once; if that fails, news.refused says so, and opening is tried again at the end of the present file. */
+ * cued. A source is no longer cued once it has begun, or if it cannot be opened when it is to begin. A file is opened
+ * at once; if that fails, news.refused says so, and opening is tried again at the end of the present file. */
 void changer_cue(struct changer *changer, int index);
 /* Returns the index of the source that is cued; -1: none. */
 int changer_cued(const struct changer *changer);
