@@ -1,6 +1,7 @@
 /* Tests the live window's commands: each changes what it is for and nothing else. */
 #include "tests/rigs/cmocka_all.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
