@@ -1,4 +1,4 @@
-/* Tests how prompts are read and encoded, compared with tests/goldens/prompts.py, which writes data/prompts.json and
+/* Tests how prompts are read and encoded, compared with tests/goldens/prompts.py, which writes data/prompts.json.gz and
  * data/goldens/NAME/prompts.safetensors.
  *
  *   test_prompts GOLDENS DEVICE       skipped where there is no such device */
@@ -76,9 +76,9 @@ static struct tokenizer *open_clip(bool fill_as_openclip) {
   return tokenizer;
 }
 
-/* Reads a file of the folder that has the goldens' folder. */
+/* Reads a packed file beside the goldens' folder. */
 static cJSON *read_beside(const char *name) {
-  char *path = fixture_path(args[1], name), *text = fixture_read(path, NULL);
+  char *path = fixture_path(args[1], name), *text = fixture_unpack(path);
   assert_non_null(text);
   cJSON *json = cJSON_Parse(text);
   assert_non_null(json);
@@ -269,7 +269,7 @@ static bool same_words(struct tokenizer *tokenizer, enum text_fix fix, const cha
 static void test_fixes(void **state) {
   (void)state;
   static const char *const names[] = {"ftfy", "basic"};
-  cJSON *rows = read_beside("../text_fix.json");
+  cJSON *rows = read_beside("../text_fix.json.gz");
   struct tokenizer *tokenizer = open_clip(false);
   int total = 0, wrong = 0;
   const cJSON *row;
@@ -542,7 +542,7 @@ static void test_warnings(void **state) {
 
 static int setup(void **state) {
   (void)state;
-  goldens = read_beside("../prompts.json");
+  goldens = read_beside("../prompts.json.gz");
   return 0;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ../data/prompts.json and ../data/goldens/*/prompts.safetensors: how prompts are read that weigh their words or
+"""Writes ../data/prompts.json.gz and ../data/goldens/*/prompts.safetensors: how prompts are read that weigh their words or
 are long, and what diffusers makes of them, for tests/test_prompts.c.
 
 Run from the root of the source tree, with torch, diffusers and transformers (made with 5.23.0). What is written here is
@@ -7,6 +7,7 @@ the definition, after AUTOMATIC1111's web interface: its prompt_parser (weights)
 ("Original": words weigh what the encoder says of them, and each chunk's mean stays). Unlike there, BREAK begins a new
 chunk inside brackets as well, and a chunk count ends at CHUNKS_MAX.
 """
+import gzip
 import json
 import pathlib
 import random
@@ -264,7 +265,8 @@ def main():
             make_pictures(name, noise)
     result = {"texts": list(text_cases()), "pictures": PICTURES}
     text = json.dumps(result, ensure_ascii=False, separators=(",", ":")).replace('},{"text"', '},\n{"text"')
-    (DATA / "prompts.json").write_text(text + "\n")
+    with gzip.GzipFile(DATA / "prompts.json.gz", "w", mtime=0) as f:
+        f.write((text + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ../data/text_fix.json: token ids as transformers 4's slow CLIPTokenizer gives them, with ftfy and without, for
+"""Writes ../data/text_fix.json.gz: token ids as transformers 4's slow CLIPTokenizer gives them, with ftfy and without, for
 tests/test_prompts.c.
 
 Needs transformers 4, whose CLIPTokenizer that is (made with 4.57.1, tokenizers 0.22.1, ftfy 6.3.1), so it is installed
@@ -11,6 +11,7 @@ apart from the 5 that the other scripts use:
 ftfy also mends text that was decoded from the wrong encoding, which is not built: what it does so is left out of these.
 So is U+0345, which that tokenizer's expression takes for a letter, since its capital is one.
 """
+import gzip
 import json
 import os
 import random
@@ -63,8 +64,9 @@ def main():
         basic = slow()
         assert not basic.fix_text
         rows = [[t, *(k(t, add_special_tokens=False).input_ids for k in (with_ftfy, basic))] for t in chosen]
-    with open(os.path.join(HERE, "..", "data", "text_fix.json"), "w") as f:
-        f.write(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("]],[", "]],\n[") + "\n")
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("]],[", "]],\n[") + "\n"
+    with gzip.GzipFile(os.path.join(HERE, "..", "data", "text_fix.json.gz"), "w", mtime=0) as f:
+        f.write(text.encode())
     print(len(rows), "strings")
 
 
