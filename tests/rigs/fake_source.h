@@ -28,8 +28,8 @@ struct fake_source_script {
  * pictures are numbered from 200 to 249, again and again. */
 
 /* Makes sources behave as the script says. Pictures of a source whose name begins with "other" are numbered from 100
- * on. The source "missing" cannot be opened, a source whose name begins with "hanging" hangs while it is opened, until the
- * opening is interrupted, and a stream whose address begins with "tcp:" never connects. */
+ * on. The source "missing" cannot be opened. The opening of a source whose name begins with "hanging" does not return
+ * until it is interrupted. A stream whose address begins with "tcp:" never connects. */
 void fake_source_begin(const struct fake_source_script *script);
 /* From now on a source can be opened although the script says `late`. */
 void fake_source_come(void);
