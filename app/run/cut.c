@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/sink/part.h"
+#include "app/sink/sink.h"
 #include "app/sink/target.h"
 #include "app/source/frame_places.h"
 #include "app/source/picture_files.h"
@@ -295,14 +296,6 @@ static int find_shard(const struct cutting *c, const struct interval *job, int64
   return c->options->shard.count ? find_share(c, job, first, part, err) : find_numbers(c, job, first, part, err);
 }
 
-/* True if the shard that the options ask for is a file of its own, which join takes; false: its pictures are files of a
- * sequence, or it has no file. */
-static bool leaves_part(const struct options *options) {
-  struct target target;
-  return cut_asks_for_shard(options) && strncmp(options->output, "hash:", 5) != 0 && strcmp(options->output, "null:") &&
-         !target_choose(&target, options->output, options->output_format, NULL) && part_is_for(&target);
-}
-
 /* Fails if all pictures of a sequence that the user has named by their numbers are missing, or left out by the step of
  * --range. Does not fail for a shard that is a file: a file without pictures is made of it, so that the command join
  * finds a file for every shard. */
@@ -310,7 +303,8 @@ static int check_pictures(const struct cutting *c, const struct interval *part, 
   const struct options *options = c->options;
   int64_t time = 0;
   bool found = false;
-  if (!frame_places_is_sequence(c->places) || leaves_part(options))
+  if (!frame_places_is_sequence(c->places) ||
+      (cut_asks_for_shard(options) && sink_has_part(options->output, options->output_format)))
     return 0;
   for (long i = 0; !found && frame_places_after(c->places, part->begin, i, &time, err) > 0; i++) {
     if (!part->open && time >= part->end)
