@@ -181,14 +181,19 @@ static void run_cue(struct live_state *state, const struct command_call *call) {
   live_notice(state, call->now_ns, "preset %g is next", get(state, PARAMETER_CUED_PRESET));
 }
 
-static void run_take_cue(struct live_state *state, const struct command_call *call) {
-  double cued = get(state, PARAMETER_CUED_PRESET);
+void take_cued(struct live_state *state, enum parameter cue, enum parameter to, const char *none, int64_t now_ns) {
+  double cued = get(state, cue);
   if (cued <= 0) {
-    live_notice(state, call->now_ns, "no preset is cued: N cues the next one");
+    live_notice(state, now_ns, "%s", none);
     return;
   }
-  live_set(state, PARAMETER_SAVED_PRESET, cued, call->now_ns);
-  live_set(state, PARAMETER_CUED_PRESET, 0, call->now_ns);
+  live_set(state, to, cued, now_ns);
+  live_set(state, cue, 0, now_ns);
+}
+
+static void run_take_cue(struct live_state *state, const struct command_call *call) {
+  take_cued(state, PARAMETER_CUED_PRESET, PARAMETER_SAVED_PRESET, "no preset is cued: N cues the next one",
+            call->now_ns);
 }
 
 /* Sets the present preset's number once more, so that its values are applied again as they were saved. */

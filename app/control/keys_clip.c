@@ -34,13 +34,8 @@ void run_cue_source(struct live_state *state, const struct command_call *call) {
 }
 
 void run_take_source(struct live_state *state, const struct command_call *call) {
-  int cued = number_of(state, PARAMETER_CUED_SOURCE);
-  if (cued <= 0) {
-    live_notice(state, call->now_ns, "no source is cued: Ctrl n cues the next one");
-    return;
-  }
-  live_set(state, PARAMETER_SOURCE, cued, call->now_ns);
-  live_set(state, PARAMETER_CUED_SOURCE, 0, call->now_ns);
+  take_cued(state, PARAMETER_CUED_SOURCE, PARAMETER_SOURCE, "no source is cued: Ctrl n cues the next one",
+            call->now_ns);
 }
 
 /* Asks to move in the clip by call->value seconds (negative: back). Requests that are not carried out yet add up. */

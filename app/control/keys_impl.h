@@ -28,4 +28,8 @@ void run_mark(struct live_state *state, const struct command_call *call);
 void run_clear_marks(struct live_state *state, const struct command_call *call);
 void run_next_loop(struct live_state *state, const struct command_call *call);
 
+/* Sets parameter `to` to the number in parameter `cue`, such as that of the cued source, and then `cue` to 0. If `cue`
+ * is 0 already, shows the notice `none` instead. */
+void take_cued(struct live_state *state, enum parameter cue, enum parameter to, const char *none, int64_t now_ns);
+
 #endif
