@@ -78,7 +78,7 @@ static struct tokenizer *open_clip(bool fill_as_openclip) {
 
 /* Reads a packed file beside the goldens' folder. */
 static cJSON *read_beside(const char *name) {
-  char *path = fixture_path(args[1], name), *text = fixture_unpack(path);
+  char *path = fixture_path(args[1], name), *text = fixture_unpack(path, NULL);
   assert_non_null(text);
   cJSON *json = cJSON_Parse(text);
   assert_non_null(json);

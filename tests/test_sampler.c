@@ -14,7 +14,7 @@
 static cJSON *goldens, *walks;
 
 static cJSON *read_json(const char *path) {
-  char *text = fixture_unpack(path);
+  char *text = fixture_unpack(path, NULL);
   assert_non_null(text);
   cJSON *json = cJSON_Parse(text);
   free(text);

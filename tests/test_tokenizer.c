@@ -78,7 +78,7 @@ static void write_vocabulary(void) {
 
 static int setup(void **state) {
   (void)state;
-  char *text = fixture_unpack(SOURCE_DIR "/tests/data/tokenizer.json.gz");
+  char *text = fixture_unpack(SOURCE_DIR "/tests/data/tokenizer.json.gz", NULL);
   assert_non_null(text);
   goldens = cJSON_Parse(text);
   assert_non_null(goldens);

@@ -10,7 +10,7 @@ Files, each for a few modules:
     metadata                      PEFT's keys with alphas and ranks in the header, by diffusers
     dora/, peft-loha/, peft-lokr/ saved by peft: adapter_model.safetensors and adapter_config.json, merged by peft
     locon, tucker, loha, ...      LyCORIS
-golden.safetensors holds a sample of each merged weight, and a picture of diffusers' pipeline with all of them.
+golden.safetensors.gz holds a sample of each merged weight, and a picture of diffusers' pipeline with all of them.
 
 Needs torch, diffusers, transformers, peft, lycoris_lora. Run from the root of the source tree, after models.py.
 """
@@ -34,6 +34,7 @@ from safetensors.torch import save_file
 
 import checkpoints
 import models
+import packed
 
 MODEL = "sd15"
 RUN = {"name": "text-1", "mode": "text", "prompt": "an oil painting", "steps": 2, "seed": 5}
@@ -290,7 +291,7 @@ def main():
             make_lycoris(folder, name, model, targets, make)
             finish(name, f"{name}.safetensors", model, 1.0)
     tensors["input"] = torch.from_numpy(image).half()
-    checkpoints.save_readable(tensors, folder / "golden.safetensors")
+    packed.save_tensors(tensors, folder / "golden.safetensors")
     (folder / "golden.json").write_text(json.dumps({"model": MODEL, "run": RUN, "cases": cases}, indent=1) + "\n")
 
 

@@ -20,6 +20,7 @@ import torch
 
 import checkpoints
 import models
+import packed
 from checkpoints import PROMPTS
 from models import Noise
 
@@ -167,7 +168,7 @@ def main():
     out.mkdir(exist_ok=True)
     tensors = {f"run.{k}": v.half().contiguous() for k, v in pictures.items()}
     tensors |= {f"weight.{k}": v.half().contiguous() for k, v in weights.items()}
-    checkpoints.save_readable(tensors | {"input": torch.from_numpy(image).half()}, out / "golden.safetensors")
+    packed.save_tensors(tensors | {"input": torch.from_numpy(image).half()}, out / "golden.safetensors")
     models.write_golden(out, {"runs": RUNS, "frames": FRAMES, "kept": KEPT, "shift": list(SHIFT), "cut": CUT, "weights": list(weights)})
 
 

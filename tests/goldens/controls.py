@@ -5,7 +5,7 @@ checkpoints turbo and sdxl, and the pictures that diffusers' pipelines make with
     controls.py tests/data/goldens          the networks and their pictures
     controls.py --runs tests/data/goldens   only the pictures, anew
 
-original.json says how the networks' weights are called in files of the original key layout, as original.py's does.
+original.json.gz says how the networks' weights are called in files of the original key layout, as original.py's does.
 
 Needs torch, diffusers, transformers. Run from the root of the source tree, after models.py.
 """
@@ -24,6 +24,7 @@ import torch
 import checkpoints
 import models
 import original
+import packed
 
 HEIGHT, WIDTH, SEED = 32, 32, 41
 CROSS, PLAIN = "CrossAttnDownBlock2D", "DownBlock2D"
@@ -142,7 +143,7 @@ def write_original(out):
         net, config = load_network(out / network), json.loads((out / network / "config.json").read_text())
         renamed = adapter_name if network == "adapter" else original_name
         lines += [[prefix + renamed(name, config), network, [name], ""] for name in net.state_dict()]
-    (out / "original.json").write_text("[" + ",\n".join(json.dumps(line) for line in lines) + "]\n")
+    packed.write_lines(lines, out / "original.json")
 
 
 # ---------------------------------------------------------------- pictures
@@ -194,7 +195,7 @@ def make_pictures(root, out, noise):
     models.check_runs(out.name, pictures)
     tensors = {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
     tensors["input"] = torch.from_numpy(image).half()
-    checkpoints.save_readable(tensors, out / "golden.safetensors")
+    packed.save_tensors(tensors, out / "golden.safetensors")
     models.write_golden(out, {"height": HEIGHT, "width": WIDTH, "runs": RUNS})
 
 

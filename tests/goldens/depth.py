@@ -17,8 +17,9 @@ import pathlib
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 from transformers import DepthAnythingConfig, DepthAnythingForDepthEstimation, Dinov2Config
+
+import packed
 
 MEAN, STD = (0.48, 0.45, 0.41), (0.23, 0.22, 0.225)
 PATCH, SIDE, SHORTER = 14, 4, 42
@@ -112,7 +113,7 @@ def main():
             for i, (f, h) in enumerate(zip(features, half_features)):
                 golden[f"wide.feature.{i}"] = f[0].contiguous()
                 half[f"wide.feature.{i}"] = float(f"{distance(h, f):.3g}")
-    save_file(golden, folder / "golden.safetensors")
+    packed.save_tensors(golden, folder / "golden.safetensors")
     model.half().save_pretrained(folder)
     (folder / "preprocessor_config.json").write_text(json.dumps(
         {"do_normalize": True, "do_pad": False, "do_rescale": True, "do_resize": True, "ensure_multiple_of": PATCH,

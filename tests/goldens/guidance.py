@@ -20,6 +20,7 @@ from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion import resca
 
 import checkpoints
 import models
+import packed
 from checkpoints import PROMPTS
 from models import Noise
 
@@ -142,7 +143,7 @@ def main():
     out = goldens / "guidance"
     out.mkdir(exist_ok=True)
     tensors = {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
-    checkpoints.save_readable(tensors | {"input": torch.from_numpy(image).half()}, out / "golden.safetensors")
+    packed.save_tensors(tensors | {"input": torch.from_numpy(image).half()}, out / "golden.safetensors")
     models.write_golden(out, {"runs": RUNS})
 
 

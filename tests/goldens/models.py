@@ -30,9 +30,10 @@ import transformers
 from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
 from safetensors.torch import load_file
 
+import packed
 from cases import CASES
 from checkpoints import (PROMPTS, add_pools, added, as_tensor, decoded, encode_tokens, image_latent, in_range,
-                         make_checkpoint, mask, own_latent, picture, save_readable, sizes_of, widen)
+                         make_checkpoint, mask, own_latent, picture, sizes_of, widen)
 
 DRAWN_IN = [
     "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion",
@@ -227,7 +228,7 @@ def write_golden(folder, golden):
 
 @torch.no_grad()
 def update_half(model, out):
-    exact = {k: v.float() for k, v in load_file(out / "golden.safetensors").items()}
+    exact = {k: v.float() for k, v in packed.load_tensors(out / "golden.safetensors").items()}
     golden = json.loads((out / "golden.json").read_text())
     golden["half"] = half_errors(load(model), exact, golden.get("widened"))
     print(f"  {out.name}:", golden["half"])
@@ -348,7 +349,7 @@ def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
     if any(run["mode"] == "inpaint" for run in runs):
         tensors["mask"] = torch.from_numpy(mask(height, width)).half()
     out.mkdir(parents=True, exist_ok=True)
-    save_readable(tensors, out / "golden.safetensors")
+    packed.save_tensors(tensors, out / "golden.safetensors")
     golden = {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs}
     if widened:
         golden["widened"] = widened
@@ -358,10 +359,10 @@ def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
 @torch.no_grad()
 def update_runs(folder, case, noise):
     golden = json.loads((folder / "golden.json").read_text())
-    tensors = {k: v for k, v in load_file(folder / "golden.safetensors").items() if not k.startswith("run.")}
+    tensors = {k: v for k, v in packed.load_tensors(folder / "golden.safetensors").items() if not k.startswith("run.")}
     image = picture(case["height"], case["width"], case["seed"])
     tensors |= run_tensors(load(folder), folder, folder, case["runs"], image, noise)
-    save_readable(tensors, folder / "golden.safetensors")
+    packed.save_tensors(tensors, folder / "golden.safetensors")
     write_golden(folder, golden | {"runs": case["runs"]})
 
 

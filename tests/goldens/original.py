@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes original.json beside goldens that models.py made: how their weights are called in a file of the original key
+"""Writes original.json.gz beside goldens that models.py made: how their weights are called in a file of the original key
 layout, so that tests/test_single.c can put such a file together. Each line is [key, part, [names of the part], how];
 how is "" (as it is), "turn" (transposed), "rows" (the parts' rows in one tensor) or "1x1" (a matrix as a convolution).
 
@@ -19,6 +19,8 @@ import tempfile
 import diffusers
 import torch
 from safetensors.torch import load_file, save_file
+
+import packed
 
 # Text encoders: part, layout, prefix.
 SD1, SD2 = [("text_encoder", "clip", "cond_stage_model.transformer.")], [("text_encoder", "open_clip", "cond_stage_model.model.")]
@@ -159,7 +161,7 @@ def main():
         lines = list(lines_of(folder, CASES[name]))
         if isinstance(json.loads((folder / "unet" / "config.json").read_text())["layers_per_block"], int):
             check(folder, lines)  # diffusers knows no others in this layout
-        (folder / "original.json").write_text("[" + ",\n".join(json.dumps(line) for line in lines) + "]\n")
+        packed.write_lines(lines, folder / "original.json")
         print(f"  {name}: {len(lines)} tensors")
 
 

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 import transformers
 from PIL import Image
-from safetensors.torch import load_file
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 import checkpoints
 import models
+import packed
 
 PATCH = 4
 # Head dims of ViT-H and ViT-bigG.
@@ -192,7 +192,7 @@ def main():
         print(f"  {name}: std {image.std():.0f}, {near:.0f} dB from the picture without")
         assert image.std() > 10 and near < 50, f"{name} proves too little"
     tensors |= {f"run.{k}": torch.from_numpy(v).half() for k, v in shown.items()}
-    checkpoints.save_readable({k: v.contiguous() for k, v in tensors.items()}, folder / "golden.safetensors")
+    packed.save_tensors({k: v.contiguous() for k, v in tensors.items()}, folder / "golden.safetensors")
     runs = [{k: v for k, v in r.items() if k != "only"} | {"model": ADAPTERS[r["adapter"]][0], "encoder": ADAPTERS[r["adapter"]][1], "seed": SEED} for r in RUNS]
     (folder / "golden.json").write_text(json.dumps({"prompt": checkpoints.PROMPTS[1], "size": SIZE, "runs": runs}, indent=1) + "\n")
 

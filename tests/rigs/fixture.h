@@ -21,9 +21,8 @@ char *fixture_path(const char *folder, const char *name);
 /* Returns a file's contents with a zero byte after them, which the caller frees. NULL: there is no such file. length
  * may be NULL. */
 char *fixture_read(const char *path, size_t *length);
-/* Returns the text of a file that gzip has packed, at most 4 MiB, with a zero byte after it, which the caller frees.
- * NULL: there is no such file. */
-char *fixture_unpack(const char *path);
+/* Returns the contents of a file that gzip has packed, at most 4 MiB, as fixture_read does. */
+char *fixture_unpack(const char *path, size_t *length);
 
 /* Returns the next number of a random sequence (xorshift), which is the same for the same *state. The caller sets
  * *state to any number but 0 at first. */

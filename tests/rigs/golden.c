@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/rigs/cmocka_all.h"
+#include "tests/rigs/fixture.h"
 
 static char *read_text(const char *path) {
   FILE *file = fopen(path, "rb");
@@ -38,6 +41,23 @@ static void make_frame(struct golden *golden) {
   free(input.data);
 }
 
+/* Opens a safetensors file that gzip has packed. It is unpacked into memory that has a path while it is open. */
+static int open_packed(struct safetensors **files, const char *path, struct error *err) {
+  size_t length = 0;
+  char *bytes = fixture_unpack(path, &length), unpacked[64];
+  if (!bytes)
+    return error_set(err, STATUS_MODEL, "%s: cannot be read", path);
+  int memory = memfd_create("golden", MFD_CLOEXEC);
+  bool written = memory >= 0 && write(memory, bytes, length) == (ssize_t)length;
+  free(bytes);
+  snprintf(unpacked, sizeof unpacked, "/proc/self/fd/%d", memory);
+  int result = written ? safetensors_open_file(files, unpacked, err)
+                       : error_set(err, STATUS_FAILED, "%s: cannot be unpacked into memory", path);
+  if (memory >= 0)
+    close(memory);
+  return result;
+}
+
 int golden_open(struct golden *golden, const char *root, const char *name) {
   *golden = (struct golden){0};
   snprintf(golden->folder, sizeof golden->folder, "%s/%s", root, name);
@@ -47,8 +67,8 @@ int golden_open(struct golden *golden, const char *root, const char *name) {
   golden->json = text ? cJSON_Parse(text) : NULL;
   free(text);
   struct error err = {0};
-  snprintf(path, sizeof path, "%s/golden.safetensors", golden->folder);
-  if (!golden->json || safetensors_open_file(&golden->tensors, path, &err) < 0) {
+  snprintf(path, sizeof path, "%s/golden.safetensors.gz", golden->folder);
+  if (!golden->json || open_packed(&golden->tensors, path, &err) < 0) {
     snprintf(golden->missing, sizeof golden->missing, "%s: %s", golden->folder,
              golden->json ? err.message : "no golden.json");
     golden_close(golden);

@@ -9,7 +9,7 @@
 #include "unet/checkpoint/safetensors.h"
 
 struct golden {
-  char folder[512]; /* folder with golden.json and golden.safetensors */
+  char folder[512]; /* folder with golden.json and golden.safetensors.gz */
   cJSON *json;
   struct safetensors *tensors;
   uint8_t *input; /* pixels of the input picture, RGBA */

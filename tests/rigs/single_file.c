@@ -93,7 +93,7 @@ static bool begins(const char *key, const char *prefix) {
 }
 
 static void write_lines(struct writer *w, const struct single_file_change *change) {
-  char *path = fixture_path(w->golden->folder, "original.json"), *text = fixture_read(path, NULL);
+  char *path = fixture_path(w->golden->folder, "original.json.gz"), *text = fixture_unpack(path, NULL);
   cJSON *lines = text ? cJSON_Parse(text) : NULL;
   const cJSON *line;
   assert_non_null(lines);

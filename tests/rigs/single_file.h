@@ -14,8 +14,8 @@ struct single_file_change {
   const char *metadata;  /* fields of the header's object __metadata__, as JSON; NULL: there is no such object */
 };
 
-/* Writes folder/name from the model in the golden's folder, with the names in the golden's original.json. change: how
- * the file differs from a correct one; NULL: not at all. Errors fail the test. */
+/* Writes folder/name from the model in the golden's folder, with the names in the golden's original.json.gz. change:
+ * how the file differs from a correct one; NULL: not at all. Errors fail the test. */
 void single_file_write(const struct golden *golden, const char *folder, const char *name,
                        const struct single_file_change *change);
 
