@@ -6,6 +6,7 @@
 
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
+#include "cuda/kernels/mix.h"
 #include "unet/base/picture.h"
 #include "unet/base/platform.h"
 
@@ -185,7 +186,6 @@ static const char sharing[] = "bringing a frame to OpenGL";
 struct shared_memory {
   struct gpu_share base;
   struct driver_memory driver;
-  void *memory;
   cudaStream_t stream;
 };
 
@@ -198,8 +198,8 @@ static void free_share(const struct gpu *gpu, struct gpu_share *share) {
     succeeded(cudaStreamSynchronize(shared->stream));
     succeeded(cudaStreamDestroy(shared->stream));
   }
-  if (shared->memory)
-    driver_memory_drop(&shared->driver, shared->memory, share->bytes, share->descriptor);
+  if (share->memory)
+    driver_memory_drop(&shared->driver, share->memory, share->bytes, share->descriptor);
   free(shared);
 }
 
@@ -214,7 +214,7 @@ static int make_share(const struct gpu *gpu, size_t bytes, struct gpu_share **ou
     goto fail;
   driver_memory_open(&shared->driver, gpu->id.ordinal, true);
   share->bytes = driver_memory_round(&shared->driver, bytes);
-  shared->memory = driver_memory_make(&shared->driver, share->bytes, &share->descriptor);
+  share->memory = driver_memory_make(&shared->driver, share->bytes, &share->descriptor);
   if (share->descriptor < 0) {
     error_set(err, STATUS_DEVICE, "cuda: %s: no memory of %zu bytes that others may import", sharing, share->bytes);
     goto fail;
@@ -233,7 +233,7 @@ static int copy_to_share(const struct shared_memory *shared, const struct frame 
     return -1;
   for (int i = 0; i < frame_planes(frame->format); i++) {
     const uint8_t *from = picture->device_plane[i];
-    if (cuda_check(cudaMemcpy2DAsync((uint8_t *)shared->memory + (from - first), (size_t)frame->pitch[i], from,
+    if (cuda_check(cudaMemcpy2DAsync((uint8_t *)shared->base.memory + (from - first), (size_t)frame->pitch[i], from,
                                      (size_t)frame->pitch[i], (size_t)frame_row_bytes(frame->format, i, frame->width),
                                      (size_t)frame_rows(frame->format, i, frame->height), cudaMemcpyDeviceToDevice,
                                      shared->stream),
@@ -258,6 +258,25 @@ static int fill_share(const struct gpu *gpu, struct gpu_share *share, const stru
     /* the caller may reuse the frame after a failure, so wait: copies of other planes may still be under way */
     succeeded(cudaStreamSynchronize(shared->stream));
   return status;
+}
+
+/* --- mixtures of frames --- */
+
+static const char mixing_frames[] = "mixing two frames";
+
+static int mix(const struct gpu *gpu, struct gpu_share *share, const struct gpu_mixing *mixing, struct error *err) {
+  const struct shared_memory *shared = (const struct shared_memory *)share;
+  const struct launch_queue queue = {.stream = shared->stream};
+  const struct mix_args args = {*mixing->mixture, {share->memory, (uint8_t *)share->memory + mixing->chroma}};
+  if (cuda_check(enter(gpu), mixing_frames, err) < 0)
+    return -1;
+  for (int i = 0; i < 2; i++)
+    if (mixing->fence[i] &&
+        cuda_check(cudaStreamWaitEvent(shared->stream, mixing->fence[i], 0), mixing_frames, err) < 0)
+      return -1;
+  if (cuda_check(launch_mix(&queue, &args), mixing_frames, err) < 0)
+    return -1;
+  return cuda_check(cudaStreamSynchronize(shared->stream), mixing_frames, err);
 }
 
 /* --- the functions of unet/base/gpu.h for a CUDA GPU --- */
@@ -287,6 +306,7 @@ static const struct gpu_impl impl = {.alloc_host = alloc_host,
                                      .fill_share = fill_share,
                                      .wait_share = wait_share,
                                      .free_share = free_share,
+                                     .mix = mix,
                                      .context = context};
 
 bool cuda_find_gpu(const char *device_name, struct gpu *gpu);

@@ -83,6 +83,7 @@ left_out() { table+=("$(printf '%-28s left out: %s' "$1" "$2")"); }
 wanted() { [[ " $parts " == *" $1 "* ]]; }
 
 wanted ops && step ops "$programs/tests/gpu/test_ops_cuda"
+wanted ops && step mix "$programs/tests/gpu/test_mix_cuda"
 wanted ops && step state "$programs/tests/test_state" cuda
 wanted products && step products "$programs/tests/bench/bench_product" "$out/products.txt"
 if wanted sanitizer && command -v compute-sanitizer >/dev/null; then

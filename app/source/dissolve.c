@@ -3,18 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include <libavutil/opt.h>
 #include <libswscale/swscale.h>
 
 #include "app/source/convert.h"
-
-bool dissolve_can_read(const struct frame *frame) {
-  return frame->plane[0] && (!frame->picture || frame->picture->memory & MEMORY_HOST);
-}
-
-/* A part of a frame, in pixels. */
-struct part {
-  int left, top, width, height;
-};
+#include "unet/base/mixture.h"
 
 static int even(double number) {
   return 2 * (int)lrint(number / 2);
@@ -22,18 +15,18 @@ static int even(double number) {
 
 /* Returns the part in the middle of the frame that has the fraction `wide` of the frame's width and the fraction `high`
  * of its height. The part's borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
-static struct part middle_of(const struct frame *frame, double wide, double high) {
+static struct mixture_part middle_of(const struct frame *frame, double wide, double high) {
   int width = even(fmin(wide, 1) * frame->width), height = even(fmin(high, 1) * frame->height);
-  width = width < 2 ? frame->width : width;
-  height = height < 2 ? frame->height : height;
-  return (struct part){even((frame->width - width) / 2.0), even((frame->height - height) / 2.0), width, height};
+  width = width < 2 || width > frame->width ? frame->width : width;
+  height = height < 2 || height > frame->height ? frame->height : height;
+  return (struct mixture_part){even((frame->width - width) / 2.0), even((frame->height - height) / 2.0), width, height};
 }
 
 /* For a fade, finds which part of the frame `from` is drawn onto which part of a frame that is as large as `to`. Both
  * frames are later cropped to the aspect ratio `shape` (width / height); the parts are chosen so that the visible
  * middle of `from` covers the visible middle of `to`. */
-static void find_parts(const struct frame *from, const struct frame *to, double shape, struct part *of,
-                       struct part *at) {
+static void find_parts(const struct frame *from, const struct frame *to, double shape, struct mixture_part *of,
+                       struct mixture_part *at) {
   double from_shape = frame_aspect(from), to_shape = frame_aspect(to), seen = shape > 0 ? shape : to_shape;
   double wide = fmin(1, seen / from_shape) / fmin(1, seen / to_shape);
   double high = fmin(1, from_shape / seen) / fmin(1, to_shape / seen);
@@ -59,19 +52,45 @@ static const int *matrix_of(const struct frame *frame) {
 }
 
 /* Stores in plane[] the address in each of the frame's planes at which the rectangle `part` begins. */
-static void find_planes(const struct frame *frame, const struct part *part, uint8_t *plane[4]) {
+static void find_planes(const struct frame *frame, const struct mixture_part *part, uint8_t *plane[4]) {
   for (int i = 0; i < frame_planes(frame->format); i++)
     plane[i] = (uint8_t *)(uintptr_t)frame->plane[i] + frame_row_bytes(frame->format, i, part->left) +
                (ptrdiff_t)frame->pitch[i] * frame_rows(frame->format, i, part->top);
 }
 
-static int open_scaler(struct dissolve *dissolve, const struct frame *from, const struct part *of,
-                       const struct frame *to, const struct part *at, struct error *err) {
-  int key[6] = {of->width, of->height, (int)from->format, at->width, at->height, (int)to->format};
+/* Makes a converter for parts of frames. It must know from the start whether the ranges differ: if they do, it takes no
+ * short cut for formats and sizes that are equal. */
+static struct SwsContext *make_scaler(const struct frame *from, const struct mixture_part *of, const struct frame *to,
+                                      const struct mixture_part *at) {
+  struct SwsContext *scaler = sws_alloc_context();
+  const struct {
+    const char *name;
+    int value;
+  } options[] = {{"srcw", of->width},
+                 {"srch", of->height},
+                 {"src_format", convert_to_ffmpeg(from->format)},
+                 {"src_range", from->range == RANGE_FULL},
+                 {"dstw", at->width},
+                 {"dsth", at->height},
+                 {"dst_format", convert_to_ffmpeg(to->format)},
+                 {"dst_range", to->range == RANGE_FULL},
+                 {"sws_flags", SWS_BILINEAR}};
+  for (size_t i = 0; scaler && i < sizeof options / sizeof *options; i++)
+    av_opt_set_int(scaler, options[i].name, options[i].value, 0);
+  if (scaler && sws_init_context(scaler, NULL, NULL) < 0) {
+    sws_freeContext(scaler);
+    return NULL;
+  }
+  return scaler;
+}
+
+static int open_scaler(struct dissolve *dissolve, const struct frame *from, const struct mixture_part *of,
+                       const struct frame *to, const struct mixture_part *at, struct error *err) {
+  int key[SCALER_KEY] = {of->width, of->height, (int)from->format, (int)from->range, (int)from->matrix,
+                         at->width, at->height, (int)to->format,   (int)to->range,   (int)to->matrix};
   if (!dissolve->scaler || memcmp(key, dissolve->scaler_key, sizeof key)) {
     sws_freeContext(dissolve->scaler);
-    dissolve->scaler = sws_getContext(of->width, of->height, convert_to_ffmpeg(from->format), at->width, at->height,
-                                      convert_to_ffmpeg(to->format), SWS_BILINEAR, NULL, NULL, NULL);
+    dissolve->scaler = make_scaler(from, of, to, at);
     memcpy(dissolve->scaler_key, key, sizeof key);
   }
   if (!dissolve->scaler)
@@ -90,7 +109,7 @@ static bool has_layout(const struct frame *from, const struct frame *to) {
 static int convert(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape,
                    struct error *err) {
   struct frame *frame = &dissolve->converted;
-  struct part of, at;
+  struct mixture_part of, at;
   uint8_t *source[4] = {NULL}, *plane[4] = {NULL};
   dissolve_forget(dissolve);
   find_parts(from, to, shape, &of, &at);
@@ -136,22 +155,99 @@ static void mix(const struct frame *out, const struct frame *from, const struct 
   }
 }
 
-int dissolve_mix(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape, float share,
-                 struct frame *out, struct error *err) {
+/* Makes dissolve->converted from the frame `from`, unless it was made from that frame for this layout before. */
+static int prepare(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape,
+                   struct error *err) {
+  bool known = dissolve->from.plane[0] == from->plane[0] && dissolve->from.serial == from->serial &&
+               has_layout(&dissolve->converted, to);
+  return known || (frame_wait(from, MEMORY_HOST, err) == 0 && convert(dissolve, from, to, shape, err) == 0) ? 0 : -1;
+}
+
+/* Makes *out a frame with the pixels of `mixed` and the other fields of `to`. */
+static void describe(const struct frame *mixed, const struct frame *to, struct frame *out) {
+  *out = *to;
+  memcpy(out->plane, mixed->plane, sizeof out->plane);
+  memcpy(out->pitch, mixed->pitch, sizeof out->pitch);
+  out->picture = mixed->picture;
+}
+
+static int mix_here(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape,
+                    float share, struct frame *out, struct error *err) {
   struct frame mixed;
-  bool same = has_layout(from, to), known = !same && dissolve->from.plane[0] == from->plane[0] &&
-                                            dissolve->from.serial == from->serial &&
-                                            has_layout(&dissolve->converted, to);
-  if (frame_wait(from, MEMORY_HOST, err) < 0 || frame_wait(to, MEMORY_HOST, err) < 0 ||
-      (!same && !known && convert(dissolve, from, to, shape, err)) ||
+  bool same = has_layout(from, to);
+  if (frame_wait(to, MEMORY_HOST, err) < 0 ||
+      (same ? frame_wait(from, MEMORY_HOST, err) : prepare(dissolve, from, to, shape, err)) < 0 ||
       host_pictures_take(&dissolve->mixed, to->format, to->width, to->height, &mixed, err))
     return -1;
-  *out = *to;
-  memcpy(out->plane, mixed.plane, sizeof out->plane);
-  memcpy(out->pitch, mixed.pitch, sizeof out->pitch);
-  out->picture = mixed.picture;
+  describe(&mixed, to, out);
   mix(out, same ? from : &dissolve->converted, to, share);
   return 0;
+}
+
+/* --- mixtures in the GPU's memory --- */
+
+/* True if the GPU has the frame's pixels, in a format in which it can mix them. */
+static bool is_there(const struct dissolve *dissolve, const struct frame *frame) {
+  return dissolve->gpu.impl && frame_on_gpu(frame, &dissolve->gpu.id) && mixture_takes(frame->format);
+}
+
+/* Returns the frame with the addresses of its planes in the GPU's memory, if it has such memory. */
+static struct frame as_seen_there(const struct dissolve *dissolve, const struct frame *frame) {
+  struct frame seen = *frame;
+  for (int i = 0; is_there(dissolve, frame) && i < 2; i++)
+    seen.plane[i] = frame->picture->device_plane[i];
+  return seen;
+}
+
+static void *fence_of(const struct frame *frame) {
+  return frame->picture->memory & MEMORY_DEVICE ? frame->picture->fence : NULL;
+}
+
+/* Lets the GPU mix the frames. `to` is in its memory; `from` is there, or in page-locked memory and as large as `to`.
+ * Returns 1; 0: too many mixtures are held; or -1 with err. */
+static int let_mix(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape,
+                   float share, struct frame *out, struct error *err) {
+  const struct gpu *gpu = &dissolve->gpu;
+  struct frame mixed = *to, one = as_seen_there(dissolve, from), other = as_seen_there(dissolve, to);
+  struct mixture mixture;
+  struct mixture_part of, at;
+  struct gpu_share *memory;
+  int got = surfaces_take(&dissolve->mixed_there, gpu, &mixed, &memory, err);
+  if (got != 1)
+    return got;
+  find_parts(from, to, shape, &of, &at);
+  mixture_set_up(&mixture, &one, &of, &other, &at, share);
+  const struct gpu_mixing mixing = {
+      &mixture,
+      {fence_of(from), fence_of(to)},
+      (size_t)((const uint8_t *)mixed.picture->device_plane[1] - (const uint8_t *)mixed.picture->device_plane[0])};
+  if (gpu->impl->mix(gpu, memory, &mixing, err)) {
+    frame_release(&mixed);
+    return -1;
+  }
+  describe(&mixed, to, out);
+  return 1;
+}
+
+/* Mixes two frames in the GPU's memory, if `to` is there. A frame `from` that is not there is converted to the layout
+ * of `to` in page-locked memory, from which the GPU reads it. Returns true if that was possible. */
+static bool mix_there(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape,
+                      float share, struct frame *out) {
+  if (!is_there(dissolve, to))
+    return false;
+  if (is_there(dissolve, from))
+    return let_mix(dissolve, from, to, shape, share, out, NULL) == 1;
+  return prepare(dissolve, from, to, shape, NULL) == 0 && frame_pinned(&dissolve->converted) &&
+         let_mix(dissolve, &dissolve->converted, to, shape, share, out, NULL) == 1;
+}
+
+int dissolve_mix(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape, float share,
+                 struct frame *out, struct error *err) {
+  return mix_there(dissolve, from, to, shape, share, out) ? 0 : mix_here(dissolve, from, to, shape, share, out, err);
+}
+
+void dissolve_init(struct dissolve *dissolve, const struct gpu *gpu) {
+  *dissolve = (struct dissolve){.gpu = *gpu, .mixed.gpu = *gpu, .placed.gpu = *gpu};
 }
 
 void dissolve_forget(struct dissolve *dissolve) {
@@ -163,6 +259,7 @@ void dissolve_free(struct dissolve *dissolve) {
   dissolve_forget(dissolve);
   host_pictures_free(&dissolve->mixed);
   host_pictures_free(&dissolve->placed);
+  surfaces_free(&dissolve->mixed_there);
   sws_freeContext(dissolve->scaler);
   dissolve->scaler = NULL;
 }

@@ -1,26 +1,31 @@
-/* Mixes two frames of sources into one, in host memory, so that one source fades to another. The result has the
- * format, size and times of the frame that fades in; the one that fades out is converted to its format and size. One
- * thread at a time uses a struct dissolve. */
+/* Mixes two frames of sources into one, so that one source fades to another. The result has the format, size and times
+ * of the frame that fades in, and is made where that frame's pixels are: in the GPU's memory, or in the host's. The one
+ * that fades out is converted to its format and size. One thread at a time uses a struct dissolve. */
 #ifndef APP_SOURCE_DISSOLVE_H
 #define APP_SOURCE_DISSOLVE_H
 
+#include "app/source/surfaces.h"
 #include "unet/base/picture.h"
 
 struct SwsContext;
+enum { SCALER_KEY = 10 };
 
-/* The buffers and the converter with which frames are mixed. Zero-initialise to start. The struct must stay at its
- * address while it is used. */
+/* The buffers and the converter with which frames are mixed. The struct must stay at its address while it is used. */
 struct dissolve {
+  struct gpu gpu; /* the GPU that reads the mixtures; zeroed: there is none */
+  /* mixed, mixed_there: mixtures in host memory, and in the GPU's; placed: frames that were converted to the layout of
+   * others */
   struct host_pictures mixed, placed;
+  struct surfaces mixed_there;
   struct SwsContext *scaler;
-  int scaler_key[6];
+  int scaler_key[SCALER_KEY]; /* values for which the scaler was made */
   /* Of the source that fades out: `from` is the frame that was last converted to the other source's format and size,
    * `converted` is that conversion's result. Neither of the two has planes before the first conversion. */
   struct frame from, converted;
 };
 
-/* True if the frame's pixels can be read in host memory. */
-bool dissolve_can_read(const struct frame *frame);
+/* Sets up a struct dissolve. gpu: the GPU that reads the mixtures; its impl NULL: there is none. */
+void dissolve_init(struct dissolve *dissolve, const struct gpu *gpu);
 /* Mixes two frames to a new one, *out: its pixels are `share` * `to` + (1 - `share`) * `from`, its other fields those
  * of `to`. shape: aspect ratio (width / height) to which frames are cropped afterwards; 0: not known, and that of `to`
  * is used. If the frames have different aspect ratios, `from` is scaled so that its part that remains after cropping

@@ -30,7 +30,6 @@ struct mixer {
   bool ending;
   /* true: a fade has begun during another one, so it starts from a still picture: the mixture that was shown last */
   bool still;
-  bool told; /* true: it was logged that frames cannot be mixed, because they are in a GPU's memory only */
   /* `from`: the frame that fades out (no planes: there is no fade); `to`: the newest frame of the source that fades in;
    * begun_ns, length_ns: when the fade began, and how long it takes; put_ns: when a frame was last passed on. */
   struct frame from, to;
@@ -54,24 +53,14 @@ static void end_fade(struct mixer *mixer) {
   dissolve_forget(&mixer->dissolve);
 }
 
-/* Begins a fade from the frame that was passed on last to `to`, if a fade is wanted. Frames that are in a GPU's memory
- * only cannot be mixed here; then there is no fade, and a line is logged once. */
-static void begin_fade(struct mixer *mixer, const struct frame *to) {
-  struct frame from = {.picture = NULL};
+/* Begins a fade from the frame that was passed on last, if a fade is wanted. */
+static void begin_fade(struct mixer *mixer) {
+  struct frame from;
   double seconds = mixer->fade_s;
-  bool wanted = seconds > 0 && mailbox_look(mixer->out, &from),
-       can = wanted && dissolve_can_read(&from) && dissolve_can_read(to);
   mixer->still = is_fading(mixer);
   end_fade(mixer);
-  if (wanted && !can && !mixer->told) {
-    log_line(mixer->log, LOG_WARNING,
-             "source-fade: frames that the GPU decodes are not mixed; the source comes at once (--hwdec no fades)");
-    mixer->told = true;
-  }
-  if (!can) {
-    frame_release(&from);
+  if (seconds <= 0 || !mailbox_look(mixer->out, &from))
     return;
-  }
   mixer->from = from;
   mixer->begun_ns = platform_now_ns();
   mixer->length_ns = (int64_t)(seconds * 1e9);
@@ -84,13 +73,13 @@ static float share_now(const struct mixer *mixer, int64_t now_ns) {
   return (float)fmin(1, (double)(now_ns - mixer->begun_ns) / (double)mixer->length_ns);
 }
 
-/* Replaces a frame of the new source by its mixture with the previous source; ends the fade if it is over, or if the
- * two cannot be mixed. */
+/* Replaces a frame of the new source by its mixture with the previous source; ends the fade if it is over, or if
+ * mixing fails. */
 static void mix(struct mixer *mixer, struct frame *frame, int64_t now_ns) {
   struct frame mixed;
   struct error err;
   float share = share_now(mixer, now_ns);
-  if (share >= 1 || !dissolve_can_read(frame)) {
+  if (share >= 1) {
     end_fade(mixer);
     return;
   }
@@ -146,7 +135,7 @@ int mixer_open(struct mixer **out, struct mailbox *mailbox, const struct gpu *gp
     return error_set(err, STATUS_FAILED, "no memory for sources");
   mixer->out = mailbox;
   mixer->log = log;
-  mixer->dissolve.mixed.gpu = *gpu;
+  dissolve_init(&mixer->dissolve, gpu);
   platform_lock_init(&mixer->lock);
   wait_init(&mixer->changed);
   int code = pthread_create(&mixer->thread, NULL, mixer_main, mixer);
@@ -191,7 +180,7 @@ static void follow_stretch(struct mixer *mixer, enum mixer_input input, const st
  * pictures are mixed from this frame and the new source's frames. But if the fade began during another fade, it starts
  * from the mixture that was shown at that moment, and the next frame is only released. */
 static void take_leaving(struct mixer *mixer, struct frame *frame) {
-  if (is_fading(mixer) && !mixer->still && dissolve_can_read(frame)) {
+  if (is_fading(mixer) && !mixer->still) {
     struct frame before = mixer->from;
     mixer->from = *frame;
     *frame = before;
@@ -206,7 +195,7 @@ void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame,
   if (input == mixer->shown) {
     bool anew = begins || input != mixer->last;
     if (anew && mixer->serial)
-      begin_fade(mixer, frame);
+      begin_fade(mixer);
     follow_stretch(mixer, input, frame, anew && is_fading(mixer));
     pass_on(mixer, frame);
   } else if (input == MIXER_LEAVING) {

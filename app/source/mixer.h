@@ -1,6 +1,6 @@
 /* A mixer stands between readers and the mailbox from which the engine takes frames. Several readers may give frames at
  * the same time, each to an input of its own; the mixer passes on those of one input. When the source changes, the new
- * source may fade in over some seconds: its frames are then mixed with those of the former source, in host memory.
+ * source may fade in over some seconds: its frames are then mixed with those of the former source (dissolve.h).
  *
  * Threads: any thread may call these functions. A mixer has a thread of its own, which mixes while a source fades in
  * that is a single picture, or slow. */
@@ -19,7 +19,7 @@ struct mixer;
 enum mixer_input { MIXER_LIST, MIXER_LEAVING, MIXER_STAND_IN };
 
 /* Opens a mixer that puts frames into `out`, which must outlive it. At first the frames of the input MIXER_LIST are
- * passed on, and those of the other inputs are released. gpu: the GPU that copies from mixed frames; its impl NULL:
+ * passed on, and those of the other inputs are released. gpu: the GPU that reads mixed frames; its impl NULL:
  * none does. log may be NULL. Returns 0, or -1 with err. */
 int mixer_open(struct mixer **mixer, struct mailbox *out, const struct gpu *gpu, const struct log *log,
                struct error *err);

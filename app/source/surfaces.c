@@ -99,25 +99,30 @@ static size_t find_span(const struct frame *frame) {
   return span;
 }
 
+/* Allocates memory that OpenGL can import, unless the surface has enough. It is replaced only by larger memory, so
+ * whoever has imported it sees by the size that it was replaced. */
+static int reserve_share(struct surface *surface, size_t bytes, struct error *err) {
+  struct gpu_share *larger;
+  if (!surface->share || surface->share->bytes < bytes) {
+    if (surface->gpu.impl->make_share(&surface->gpu, bytes, &larger, err))
+      return -1;
+    free_share(surface);
+    surface->share = larger;
+  }
+  surface->base.share = surface->share->descriptor;
+  surface->base.share_bytes = surface->share->bytes;
+  return 0;
+}
+
 /* Begins the copy of the surface to memory that OpenGL can import, since it cannot import a decoder's own. The copy
- * stays on the GPU. The memory is replaced only by larger memory, so whoever has imported it sees by the size that it
- * was replaced. */
+ * stays on the GPU. */
 static int begin_share(struct surface *surface, struct error *err) {
   struct picture *picture = &surface->base;
   const struct gpu *gpu = &surface->gpu;
   size_t bytes = find_span(&picture->template);
   if (!bytes)
     return error_set(err, STATUS_FAILED, "a decoder's surface is in several parts");
-  if (!surface->share || surface->share->bytes < bytes) {
-    struct gpu_share *larger;
-    if (gpu->impl->make_share(gpu, bytes, &larger, err))
-      return -1;
-    free_share(surface);
-    surface->share = larger;
-  }
-  picture->share = surface->share->descriptor;
-  picture->share_bytes = surface->share->bytes;
-  if (gpu->impl->fill_share(gpu, surface->share, &picture->template, err))
+  if (reserve_share(surface, bytes, err) || gpu->impl->fill_share(gpu, surface->share, &picture->template, err))
     return -1;
   surface->filling = true;
   return 0;
@@ -221,17 +226,56 @@ static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, str
   return 0;
 }
 
-int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
-                  struct error *err) {
-  struct frame taken;
+/* Takes a picture from the pool. Returns 1; 0: all are held; or -1 with err. */
+static int take(struct surfaces *surfaces, const struct gpu *gpu, struct frame *taken, struct error *err) {
   surfaces->gpu = *gpu;
   if (!surfaces->pool && picture_pool_open(&surfaces->pool, &surface_owner, surfaces, 0, HARDWARE_HOLDS, err))
     return -1;
-  int got = picture_pool_take(surfaces->pool, &taken, err);
+  return picture_pool_take(surfaces->pool, taken, err);
+}
+
+int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
+                  struct error *err) {
+  struct frame taken;
+  int got = take(surfaces, gpu, &taken, err);
   if (got != 1)
     return got;
   if (set_up((struct surface *)taken.picture, in, frame, err) == 0)
     return 1;
+  frame_release(&taken);
+  frame->picture = NULL;
+  return -1;
+}
+
+/* Places the planes of `frame` in the surface's own GPU memory, and in its pages of the host's. */
+static int set_up_own(struct surface *surface, struct frame *frame, struct error *err) {
+  struct picture *picture = &surface->base;
+  size_t bytes = 0, begin[3] = {0};
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    begin[i] = bytes;
+    bytes += (size_t)frame->pitch[i] * (size_t)frame_rows(frame->format, i, frame->height);
+  }
+  frame->picture = picture;
+  if (reserve_share(surface, bytes, err) || lay_out(surface, frame, err) ||
+      surface->gpu.impl->record_fence(&surface->gpu, picture->fence, err))
+    return -1;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    picture->device_plane[i] = (uint8_t *)surface->share->memory + begin[i];
+  surface->filled = MEMORY_DEVICE | MEMORY_SHARED;
+  picture->template = *frame;
+  return 0;
+}
+
+int surfaces_take(struct surfaces *surfaces, const struct gpu *gpu, struct frame *frame, struct gpu_share **share,
+                  struct error *err) {
+  struct frame taken;
+  int got = take(surfaces, gpu, &taken, err);
+  if (got != 1)
+    return got;
+  if (set_up_own((struct surface *)taken.picture, frame, err) == 0) {
+    *share = ((struct surface *)taken.picture)->share;
+    return 1;
+  }
   frame_release(&taken);
   frame->picture = NULL;
   return -1;

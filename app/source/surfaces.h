@@ -1,5 +1,5 @@
-/* Makes pictures from a hardware decoder's surfaces. The GPU reads surfaces without a copy; a copy in host memory is
- * made only when one is requested. */
+/* Makes pictures from a hardware decoder's surfaces, and pictures in GPU memory of their own. The GPU reads them
+ * without a copy; a copy in host memory is made only when one is requested. */
 #ifndef APP_SOURCE_SURFACES_H
 #define APP_SOURCE_SURFACES_H
 
@@ -24,6 +24,12 @@ bool surfaces_readable(const AVFrame *in, enum pixel_format *format);
  * The format, size, matrix and range of `frame` must be set. Returns 1; 0: the decoder needs the surface back, because
  * too many are held; or -1 with err. */
 int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
+                  struct error *err);
+/* Takes a picture in GPU memory of its own, which OpenGL can import as well. The format, size and pitches of `frame`
+ * must be set; its pixels are undefined, and *share becomes the memory into which the caller writes them before anybody
+ * else gets the picture. A struct surfaces is used either for such pictures or for those of a decoder. Returns 1; 0:
+ * too many pictures are held; or -1 with err. */
+int surfaces_take(struct surfaces *surfaces, const struct gpu *gpu, struct frame *frame, struct gpu_share **share,
                   struct error *err);
 /* Replaces the surface in the frame `in` by a copy in host memory, page-locked memory if there is any left. Returns 0,
  * or -1 with err. */

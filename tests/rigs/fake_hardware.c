@@ -6,6 +6,7 @@
 #include <libavutil/hwcontext.h>
 
 #include "tests/rigs/cmocka_all.h"
+#include "unet/base/mixture.h"
 #include "unet/base/picture.h"
 
 /* --- a GPU --- */
@@ -88,8 +89,8 @@ static int fake_make_share(const struct gpu *gpu, size_t bytes, struct gpu_share
   if (gpu_state.full)
     return error_set(err, STATUS_DEVICE, "no memory to share");
   struct fake_share *share = calloc(1, sizeof *share);
-  share->base = (struct gpu_share){place, bytes};
   share->memory = malloc(bytes);
+  share->base = (struct gpu_share){place, bytes, share->memory};
   memset(share->memory, 0x5a, bytes);
   shares[place] = share;
   gpu_state.shares++;
@@ -141,6 +142,18 @@ static void fake_free_share(const struct gpu *gpu, struct gpu_share *base) {
   free(share);
 }
 
+static int fake_mix(const struct gpu *gpu, struct gpu_share *base, const struct gpu_mixing *mixing, struct error *err) {
+  uint8_t *memory = base->memory;
+  (void)gpu;
+  for (int i = 0; i < 2; i++)
+    assert_true(!mixing->fence[i] || *(char *)mixing->fence[i] == 1);
+  if (gpu_state.broken)
+    return error_set(err, STATUS_DEVICE, "mixing failed");
+  mixture_make(mixing->mixture, (uint8_t *const[]){memory, memory + mixing->chroma});
+  gpu_state.mixed++;
+  return 0;
+}
+
 const struct fake_share *fake_share_find(int descriptor) {
   return descriptor >= 0 && descriptor < SHARES ? shares[descriptor] : NULL;
 }
@@ -156,7 +169,8 @@ static const struct gpu_impl fake_impl = {.alloc_host = fake_alloc,
                                           .make_share = fake_make_share,
                                           .fill_share = fake_fill_share,
                                           .wait_share = fake_wait_share,
-                                          .free_share = fake_free_share};
+                                          .free_share = fake_free_share,
+                                          .mix = fake_mix};
 const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
 
 /* --- hardware --- */

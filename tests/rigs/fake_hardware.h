@@ -12,10 +12,10 @@ struct gpu_state {
   /* numbers of objects that exist now: allocations, fences, page-locked ranges, decoded surfaces, shared memory */
   atomic_int memory, fences, locked, surfaces, shares;
   atomic_int filling; /* number of copies for OpenGL that nobody has waited for yet */
-  /* numbers so far of allocations, of downloads, and of frames copied for OpenGL */
-  atomic_int allocated, downloads, shared;
+  /* numbers so far of allocations, of downloads, of frames copied for OpenGL, and of mixtures of frames */
+  atomic_int allocated, downloads, shared, mixed;
   bool full;   /* true: no memory can be page-locked or shared any more */
-  bool broken; /* true: every copy for OpenGL fails */
+  bool broken; /* true: every copy for OpenGL and every mixture fails */
   /* records: number of fences that were recorded; fails_from: number of the fence from which on recording fails, 0:
    * never */
   int records, fails_from;

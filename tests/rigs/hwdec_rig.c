@@ -80,7 +80,7 @@ void assert_same(const struct given *a, const struct given *b) {
 }
 
 void reset(void) {
-  gpu_state.allocated = gpu_state.downloads = gpu_state.shared = 0;
+  gpu_state.allocated = gpu_state.downloads = gpu_state.shared = gpu_state.mixed = 0;
   gpu_state.records = gpu_state.fails_from = 0;
   gpu_state.full = false;
   hardware_state.absent = hardware_state.cuts = false;

@@ -14,6 +14,7 @@
 
 struct frame;
 struct gpu;
+struct mixture;
 
 /* Numbers by which a GPU is identified. Zeroed: no GPU. */
 struct gpu_id {
@@ -33,6 +34,15 @@ static inline bool gpu_same(const struct gpu_id *a, const struct gpu_id *b) {
 struct gpu_share {
   int descriptor; /* file descriptor by which OpenGL imports the memory */
   size_t bytes;
+  void *memory; /* the memory's address on the GPU */
+};
+
+/* A mixture of two frames that a GPU shall make. */
+struct gpu_mixing {
+  /* the mixture (unet/base/mixture.h); its planes are in memory of this GPU, or in page-locked host memory */
+  const struct mixture *mixture;
+  void *fence[2]; /* CUDA events after which the frames' planes are written; NULL: they are written already */
+  size_t chroma;  /* offset of the result's second plane from its first one, in bytes */
 };
 
 struct gpu_impl {
@@ -63,6 +73,9 @@ struct gpu_impl {
    * delayed. */
   int (*wait_share)(const struct gpu *gpu, struct gpu_share *share, struct error *err);
   void (*free_share)(const struct gpu *gpu, struct gpu_share *share);
+  /* Writes a mixture of two frames into `share`, from its beginning on, and waits until that is done. Work of other
+   * threads is not delayed. */
+  int (*mix)(const struct gpu *gpu, struct gpu_share *share, const struct gpu_mixing *mixing, struct error *err);
   /* Returns the CUDA context (CUcontext) in which engines compute, for libraries that must use the same one. The
    * context lasts as long as the program. NULL: there is none. */
   void *(*context)(const struct gpu *gpu);
