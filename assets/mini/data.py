@@ -320,6 +320,8 @@ class Images:
         self.cutouts, self.cutout_size = self._stack(cutouts, 4)
         weight = torch.tensor([.6 if r['kind'] == 'art' else 1. for r in whole])
         self.cumulative = weight.to(device).cumsum(0)
+        art = torch.tensor([float(r['kind'] == 'art') for r in whole])
+        self.art_cumulative = (art if art.sum() else art + 1).to(device).cumsum(0)
         # people matter most to a webcam product and are rare among the photos
         weight = torch.tensor([2. if ('portraits' in r['path'] or '/people/' in r['path']) else 1. for r in cut])
         self.cutout_cumulative = weight.to(device).cumsum(0)
@@ -338,33 +340,10 @@ class Images:
         draw = torch.rand(count, device=self.device) * cumulative[-1]
         return torch.searchsorted(cumulative, draw).clamp_max(len(cumulative) - 1)
 
-    def batch(self, count, size, twin):
-        """`count` crops (count,3,size,size) in [0,1] of random place, scale, mirror, light and colour.
-
-        twin (count,) long: the row whose random choices a row shares, itself for a row of its own. A row and
-        its twin show the same scene, the second half of the time moved by up to two pixels: two video frames.
-        """
-        dev, n = self.device, count
+    def _pasted(self, crop, twin, move):
+        """Crops with a cut-out over one in three, moving by its own step in a second frame."""
+        dev, n, size = self.device, len(crop), crop.shape[-1]
         rand = lambda *shape: torch.rand(*shape, device=dev)[twin]
-        second = (twin != torch.arange(n, device=dev)).float()
-        move = (torch.rand(n, 2, device=dev) * 4 - 2) * ((torch.rand(n, 1, device=dev) < .5).float() * second[:, None])
-
-        index = self._pick(self.cumulative, n)[twin]
-        hw = self.size[index]
-        padded_h, padded_w = self.pictures.shape[2:]
-        scale = torch.exp(math.log(.60) + rand(n) * math.log(2.0 / .60)).minimum(hw.amin(1) / size)
-        span = scale * size                                                     # source pixels a crop covers
-        top = rand(n) * (hw[:, 0] - span) + move[:, 0] * scale
-        left = rand(n) * (hw[:, 1] - span) + move[:, 1] * scale
-        mirror = (rand(n) < .5).float() * 2 - 1
-        at = (torch.arange(size, device=dev) + .5) / size - .5
-        y = (top[:, None] + span[:, None] * (at + .5)) * 2 / padded_h - 1
-        x = (left[:, None] + span[:, None] * (at * mirror[:, None] + .5)) * 2 / padded_w - 1
-        grid = torch.stack([x[:, None, :].expand(n, size, size), y[:, :, None].expand(n, size, size)], -1)
-        crop = F.grid_sample(self.pictures[index].float(), grid, mode='bilinear', padding_mode='border',
-                             align_corners=False) / 255
-
-        # a cut-out over one crop in three, moving by its own step in a second frame
         index = self._pick(self.cutout_cumulative, n)[twin]
         hw = self.cutout_size[index]
         box = self.cutouts.shape[-1]
@@ -379,7 +358,37 @@ class Images:
         cut = F.grid_sample(self.cutouts[index].float(), grid, mode='bilinear', padding_mode='zeros',
                             align_corners=False) / 255
         alpha = cut[:, 3:] * (rand(n) < .34).float().view(n, 1, 1, 1)
-        crop = crop * (1 - alpha) + cut[:, :3] * alpha
+        return crop * (1 - alpha) + cut[:, :3] * alpha
+
+    def batch(self, count, size, twin, art=False):
+        """`count` crops (count,3,size,size) in [0,1] of random place, scale, mirror, light and colour.
+
+        twin (count,) long: the row whose random choices a row shares, itself for a row of its own. A row and
+        its twin show the same scene, the second half of the time moved by up to two pixels: two video frames.
+        art: paintings alone, without cut-outs.
+        """
+        dev, n = self.device, count
+        rand = lambda *shape: torch.rand(*shape, device=dev)[twin]
+        second = (twin != torch.arange(n, device=dev)).float()
+        move = (torch.rand(n, 2, device=dev) * 4 - 2) * ((torch.rand(n, 1, device=dev) < .5).float() * second[:, None])
+
+        index = self._pick(self.art_cumulative if art else self.cumulative, n)[twin]
+        hw = self.size[index]
+        padded_h, padded_w = self.pictures.shape[2:]
+        scale = torch.exp(math.log(.60) + rand(n) * math.log(2.0 / .60)).minimum(hw.amin(1) / size)
+        span = scale * size                                                     # source pixels a crop covers
+        top = rand(n) * (hw[:, 0] - span) + move[:, 0] * scale
+        left = rand(n) * (hw[:, 1] - span) + move[:, 1] * scale
+        mirror = (rand(n) < .5).float() * 2 - 1
+        at = (torch.arange(size, device=dev) + .5) / size - .5
+        y = (top[:, None] + span[:, None] * (at + .5)) * 2 / padded_h - 1
+        x = (left[:, None] + span[:, None] * (at * mirror[:, None] + .5)) * 2 / padded_w - 1
+        grid = torch.stack([x[:, None, :].expand(n, size, size), y[:, :, None].expand(n, size, size)], -1)
+        crop = F.grid_sample(self.pictures[index].float(), grid, mode='bilinear', padding_mode='border',
+                             align_corners=False) / 255
+
+        if not art:
+            crop = self._pasted(crop, twin, move)
 
         j = rand(n, 4).view(n, 4, 1, 1)                                         # light and colour
         grey = targets.luminance(crop)

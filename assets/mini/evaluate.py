@@ -10,13 +10,16 @@ import torch.nn.functional as F
 from PIL import Image
 
 import data
+import exemplars
 import targets
 import text
 from model import DEVICE, Model, log
 
 STANDARD_PROMPT = dict(photo='photo', oil='oil painting', watercolor='watercolor', pencil='pencil sketch', ink='ink drawing',
                        cartoon='cartoon', mosaic='mosaic', neon='night neon', vintage='vintage film',
-                       charcoal='charcoal drawing', popart='pop art', pixelart='pixel art', blueprint='blueprint')
+                       charcoal='charcoal drawing', popart='pop art', pixelart='pixel art', blueprint='blueprint',
+                       comic='comic', stainedglass='stained glass', linocut='linocut', riso='risograph',
+                       gold='gold etching', thermal='thermal camera')
 
 
 def psnr(a, b):
@@ -58,6 +61,50 @@ def load_clips(root, device):
         noise = torch.randn(8, 3, *still.shape[1:], generator=generator).to(device) * .012
         clips['still%d' % i] = (still + noise).clamp(0, 1)
     return clips
+
+
+def paintings(root, count):
+    """Style pictures from the training set: (count,3,224,224)."""
+    files = [row['file'] for row in data.read_sources(root) if row['kind'] == 'art']
+    whole = [Image.fromarray(data.decode(os.path.join(root, file))) for file in files[::max(1, len(files) // count)][:count]]
+    square = [image.resize((exemplars.SIDE,) * 2, Image.BICUBIC,
+                           ((w - min(w, h)) // 2, (h - min(w, h)) // 2, (w + min(w, h)) // 2, (h + min(w, h)) // 2))
+              for image in whole for w, h in [image.size]]
+    return torch.stack([data.to_tensor(np.asarray(image)) for image in square]).to(DEVICE) if square else None
+
+
+def with_pictures(root, model, crops, noise, out, filters):
+    """How near frames with a style picture come to what was taught, in dB; writes pictures.jpg.
+
+    "picture": the frame drawn with a style picture and no style in words; "none": the same without; "moved": the
+    filter's picture of the frame itself, before its colours are moved.
+    """
+    torch.manual_seed(13)
+    frames, others, figures = crops[:6], crops.roll(len(crops) // 2, 0)[:6], {}
+    columns = [frames]
+    for style in ('oil', 'pencil', 'cartoon', 'pixelart', 'stainedglass', 'riso'):
+        draw = lambda x: filters[style](x, noise.expand(len(x), -1, -1, -1))
+        made = draw(frames)
+        usual = [q.expand(len(frames), *q.shape) for q in exemplars.usual(torch.cat([draw(x) for x in crops.split(16)]))]
+        pictures = F.interpolate(exemplars.graded(draw(others)), size=(exemplars.SIDE,) * 2, mode='bicubic', antialias=True)
+        pictures = pictures.clamp(0, 1)
+        wanted = exemplars.moved(made, usual, exemplars.colours(pictures))
+        drawn = torch.cat([model.draw(x[None], 'photo', noise, picture=p[None]) for x, p in zip(frames, pictures)])
+        plain = model.draw(frames, 'photo', noise)
+        mean = lambda a: psnr(a, wanted).mean().item()
+        figures[style] = dict(picture=mean(drawn), none=mean(plain), moved=mean(made))
+        small = F.interpolate(pictures, size=frames.shape[2:], mode='bilinear', align_corners=False)
+        columns += [small, wanted, drawn]
+    save_sheet(os.path.join(out, 'pictures.jpg'), columns)
+    shown = paintings(root, 6)
+    if shown is not None:
+        columns = [crops[:6]]
+        for picture in shown:
+            drawn = model.draw(crops[:6], 'photo', noise, picture=picture[None])
+            drawn[0, :, :112, :112] = F.avg_pool2d(picture, 2)             # the picture itself, in the corner
+            columns.append(drawn)
+        save_sheet(os.path.join(out, 'paintings.jpg'), columns)
+    return figures
 
 
 def evaluate(root, folder, out, filters=targets.STYLES, steps=(1, 2, 4), with_clips=True):
@@ -108,6 +155,9 @@ def evaluate(root, folder, out, filters=targets.STYLES, steps=(1, 2, 4), with_cl
     result['prompts'] = dict(right=right, total=total, wrong=wrong)
     log('unseen wording: %d of %d' % (right, total), wrong)
 
+    result['pictures'] = with_pictures(root, model, crops, noise, out, filters)
+    log('with a style picture', {s: {k: round(v, 1) for k, v in row.items()} for s, row in result['pictures'].items()})
+
     if with_clips:
         for name, frames in load_clips(root, DEVICE).items():
             base = flicker(frames, frames)
@@ -139,8 +189,8 @@ def look(root, folder, out):
     for part in range(0, len(frames), 2):
         rows = frames[part:part + 2]
         drawn = [rows] + [model.draw(rows, STANDARD_PROMPT[s], noise) for s in targets.STYLES]
-        save_sheet(os.path.join(out, 'look%d.jpg' % part), drawn[:7])
-        save_sheet(os.path.join(out, 'look%d-more.jpg' % part), drawn[7:])
+        for i in range(0, len(drawn), 7):
+            save_sheet(os.path.join(out, 'look%d-%d.jpg' % (part, i // 7)), drawn[i:i + 7])
     small = F.interpolate(frames, size=(256, 256), mode='area')
     noise = noise[..., :32, :32]
     free = ['', 'at sunset', 'at night', 'in winter', 'sepia', 'oil painting at night', 'watercolor, golden hour', 'monet',

@@ -45,8 +45,11 @@ class Schedule:
         return a_next * x0 + g_next * (x - a * x0) / g
 
 
-def export(folder, unet, ae, writer):
-    """Write the model in the diffusers folder layout, FP16, with the tokenizer and the table of style words."""
+def export(folder, ae, unet, writer, viewer, adapter):
+    """Write the model in the diffusers folder layout, FP16, with the tokenizer and the table of style words.
+
+    viewer, adapter: the networks of style pictures, in the layout of published IP-Adapters.
+    """
     half = lambda module: {k: v.detach().half().cpu().contiguous() for k, v in module.state_dict().items()}
 
     def write(name, content):
@@ -55,9 +58,10 @@ def export(folder, unet, ae, writer):
             file.write(json.dumps(content, indent=1, ensure_ascii=False) + '\n')
 
     for name, module, file in (('unet', unet, 'diffusion_pytorch_model'), ('vae', ae, 'diffusion_pytorch_model'),
-                               ('text_encoder', writer, 'model')):
+                               ('text_encoder', writer, 'model'), ('image_encoder', viewer, 'model')):
         write(name + '/config.json', module.config)
         save_file(half(module), os.path.join(folder, name, file + '.safetensors'), {'format': 'pt'})
+    save_file(half(adapter), os.path.join(folder, 'ip_adapter.safetensors'), {'format': 'pt'})
     text.write_tokenizer(os.path.join(folder, 'tokenizer'))
     write('styles.json', text.style_table())
     write('scheduler/scheduler_config.json', dict(
@@ -86,14 +90,22 @@ class Model:
     def __init__(self, folder):
         self.tokenizer = text.Tokenizer(os.path.join(folder, 'tokenizer'))
         self.unet, self.ae, self.writer = nets.UNet(), nets.Autoencoder(), nets.TextEncoder(len(self.tokenizer.ids))
+        self.viewer, self.adapter = nets.PictureEncoder(), nets.Adapter(self.unet.style_widths)
         for module, name in ((self.unet, 'unet/diffusion_pytorch_model'), (self.ae, 'vae/diffusion_pytorch_model'),
-                             (self.writer, 'text_encoder/model')):
-            load(module, folder, name).to(DEVICE).eval()
+                             (self.writer, 'text_encoder/model'), (self.viewer, 'image_encoder/model'),
+                             (self.adapter, 'ip_adapter')):
+            if os.path.exists(os.path.join(folder, name + '.safetensors')):      # older models know no style pictures
+                load(module, folder, name)
+            module.to(DEVICE).eval()
         self.schedule = Schedule()
 
     @torch.no_grad()
-    def draw(self, frames, prompt, noise, steps=1):
-        """Restyle frames (B,3,H,W) in [0,1] by one prompt, all with the same noise (1,16,H/8,W/8)."""
+    def draw(self, frames, prompt, noise, steps=1, picture=None):
+        """Restyle frames (B,3,H,W) in [0,1] by one prompt, all with the same noise (1,16,H/8,W/8).
+
+        picture: a style picture (1,3,224,224)
+        """
+        styles = () if picture is None else self.adapter(self.viewer(picture))
         words = self.writer(torch.tensor([self.tokenizer(prompt)], device=DEVICE))
         out = []
         for x in frames.split(16):
@@ -104,7 +116,8 @@ class Model:
             for i, stop in enumerate(stops):
                 t = torch.full((count,), stop, device=DEVICE)
                 a, g = self.schedule.at(t)
-                x0 = a * latent - g * self.unet(torch.cat([latent, condition], 1), t, words.expand(count, -1, -1))
+                x0 = a * latent - g * self.unet(torch.cat([latent, condition], 1), t, words.expand(count, -1, -1),
+                                             [tuple(y.expand(count, -1, -1) for y in pair) for pair in styles])
                 if i + 1 < steps:
                     latent = self.schedule.advance(latent, x0, t, torch.full_like(t, stops[i + 1]))
             out.append(self.ae.decoder(x0).add(1).div(2).clamp(0, 1))

@@ -1,6 +1,6 @@
-"""The three networks of the mini model in plain PyTorch, with the parameter names of diffusers and transformers.
+"""The networks of the mini model in plain PyTorch, with the parameter names of diffusers and transformers.
 
-AutoencoderTiny, UNet2DConditionModel and CLIPTextModel load these files strictly; each class carries its config.
+AutoencoderTiny, UNet2DConditionModel, CLIPTextModel and CLIPVisionModelWithProjection load these files strictly; each class carries its config.
 """
 import math
 
@@ -122,10 +122,16 @@ class Attention(nn.Module):
         self.to_v = nn.Linear(context, width, bias=False)
         self.to_out = nn.ModuleList([nn.Linear(width, width)])
 
-    def forward(self, x, context):
+    def forward(self, x, context, style=None):
+        """style: (keys, values) of style pictures for the last samples of the batch, which attend to them as well."""
         batch, tokens, width = x.shape
-        split = lambda y: y.view(batch, -1, self.heads, width // self.heads).transpose(1, 2)
-        out = F.scaled_dot_product_attention(split(self.to_q(x)), split(self.to_k(context)), split(self.to_v(context)))
+        split = lambda y: y.view(len(y), -1, self.heads, width // self.heads).transpose(1, 2)
+        q = split(self.to_q(x))
+        out = F.scaled_dot_product_attention(q, split(self.to_k(context)), split(self.to_v(context)))
+        if style:
+            keys, values = map(split, style)
+            plain = batch - len(keys)
+            out = torch.cat([out[:plain], out[plain:] + F.scaled_dot_product_attention(q[plain:], keys, values)])
         return self.to_out[0](out.transpose(1, 2).reshape(batch, tokens, width))
 
 
@@ -155,10 +161,10 @@ class TransformerBlock(nn.Module):
         self.norm2, self.attn2 = nn.LayerNorm(width), Attention(width, context, heads)
         self.norm3, self.ff = nn.LayerNorm(width), FeedForward(width)
 
-    def forward(self, x, context):
+    def forward(self, x, context, style=None):
         y = self.norm1(x)
         x = x + self.attn1(y, y)
-        x = x + self.attn2(self.norm2(x), context)
+        x = x + self.attn2(self.norm2(x), context, style)
         return x + self.ff(self.norm3(x))
 
 
@@ -170,11 +176,11 @@ class Transformer(nn.Module):
         self.transformer_blocks = nn.ModuleList([TransformerBlock(width, context, heads)])
         self.proj_out = nn.Linear(width, width)
 
-    def forward(self, x, context):
+    def forward(self, x, context, style=None):
         batch, channels, height, width = x.shape
         y = self.proj_in(self.norm(x).permute(0, 2, 3, 1).reshape(batch, height * width, channels))
         for block in self.transformer_blocks:
-            y = block(y, context)
+            y = block(y, context, style)
         return x + self.proj_out(y).view(batch, height, width, channels).permute(0, 3, 1, 2)
 
 
@@ -214,6 +220,8 @@ class UNet(nn.Module):
         heads = lambda width: width // 64
         transformer = lambda width: Transformer(width, context, heads(width))
         self.half = widths[0] // 2
+        down = [wide for wide, flag in zip(widths, attention) if flag]
+        self.style_widths = down + [wide for wide in down[::-1] for _ in range(2)] + [widths[-1]]
         self.conv_in = nn.Conv2d(inputs, widths[0], 3, padding=1)
         self.time_embedding = nn.ModuleDict(dict(linear_1=nn.Linear(widths[0], time), linear_2=nn.Linear(time, time)))
         self.down_blocks = nn.ModuleList()
@@ -248,7 +256,9 @@ class UNet(nn.Module):
             transformer_layers_per_block=1, resnet_time_scale_shift='default',
             _image_scaling_factor=1.0)                                # the frame's latent is seen as it is
 
-    def forward(self, x, t, context):
+    def forward(self, x, t, context, styles=()):
+        """styles: what Adapter makes of style pictures for the last samples of the batch, () for none."""
+        styles = list(styles) or [None] * len(self.style_widths)      # published adapters have them so: down, up, middle
         frequency = torch.exp(-math.log(10000) * torch.arange(self.half, device=x.device, dtype=torch.float32) / self.half)
         angle = t.float()[:, None] * frequency
         time = torch.cat([angle.cos(), angle.sin()], 1).to(x.dtype)
@@ -258,19 +268,19 @@ class UNet(nn.Module):
         for stage in self.down_blocks:
             x = stage.resnets[0](x, time)
             if hasattr(stage, 'attentions'):
-                x = stage.attentions[0](x, context)
+                x = stage.attentions[0](x, context, styles.pop(0))
             skips.append(x)
             if hasattr(stage, 'downsamplers'):
                 x = stage.downsamplers[0](x)
                 skips.append(x)
         x = self.mid_block.resnets[0](x, time)
-        x = self.mid_block.attentions[0](x, context)
+        x = self.mid_block.attentions[0](x, context, styles.pop())
         x = self.mid_block.resnets[1](x, time)
         for stage in self.up_blocks:
             for j, resnet in enumerate(stage.resnets):
                 x = resnet(torch.cat([x, skips.pop()], 1), time)
                 if hasattr(stage, 'attentions'):
-                    x = stage.attentions[j](x, context)
+                    x = stage.attentions[j](x, context, styles.pop(0))
             if hasattr(stage, 'upsamplers'):
                 x = stage.upsamplers[0](x)
         return self.conv_out(F.silu(self.conv_norm_out(x)))
@@ -285,10 +295,11 @@ class TextAttention(nn.Module):
         self.k_proj, self.v_proj = nn.Linear(width, width), nn.Linear(width, width)
         self.q_proj, self.out_proj = nn.Linear(width, width), nn.Linear(width, width)
 
-    def forward(self, x):
+    def forward(self, x, causal):
         batch, tokens, width = x.shape
         split = lambda y: y.view(batch, tokens, self.heads, width // self.heads).transpose(1, 2)
-        out = F.scaled_dot_product_attention(split(self.q_proj(x)), split(self.k_proj(x)), split(self.v_proj(x)), is_causal=True)
+        q, k, v = split(self.q_proj(x)), split(self.k_proj(x)), split(self.v_proj(x))
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
         return self.out_proj(out.transpose(1, 2).reshape(batch, tokens, width))
 
 
@@ -300,8 +311,8 @@ class TextLayer(nn.Module):
         self.mlp = nn.ModuleDict(dict(fc1=nn.Linear(width, hidden), fc2=nn.Linear(hidden, width)))
         self.layer_norm2 = nn.LayerNorm(width)
 
-    def forward(self, x):
-        x = x + self.self_attn(self.layer_norm1(x))
+    def forward(self, x, causal=True):
+        x = x + self.self_attn(self.layer_norm1(x), causal)
         h = self.mlp['fc1'](self.layer_norm2(x))
         return x + self.mlp['fc2'](h * torch.sigmoid(1.702 * h))
 
@@ -329,6 +340,63 @@ class TextEncoder(nn.Module):
         for layer in self.text_model['encoder']['layers']:
             x = layer(x)
         return self.text_model['final_layer_norm'](x)
+
+
+# ---------------------------------------------------------------------------------------------- style pictures
+
+class PictureEncoder(nn.Module):
+    """CLIPVisionModelWithProjection: a picture -> the projection of its class token."""
+
+    def __init__(self, width=128, layers=3, heads=2, hidden=512, side=224, patch=14):
+        super().__init__()
+        count = (side // patch) ** 2 + 1
+        level = lambda *rgb: torch.tensor(rgb).view(1, 3, 1, 1)
+        self.register_buffer('mean', level(.48145466, .4578275, .40821073), persistent=False)
+        self.register_buffer('spread', level(.26862954, .26130258, .27577711), persistent=False)
+        embeddings = nn.ModuleDict(dict(
+            patch_embedding=nn.Conv2d(3, width, patch, patch, bias=False), position_embedding=nn.Embedding(count, width)))
+        embeddings.class_embedding = nn.Parameter(torch.randn(width) * .05)
+        nn.init.normal_(embeddings['position_embedding'].weight, std=.05)
+        self.vision_model = nn.ModuleDict(dict(
+            embeddings=embeddings, pre_layrnorm=nn.LayerNorm(width),           # spelled as in CLIP's files
+            encoder=nn.ModuleDict(dict(layers=nn.ModuleList(TextLayer(width, heads, hidden) for _ in range(layers)))),
+            post_layernorm=nn.LayerNorm(width)))
+        self.visual_projection = nn.Linear(width, width, bias=False)
+        self.config = dict(
+            architectures=['CLIPVisionModelWithProjection'], model_type='clip_vision_model', hidden_size=width,
+            intermediate_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, projection_dim=width,
+            image_size=side, patch_size=patch, num_channels=3, hidden_act='quick_gelu', layer_norm_eps=1e-5,
+            attention_dropout=0.0, initializer_factor=1.0, initializer_range=0.02, torch_dtype='float16')
+
+    def forward(self, pictures):
+        """pictures (B,3,224,224) in [0,1]"""
+        parts = self.vision_model['embeddings']
+        x = parts['patch_embedding']((pictures - self.mean) / self.spread).flatten(2).transpose(1, 2)
+        x = torch.cat([parts.class_embedding.to(x.dtype).expand(len(x), 1, -1), x], 1) + parts['position_embedding'].weight
+        x = self.vision_model['pre_layrnorm'](x)
+        for layer in self.vision_model['encoder']['layers']:
+            x = layer(x, causal=False)
+        return self.visual_projection(self.vision_model['post_layernorm'](x[:, 0]))
+
+
+class Adapter(nn.Module):
+    """IP-Adapter of the linear kind: a picture's embedding -> tokens -> keys and values for every attention to the text."""
+
+    def __init__(self, widths, picture=128, context=256, tokens=4):
+        """widths: UNet.style_widths"""
+        super().__init__()
+        self.tokens = tokens
+        self.image_proj = nn.ModuleDict(dict(proj=nn.Linear(picture, tokens * context), norm=nn.LayerNorm(context)))
+        part = lambda width: nn.ModuleDict(dict(to_k_ip=nn.Linear(context, width, bias=False),
+                                                to_v_ip=nn.Linear(context, width, bias=False)))
+        self.ip_adapter = nn.ModuleDict({str(2 * i + 1): part(width) for i, width in enumerate(widths)})
+        for attention in self.ip_adapter.values():
+            nn.init.normal_(attention['to_v_ip'].weight, std=.01)
+
+    def forward(self, embedding):
+        x = self.image_proj['proj'](embedding).view(len(embedding), self.tokens, -1)
+        x = self.image_proj['norm'](x)
+        return [(part['to_k_ip'](x), part['to_v_ip'](x)) for part in self.ip_adapter.values()]
 
 
 # ---------------------------------------------------------------------------------------------- critic (training only)

@@ -6,7 +6,8 @@ import random
 import re
 
 # How people name each style. HELD_OUT_WORDS and HELD_OUT_TEMPLATES are never trained: they measure unknown wording.
-WORDS = dict(
+# These words, those that a look below has taken over too, are the text that the tokenizer is made from.
+FIRST_WORDS = dict(
     photo=['photo', 'photograph', 'realistic photo', 'sharp photo', 'restored photo', 'natural photo', 'clean photo',
            'high quality photograph', 'photorealistic', 'photo realistic', 'dslr photo', 'real life', 'realistic', 'natural',
            'enhanced photo', 'sharpen', 'denoise', 'enhance', 'restore', 'original', 'no style', 'portrait photo', 'raw photo',
@@ -60,7 +61,23 @@ WORDS = dict(
                'engineering drawing', 'blue print plan', 'blue print', 'blueprint drawing', 'floor plan', 'architect plan',
                'technical plan', 'cad drawing', 'construction plan', 'engineering plan', 'wireframe', 'technical blueprint',
                'draft', 'patent drawing'])
-HELD_OUT_WORDS = dict(
+# Further looks. Their words are no part of that text: the tokenizer can spell them.
+LOOK_WORDS = dict(
+    comic=['comic', 'comic book', 'comic strip', 'superhero comic', 'marvel comic', 'comic halftone', 'comic style', 'comic page',
+           'printed comic', 'american comic', 'comic panel', 'old comic', 'vintage comic', 'comic art', 'bold comic'],
+    stainedglass=['stained glass', 'stained glass window', 'church window', 'leaded glass', 'cathedral window',
+                  'stained glass panel', 'tiffany glass', 'glass window', 'stained window', 'chapel window', 'coloured glass'],
+    linocut=['linocut', 'woodcut', 'block print', 'lino print', 'linocut print', 'woodblock', 'woodblock print',
+             'carved print', 'relief print', 'lino', 'wood engraving', 'two color print', 'printed from a block'],
+    riso=['risograph', 'riso', 'riso print', 'risograph print', 'two color riso', 'spot inks', 'misregistered print',
+          'zine print', 'zine', 'duotone', 'duotone print', 'pink and blue print'],
+    gold=['gold etching', 'gold', 'gold on black', 'gilded', 'golden engraving', 'golden lines', 'gold leaf', 'gold engraving',
+          'gold foil', 'golden', 'engraved in gold', 'golden drawing', 'black and gold'],
+    thermal=['thermal', 'thermal camera', 'heat map', 'infrared', 'thermal vision', 'heat camera', 'thermal image',
+             'thermal imaging', 'predator vision', 'heatmap', 'heat vision', 'infrared camera', 'false color'])
+TAKEN = {word for words in LOOK_WORDS.values() for word in words}
+WORDS = {style: [w for w in words if w not in TAKEN] for style, words in FIRST_WORDS.items()} | LOOK_WORDS
+FIRST_HELD_OUT_WORDS = dict(
     photo=['clear photograph', 'real photo', 'natural photography'], oil=['rembrandt oil portrait', 'impressionist oil', 'thick oil paint'],
     watercolor=['monet watercolor', 'watercolor illustration', 'soft watercolour'], pencil=['graphite pencil sketch', 'sketched in pencil', 'rough pencil'],
     ink=['ink engraving', 'black pen and ink', 'manga ink drawing'], cartoon=['anime cartoon', 'disney cartoon', 'comic cartoon'],
@@ -68,6 +85,13 @@ HELD_OUT_WORDS = dict(
     vintage=['vintage film look', 'retro 70s film', 'old vintage photo'], charcoal=['charcoal chalk', 'rough charcoal', 'charcoal smudges'],
     popart=['warhol pop art', 'halftone poster', 'pop art poster'], pixelart=['8 bit pixel art', 'retro pixel game', 'nintendo pixel art'],
     blueprint=['blueprint plan', 'architect blueprint', 'technical schematic'])
+HELD_OUT_WORDS = FIRST_HELD_OUT_WORDS | dict(
+    mosaic=['glass mosaic', 'mosaic of tiles', 'smalti mosaic'], cartoon=['anime cartoon', 'disney cartoon', 'toon cartoon'],
+    comic=['comic book page', 'superhero comic page', 'old comic print'],
+    stainedglass=['stained glass church window', 'church glass', 'leaded window'],
+    linocut=['lino block print', 'woodcut print', 'carved linocut'], riso=['riso zine', 'risograph duotone', 'two color risograph'],
+    gold=['gold line etching', 'gold on black drawing', 'golden etching'],
+    thermal=['thermal heat map', 'infrared vision', 'thermal infrared image'])
 MOOD_WORDS = dict(
     none=[],
     sunset=['at sunset', 'golden hour', 'sunset light', 'warm evening light', 'at dusk', 'in warm light', 'sunset', 'sunrise',
@@ -115,9 +139,9 @@ OTHER_WORDS = ('the quick brown fox jumps over the lazy dog. a video frame from 
                'different')
 
 
-def prompt(style, mood, rng, held_out=False):
-    """A random prompt for a style and mood; held_out: wording never used in training."""
-    word = rng.choice((HELD_OUT_WORDS if held_out else WORDS)[style])
+def prompt(style, mood, rng, held_out=False, words=None):
+    """A random prompt for a style and mood; held_out: wording never used in training; words: instead of today's."""
+    word = rng.choice((words or (HELD_OUT_WORDS if held_out else WORDS))[style])
     text = rng.choice(HELD_OUT_TEMPLATES if held_out else TEMPLATES)
     text = text.format(s=word, c=rng.choice(SUBJECTS), a=rng.choice(ORNAMENTS))
     if mood != 'none':
@@ -186,8 +210,11 @@ def spell(word):
 def train_tokenizer(size=1395, seed=3):
     """Byte-pair merges of the prompts above: (vocabulary, merges), exactly `size` tokens with the two special ones."""
     rng = random.Random(seed)
-    texts = [prompt(s, m, rng, held_out=rng.random() < .1) for s in WORDS for m in MOOD_WORDS for _ in range(140)]
-    texts += [w for words in (*WORDS.values(), *HELD_OUT_WORDS.values(), *MOOD_WORDS.values()) for w in words] * 6
+    texts = []
+    for style, mood in ((s, m) for s in FIRST_WORDS for m in MOOD_WORDS for _ in range(140)):
+        held_out = rng.random() < .1
+        texts.append(prompt(style, mood, rng, held_out, FIRST_HELD_OUT_WORDS if held_out else FIRST_WORDS))
+    texts += [w for words in (*FIRST_WORDS.values(), *FIRST_HELD_OUT_WORDS.values(), *MOOD_WORDS.values()) for w in words] * 6
     texts += [OTHER_WORDS] * 8 + [' '.join(SUBJECTS + ORNAMENTS)] * 20
     count = collections.Counter(w for t in texts for w in PATTERN.findall(t.lower()))
     words = {w: spell(w) for w in sorted(count)}

@@ -10,9 +10,10 @@
     train.py check    MODEL              load it with diffusers and transformers and compare (needs both)
     train.py selftest OUT                the whole thing in miniature on made-up pictures; a CPU is enough
 
-The parts: data.py (pictures), targets.py (what the styles look like), nets.py, text.py (prompts, tokenizer),
-model.py (schedule, export, drawing), losses.py, group.py (several GPUs), evaluate.py (figures and sheets); this file
-holds the training itself.
+The parts: data.py (pictures), targets.py and looks.py (what the styles look like, from filters.py), exemplars.py (style
+pictures), batches.py, nets.py, text.py (prompts, tokenizer), model.py (schedule, export, drawing), losses.py, session.py
+(averages, clock, checkpoints), group.py (several GPUs), evaluate.py (figures and sheets); this file holds the training
+itself.
 
 The method in short. The model restyles a frame in one step: the U-Net gets pure noise and the encoded frame and
 predicts the latent of the finished picture. Every texture of the target is a fixed function of that noise
@@ -38,15 +39,13 @@ import group as groups
 import nets
 import targets
 import text
+from batches import Maker, Prompts
 from evaluate import check, evaluate, look, psnr
 from losses import picture_loss
-from model import CUDA, DEVICE, START, Model, Schedule, export, load, log
+from model import CUDA, DEVICE, START, Model, Schedule, export, log
+from session import Average, Clock, clip, optimiser, read_checkpoint, write_checkpoint
 
 NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
-# Styles that are hard or matter most come twice in a batch
-TWICE = ('photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink', 'cartoon', 'popart')
-# Hard lines and thresholds flicker most
-CALM = dict(ink=6., mosaic=4., pixelart=4., watercolor=4., popart=3., pencil=5., cartoon=2., charcoal=2.)
 
 
 def half_precision():
@@ -65,195 +64,6 @@ def on_device(module):
     return module.to(DEVICE).to(memory_format=torch.channels_last)
 
 
-# ---------------------------------------------------------------------------------------------- training batches
-
-class Maker:
-    """Makes batches (clean frame, damaged frame, target, noise), `each` samples of every style, styles side by side.
-
-    Samples 2 and 3 of a style are twins of 0 and 1: the next video frame of the same scene under the same noise.
-    The last four samples of a style that shows moods have one mood each, those of pop art one palette each. On a GPU
-    all of it is one CUDA graph.
-    """
-
-    def __init__(self, images, each=9, size=256):
-        self.styles = list(targets.STYLES) + list(TWICE)
-        self.each, self.size, self.images = each, size, images
-        self.count = len(self.styles) * each
-        self.moods = [['none'] * (each - len(more)) + list(more) for more in map(targets.variants, self.styles)]
-        first = torch.arange(self.count, device=DEVICE).view(-1, each)
-        twin = first.clone()
-        twin[:, 2:4] = first[:, :2]
-        self.twin = twin.flatten()
-        self.pairs = torch.stack([first[:, :2].flatten(), first[:, 2:4].flatten()], 1)
-        self.singles = first[:, 4:].flatten()
-        calm = torch.tensor([CALM.get(style, 1.) for style in self.styles], device=DEVICE)
-        self.calm = calm[self.pairs[:, 0] // each]                        # weight of each pair's unsteadiness
-        self.strong = torch.zeros(self.count, dtype=torch.bool, device=DEVICE)
-        self.strong[:each] = True                                         # the first photo group: restore
-        self.graph = None
-        if CUDA:
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                for _ in range(2):
-                    self.make()
-            torch.cuda.current_stream().wait_stream(side)
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                self.made = self.make()
-            self.graph = graph
-
-    @torch.no_grad()
-    def make(self):
-        frames = self.images.batch(self.count, self.size, self.twin)
-        noise = torch.randn(self.count, 16, self.size // 8, self.size // 8, device=DEVICE)[self.twin]
-        out = []
-        for i, style in enumerate(self.styles):
-            rows = slice(i * self.each, (i + 1) * self.each)
-            out.append(targets.apply(style, self.moods[i], frames[rows], noise[rows]))
-        return frames, data.flutter(data.degrade(frames, self.strong)), torch.cat(out), noise
-
-    def __call__(self):
-        """The tensors belong to the maker: the next call overwrites them."""
-        if self.graph:
-            self.graph.replay()
-            return self.made
-        return self.make()
-
-
-class Prompts:
-    """Token ids for a maker's batch, drawn from pools made once."""
-
-    def __init__(self, tokenizer, maker, seed=1):
-        rng, self.pools, self.maker = random.Random(seed), {}, maker
-        for style, moods in zip(maker.styles, maker.moods):
-            for mood in moods:
-                if (style, mood) not in self.pools:
-                    pool = text.training_prompts(style, mood, rng)
-                    self.pools[style, mood] = torch.tensor([tokenizer(p) for p in pool], device=DEVICE)
-
-    def __call__(self):
-        rows = []
-        for style, moods in zip(self.maker.styles, self.maker.moods):
-            plain = moods.count('none')
-            pool = self.pools[style, 'none']
-            rows.append(pool[torch.randint(len(pool), (plain,), device=DEVICE)])
-            for mood in moods[plain:]:
-                pool = self.pools[style, mood]
-                rows.append(pool[torch.randint(len(pool), (1,), device=DEVICE)])
-        return torch.cat(rows)[self.maker.twin]
-
-
-# ---------------------------------------------------------------------------------------------- helpers
-
-class Average:
-    """Exponential moving average of a module's weights; `swap` exchanges it with the weights."""
-
-    def __init__(self, module, mean=None, decay=.998):
-        """mean: the module that holds an earlier session's average, None for a new one."""
-        self.parameters, self.decay, self.steps = list(module.parameters()), decay, 10000 if mean else 0
-        self.mean = [p.detach().clone() for p in (mean or module).parameters()]
-
-    @torch.no_grad()
-    def update(self):
-        self.steps += 1
-        decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
-        torch._foreach_lerp_(self.mean, [p.detach() for p in self.parameters], 1 - decay)
-
-    @torch.no_grad()
-    def swap(self):
-        for p, mean in zip(self.parameters, self.mean):
-            held = p.detach().clone()
-            p.copy_(mean)
-            mean.copy_(held)
-
-
-def optimiser(groups, betas):
-    return torch.optim.AdamW(groups, betas=betas, weight_decay=1e-3, fused=CUDA)
-
-
-def clip(parameters, norm):
-    """Clip the gradients; a step whose gradients are not finite changes nothing."""
-    nn.utils.clip_grad_norm_(parameters, norm)
-    for p in parameters:
-        if p.grad is not None:
-            torch.nan_to_num_(p.grad, 0., 0., 0.)
-
-
-class Clock:
-    """Learning-rate schedule over a phase, by the time left for it, counted from the session's second step on.
-
-    Process 0's clock is everybody's.
-    """
-
-    def __init__(self, group, left, args, saved=None):
-        """left(): seconds until the phase shall end. saved: a checkpoint, whose place in the schedule is kept."""
-        self.group, self.left, self.args, self.calls, self.begin = group, left, args, 0, None
-        self.written = time.time()
-        self.origin, self.steps = (saved['part'], saved['steps']) if saved else (0., 0)
-        self.part = self.origin
-
-    def done(self):
-        """Share of the phase that is over, 1 at its end."""
-        if self.calls == 1:                                    # compiling took its share: count from now
-            if CUDA:
-                torch.cuda.synchronize()
-            self.begin, self.seconds = time.time(), max(1., self.left())
-        self.calls += 1
-        self.steps += 1
-        if self.begin is not None:
-            self.part = self.origin + (1 - self.origin) * (time.time() - self.begin) / self.seconds
-            if self.args.max_steps:
-                self.part = max(self.part, (self.steps - 1) / self.args.max_steps)
-        self.part, = self.group.first(self.part)
-        return min(1., self.part)
-
-    def due(self):
-        """(save, stop): is it time for a checkpoint, and is the session's time up? Two steps are always made."""
-        stop = bool(self.args.pause) and self.calls > 3 and time.time() - START > self.args.pause
-        save = stop or (self.args.save_every and time.time() - self.written > self.args.save_every)
-        save, stop = self.group.first(save, stop)
-        if save:
-            self.written = time.time()
-        return save, stop
-
-    def speed(self, count):
-        """Samples a second of this session and all processes, at `count` samples a step and process."""
-        return self.calls * count * self.group.size / (time.time() - (self.begin or START))
-
-    def rate(self, part, warm_up):
-        return min(1., self.steps / warm_up) * (.5 + .5 * math.cos(math.pi * part)) + .004
-
-
-# ---------------------------------------------------------------------------------------------- sessions
-
-def write_checkpoint(path, phase, clock, modules, optimisers):
-    """What a later session needs beside OUT/model, which holds the averages: 66 MB.
-
-    The weights go into FP16, Adam's second moments into bfloat16. Its first moments build up again in ten steps and are
-    left out.
-    """
-    second = lambda opt: [opt.state[p]['exp_avg_sq'].bfloat16().cpu() if p in opt.state else None
-                          for group in opt.param_groups for p in group['params']]
-    content = dict(phase=phase, part=clock.part, steps=clock.steps, optimisers=[second(opt) for opt in optimisers],
-                   modules=[{k: v.half().cpu() for k, v in module.state_dict().items()} for module in modules])
-    torch.save(content, path + '.new')
-    os.replace(path + '.new', path)
-
-
-def read_checkpoint(saved, modules, optimisers):
-    """Fill modules and optimisers from a checkpoint."""
-    for module, weights in zip(modules, saved['modules']):
-        module.load_state_dict({k: v.float() for k, v in weights.items()})
-    for opt, moments in zip(optimisers, saved['optimisers']):
-        parameters = [p for group in opt.param_groups for p in group['params']]
-        for p, second in zip(parameters, moments):
-            if second is not None:
-                opt.state[p] = dict(step=torch.tensor(float(saved['steps']), device=p.device if CUDA else 'cpu'),
-                                    exp_avg=torch.zeros_like(p), exp_avg_sq=torch.empty_like(p).copy_(second))
-
-
 # ---------------------------------------------------------------------------------------------- phase 1: autoencoder
 
 def new_autoencoder(maker):
@@ -262,7 +72,7 @@ def new_autoencoder(maker):
     ae = nets.Autoencoder()
     ae.start()
     ae = on_device(ae)
-    frames, _, made, _ = maker()
+    frames, _, made, *_ = maker()
     ae.scale_latents(torch.cat([frames[::8], made[::8]]))
     return ae
 
@@ -289,7 +99,7 @@ def train_autoencoder(group, maker, ae, args, saved, mean, checkpoint):
         for entry in opt.param_groups:
             entry['lr'] = highest * clock.rate(part, 100)
         if clock.calls % 3 == 1:                                           # every made batch serves three steps
-            frames, _, made, _ = maker()
+            frames, _, made, *_ = maker()
             pictures = torch.cat([frames, made])
             order = torch.cat([torch.randperm(maker.count, device=DEVICE), maker.count + torch.randperm(maker.count, device=DEVICE)])
         place = (clock.calls - 1) % 3 * (batch // 2)
@@ -327,7 +137,7 @@ def train_autoencoder(group, maker, ae, args, saved, mean, checkpoint):
 @torch.no_grad()
 def log_limits(maker, ae):
     """The autoencoder's own limit for each style in dB; mosaic and pixel art need 24 before the U-Net is trained."""
-    _, _, made, _ = maker()
+    made = maker()[2][:maker.plain]
     rebuilt = torch.cat([ae.decoder(ae.encoder(x * 2 - 1)).add(1).div(2) for x in made.split(maker.each)])
     figures = psnr(rebuilt, made).view(-1, maker.each).mean(1).tolist()
     log('through the autoencoder, dB:', {style: round(figure, 1) for style, figure in zip(maker.styles, figures)})
@@ -346,28 +156,31 @@ def next_timesteps(t, twin):
     return torch.where(again, NODES[0], lower), again
 
 
-def train_unet(group, maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint):
-    """U-Net, text encoder and decoder together, in place, averaged in the end. Returns False when it was paused.
+def train_unet(group, maker, ae, parts, tokenizer, args, saved, mean, checkpoint):
+    """U-Net, text encoder, the networks of style pictures (`parts`) and the decoder together, in place, averaged in the
+    end. Returns False when it was paused.
 
     Every made batch is used three times: first from pure noise, then from where the model's own answer leads
     (about a third of the samples start again), so that the later steps of a run learn to mend, not to copy.
     """
     group.seed(20 + (saved['steps'] if saved else 0))
+    unet, writer, viewer, adapter = parts
     prompts, schedule = Prompts(tokenizer, maker), Schedule()
     ae.encoder.requires_grad_(False)
     run_unet, decoder = compiled(unet, args.compile), compiled(ae.decoder, args.compile)
-    main_parameters = list(unet.parameters()) + list(writer.parameters())
+    see = compiled(viewer, args.compile)
+    main_parameters = [p for part in parts for p in part.parameters()]
     opt = optimiser([dict(params=main_parameters, scale=1.), dict(params=list(ae.decoder.parameters()), scale=.4)], (.9, .98))
     critic = on_device(nets.Critic())
     critic_opt = torch.optim.AdamW(critic.parameters(), lr=3e-4, betas=(.5, .9))
-    modules, optimisers = [unet, writer, ae, critic], [opt, critic_opt]
+    modules, optimisers = [*parts, ae, critic], [opt, critic_opt]
     if saved:
         read_checkpoint(saved, modules, optimisers)
-    group.spread(unet, writer, ae, critic)
-    averages = [Average(*both) for both in zip((unet, writer, ae.decoder), mean or (None,) * 3)]
+    group.spread(*modules)
+    averages = [Average(*both) for both in zip((*parts, ae.decoder), mean or (None,) * 5)]
     uses, slots = 3, [dict(left=0) for _ in range(6)]
     clock = Clock(group, lambda: args.until - (time.time() - START), args, saved)
-    sums, seen = torch.zeros(4, device=DEVICE), 0
+    sums, seen = torch.zeros(5, device=DEVICE), 0
     rebuilt_count = args.batch // 6
     pair_count = args.batch // 4
     single_count = args.batch - rebuilt_count - 2 * pair_count
@@ -382,17 +195,17 @@ def train_unet(group, maker, ae, unet, writer, tokenizer, args, saved, mean, che
             entry['lr'] = args.rate * entry['scale'] * ready * clock.rate(part, 200)
         slot = slots[clock.calls % len(slots)]
         if slot['left'] == 0:
-            frames, damaged, made, noise = (x.clone() for x in maker())
+            frames, damaged, made, noise, pictures = (x.clone() for x in maker())
             with torch.no_grad(), half_precision():
                 latents = torch.cat([ae.encoder(packed(x) * 2 - 1).float() for x in (damaged, made)])
             t = torch.full((maker.count,), NODES[0], device=DEVICE)
-            slot.update(left=uses, frames=frames, target=made, noise=noise, condition=latents[:maker.count],
+            slot.update(left=uses, frames=frames, target=made, noise=noise, pictures=pictures, condition=latents[:maker.count],
                         goal=latents[maker.count:], t=t, x=schedule.start(noise))
         slot['left'] -= 1
         t, x, goal = slot['t'], slot['x'], slot['goal']
         with half_precision():
             words = writer(prompts())
-            v = run_unet(packed(torch.cat([x, slot['condition']], 1)), t, words).float()
+            v = run_unet(packed(torch.cat([x, slot['condition']], 1)), t, words, adapter(see(slot['pictures']))).float()
         a, g = schedule.at(t)
         x0 = a * x - g * v
         error = x0 - goal
@@ -443,11 +256,13 @@ def train_unet(group, maker, ae, unet, writer, tokenizer, args, saved, mean, che
             slot['x'] = torch.where(again.view(-1, 1, 1, 1), schedule.start(slot['noise']), moved)
             slot['t'] = t_next
             first = (t == NODES[0]).float()
-            sums += torch.stack([latent.detach(), picture.detach(), steady.detach(),
-                                 (error.detach().square().mean((1, 2, 3)) * first).sum() / first.sum().clamp_min(1)])
+            each = error.detach().square().mean((1, 2, 3)) * first
+            part_mean = lambda rows: each[rows].sum() / first[rows].sum().clamp_min(1)
+            sums += torch.stack([latent.detach(), picture.detach(), steady.detach(), part_mean(slice(maker.plain)),
+                                 part_mean(slice(maker.plain, None))])
             seen += 1
         if clock.calls in (1, 2) or clock.steps % args.log_every == 0:
-            log('unet step %d (%.0f%%) latent %.4f picture %.4f steady %.4f first-step mse %.4f, %.0f samples/s' % (
+            log('unet step %d (%.0f%%) latent %.4f picture %.4f steady %.4f first-step mse %.4f, with a style picture %.4f, %.0f samples/s' % (
                 clock.steps, 100 * part, *(sums / seen).tolist(), clock.speed(maker.count)))
             sums.zero_()
             seen = 0
@@ -495,10 +310,11 @@ def train_one(group, root, out, args):
     if start:
         model = Model(start)
         assert model.tokenizer.ids == tokenizer.ids, 'that model was trained with other words'
-        ae, unet, writer = (on_device(m.train()) for m in (model.ae, model.unet, model.writer))
+        ae, parts = on_device(model.ae.train()), [model.unet, model.writer, model.viewer, model.adapter]
     else:
-        ae, unet = new_autoencoder(maker), on_device(nets.UNet())
-        writer = on_device(nets.TextEncoder(len(tokenizer.ids)))
+        ae, unet = new_autoencoder(maker), nets.UNet()
+        parts = [unet, nets.TextEncoder(len(tokenizer.ids)), nets.PictureEncoder(), nets.Adapter(unet.style_widths)]
+    parts = [on_device(part.train()) for part in parts]
 
     def checkpoint(phase, clock, modules, optimisers, averages):
         """OUT/model with the averages in place of the weights, and OUT/checkpoint.pt with the rest."""
@@ -507,7 +323,7 @@ def train_one(group, root, out, args):
         write_checkpoint(place, phase, clock, modules, optimisers)
         for average in averages:
             average.swap()
-        export(folder, unet, ae, writer)
+        export(folder, ae, *parts)
         for average in averages:
             average.swap()
         log('saved at step', clock.steps)
@@ -517,9 +333,9 @@ def train_one(group, root, out, args):
             return
         log_limits(maker, ae)
         saved = mean = None
-    mean = mean and (mean.unet, mean.writer, mean.ae.decoder)
-    if train_unet(group, maker, ae, unet, writer, tokenizer, args, saved, mean, checkpoint) and group.rank == 0:
-        export(folder, unet, ae, writer)
+    mean = mean and (mean.unet, mean.writer, mean.viewer, mean.adapter, mean.ae.decoder)
+    if train_unet(group, maker, ae, parts, tokenizer, args, saved, mean, checkpoint) and group.rank == 0:
+        export(folder, ae, *parts)
         open(os.path.join(out, 'TRAINED'), 'w').close()
         log('exported')
 
@@ -552,6 +368,7 @@ def selftest(out, args):
     args.resume, args.pause = True, 0
     assert train(root, more, args)
     result = evaluate(root, more + '/model', more + '/evaluation', steps=(1, 2), with_clips=False)
+    assert all(math.isfinite(v) for row in result['pictures'].values() for v in row.values())
     assert all(math.isfinite(v) for v in result['mean'].values())
     print('selftest passed')
 
