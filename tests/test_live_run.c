@@ -457,8 +457,25 @@ static void test_bench(void **state) {
   cJSON_Delete(json);
   program_expect(2, "bench --live", "bench --input-fps 30");
   program_expect(2, "bench --live", "bench --awake");
+  program_expect(2, "--lfo is for bench --live", "@ bench --lfo strength=sine*0.1@1s");
+  program_expect(2, "--web is for bench --live", "bench --web");
   program_expect(2, "go without it", "bench --live --sweep size");
   program_expect(6, "no window", "unset DISPLAY; @ bench --live --size 64x64 --frames 1 --warmup 0 --threads 1");
+}
+
+/* The frames' numbers are read from the output while an operator's window shows more, and waves move values. */
+static void test_bench_with_more(void **state) {
+  (void)state;
+  program_expect(
+      0, NULL,
+      "@ bench --live --operator --lfo 'strength=sine*0.1@1s' --size 64x96 --frames 15 --warmup 2 --threads 1 "
+      "--window 200x300 -y --json more.json");
+  char *text = (char *)shell_output(NULL, "cat more.json");
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  const cJSON *live = cJSON_GetObjectItem(json, "live");
+  assert_true(figure(live, "presented") >= 15 && figure(live, "unread") == 0);
+  cJSON_Delete(json);
 }
 
 /* All processors are kept awake, or none if the user's processor time is limited, which is reported. */
@@ -602,6 +619,7 @@ int main(int argc, char **argv) {
       TINY(test_no_source),
       CASE(test_records_and_sends),
       TINY(test_bench),
+      TINY(test_bench_with_more),
       TINY(test_processors_awake),
       TINY(test_bench_clip),
       TINY(test_no_display),

@@ -44,7 +44,7 @@ static int show_options(const struct bench *bench, char *source, size_t size, st
   show->input_fps = options->input ? 0 : info->fps;
   struct parameters *values = &show->values;
   return parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, err) ||
-                 parameters_set_number(values, PARAMETER_HUD, 0, false, err) ||
+                 parameters_set_number(values, PARAMETER_HUD, 0, values->with_operator, err) ||
                  parameters_set_number(values, PARAMETER_FIT, 0, FIT_STRETCH, err) ||
                  parameters_set_number(values, PARAMETER_SPLIT, 0, true, err) ||
                  parameters_set_number(values, PARAMETER_SPLIT_AT, 0,
@@ -206,7 +206,14 @@ int bench_check_live(struct bench *bench, struct error *err) {
   } alone[] = {{options->input_fps > 0, "input-fps"},
                {options->duration > 0, "duration"},
                {options->awake, "awake"},
-               {options->window_width > 0, "window"}};
+               {options->window_width > 0, "window"},
+               {options->values.with_operator, "operator"},
+               {parameters_text(&options->values, PARAMETER_LFO, 1) != NULL, "lfo"},
+               {options->osc != NULL, "osc"},
+               {options->midi != NULL, "midi"},
+               {options->sound != NULL, "sound"},
+               {options->modulate.count > 0, "modulate"},
+               {options->web != NULL, "web"}};
   for (size_t i = 0; !options->live && i < sizeof alone / sizeof *alone; i++)
     if (alone[i].given)
       return error_set(err, STATUS_USAGE, "--%s is for bench --live, which shows the pattern in a window",

@@ -136,17 +136,18 @@ static struct parameter_size shape_of_view(const struct live *live) {
 }
 
 /* Returns position, size and contents of the view to draw in a window of this size in pixels. The input is shown beside
- * the picture (split) only in the window that has the overlay. */
+ * the picture (split) only in the window that has the overlay; bench --live reads it from the output window. */
 static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
   const struct parameter_size shape = shape_of_view(live);
-  bool with_overlay = which == (live_layout(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
+  bool apart = live_layout(live) == HUD_OPERATOR && !live->probe;
   return (struct present_view){
       .width = width,
       .height = height,
       .shape_w = shape.width,
       .shape_h = shape.height,
       .fit = (enum fit)live->options->values.fit,
-      .split = with_overlay && live->state.settings.values.split && live->shown && live->shown->input.plane[0],
+      .split = which == (apart ? WINDOW_OPERATOR : WINDOW_OUTPUT) && live->state.settings.values.split && live->shown &&
+               live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,
       .bicubic = which == WINDOW_OUTPUT && !window_is_software(live->window),
       .placement = which == WINDOW_OUTPUT && !placement_is_plain(&live->placement) ? &live->placement : NULL,

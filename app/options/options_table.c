@@ -309,7 +309,7 @@ const struct option option_table[] = {
      .help =
          "display the picture is shown on: its number, from 0, or its name or part of it (default: 0, with --operator "
          "1)"},
-    {"operator", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_OPERATOR},
+    {"operator", 0, OPTION_ON, GROUP_WINDOW, LIVE | BENCH, .parameter = PARAMETER_OPERATOR},
     {"output-fit", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, .parameter = PARAMETER_OUTPUT_FIT},
     {"output-zoom", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "X", .parameter = PARAMETER_OUTPUT_ZOOM},
     {"output-rotation", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "DEGREES", .parameter = PARAMETER_OUTPUT_ROTATION},
@@ -325,12 +325,12 @@ const struct option option_table[] = {
     {"ipc", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "SOCKET", .value = VALUE_FILE, AT(ipc),
      .help = "a Unix socket, for this user alone, at which other programs read, set and observe every parameter by "
              "lines of JSON in mpv's form"},
-    {"osc", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(osc),
+    {"osc", 0, OPTION_TEXT, GROUP_REMOTE, LIVE | BENCH, "[HOST:]PORT", AT(osc),
      .help = "listen to OSC messages: /reverie/strength 0.5, /reverie/prompt/2 TEXT, /reverie/command/new-seed; "
              "without HOST only those of this machine (0.0.0.0: of all that reach it)"},
     {"osc-to", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(osc_to),
      .help = "send OSC messages of all values, of each that changes, and of the figures; several times"},
-    {"midi", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "SOURCE", .value = VALUE_FILE, AT(midi), .optional = true,
+    {"midi", 0, OPTION_TEXT, GROUP_REMOTE, LIVE | BENCH, "SOURCE", .value = VALUE_FILE, AT(midi), .optional = true,
      .help = "MIDI knobs and pads set what they have learnt to (key u, then move one): from a port of ALSA's sequencer "
              "that others connect to, from one of its ports by name or number, or from a raw device, file or named "
              "pipe, as in --midi=/dev/snd/midiC1D0"},
@@ -338,13 +338,13 @@ const struct option option_table[] = {
      .help = "send the values of what MIDI knobs and pads set back to them, as they change: to motor faders and lights "
              "of pads; at a port of ALSA's sequencer that others connect to, to one of its ports by name or number, or "
              "to a raw device or named pipe, as in --midi-out=/dev/snd/midiC1D0"},
-    {"sound", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "INPUT", .value = VALUE_FILE, AT(sound),
+    {"sound", 0, OPTION_TEXT, GROUP_REMOTE, LIVE | BENCH, "INPUT", .value = VALUE_FILE, AT(sound),
      .help =
          "what --modulate and --tempo-from sound follow: source, the sound of what is shown, in step with its "
          "pictures; or an input of "
          "FFmpeg's: pulse:default, alsa:hw:0 (see --list-devices), a URL, or a file, which is heard at its own pace, "
          "again and again; nobody else hears it"},
-    {"modulate", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "P=V*X[~S]", AT(modulate),
+    {"modulate", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE | BENCH, "P=V*X[~S]", AT(modulate),
      .help = "what the sound of --sound moves: adds up to X to the parameter P, within its range, as V says: level, "
              "bass, mid or treble, against the loudest of late, beat, which falls from 1 after each, or onset, which "
              "is 1 for --onset-hold after any sound sets in; smoothed over "
@@ -352,11 +352,11 @@ const struct option option_table[] = {
     {"sound-bass", 0, OPTION_PARAMETER, GROUP_REMOTE, LIVE, "HZ", .parameter = PARAMETER_SOUND_BASS},
     {"sound-treble", 0, OPTION_PARAMETER, GROUP_REMOTE, LIVE, "HZ", .parameter = PARAMETER_SOUND_TREBLE},
     {"onset-hold", 0, OPTION_PARAMETER, GROUP_REMOTE, LIVE, "SECONDS", .parameter = PARAMETER_ONSET_HOLD},
-    {"lfo", 0, OPTION_LFO, GROUP_REMOTE, LIVE, "P=W*X@T", .parameter = PARAMETER_LFO,
+    {"lfo", 0, OPTION_LFO, GROUP_REMOTE, LIVE | BENCH, "P=W*X@T", .parameter = PARAMETER_LFO,
      .help = "a wave that moves the parameter P by up to X to either side of its value, within its range; W is sine, "
              "triangle, saw, square or random; T, with b or s behind it, is how many beats or seconds it takes; "
              "+PHASE may follow, 0 to 1; as in strength=sine*0.2@4b+0.25; up to four times"},
-    {"web", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(web), .optional = true,
+    {"web", 0, OPTION_TEXT, GROUP_REMOTE, LIVE | BENCH, "[HOST:]PORT", AT(web), .optional = true,
      .help = "a page with the same controls and the picture, for a browser on this machine (port 8080), or with "
              "--web=0.0.0.0:8080 for others on its network, who need the token in the address that is printed"},
 
