@@ -131,6 +131,39 @@ static void free_fence(const struct gpu *gpu, void *fence) {
     succeeded(cudaEventDestroy(fence));
 }
 
+static int record_fence_on(const struct gpu *gpu, void *fence, void *stream, struct error *err) {
+  return cuda_check(enter(gpu), "a stream's event", err) < 0
+             ? -1
+             : cuda_check(cudaEventRecord(fence, stream), "a stream's event", err);
+}
+
+static void *make_stream(const struct gpu *gpu, struct error *err) {
+  cudaStream_t stream = NULL;
+  if (cuda_check(enter(gpu), "a stream", err) < 0 ||
+      cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream", err) < 0)
+    return NULL;
+  return stream;
+}
+
+static void free_stream(const struct gpu *gpu, void *stream) {
+  if (succeeded(enter(gpu)))
+    succeeded(cudaStreamDestroy(stream));
+}
+
+/* --- memory of others --- */
+
+static int check_memory(const struct gpu *gpu, const void *memory, struct error *err) {
+  struct cudaPointerAttributes attributes;
+  if (!succeeded(enter(gpu)) || !succeeded(cudaPointerGetAttributes(&attributes, memory)))
+    attributes.type = cudaMemoryTypeUnregistered;
+  if (attributes.type == cudaMemoryTypeUnregistered)
+    return error_set(err, STATUS_INPUT, "%p is no address of CUDA's memory", memory);
+  if (attributes.type == cudaMemoryTypeDevice && attributes.device != gpu->id.ordinal)
+    return error_set(err, STATUS_INPUT, "%p is in the memory of GPU %d, not of GPU %d", memory, attributes.device,
+                     gpu->id.ordinal);
+  return 0;
+}
+
 /* --- copying pictures to the host --- */
 
 static const char downloading[] = "bringing a picture to the host";
@@ -301,6 +334,10 @@ static const struct gpu_impl impl = {.alloc_host = alloc_host,
                                      .make_fence = make_fence,
                                      .record_fence = record_fence,
                                      .free_fence = free_fence,
+                                     .record_fence_on = record_fence_on,
+                                     .make_stream = make_stream,
+                                     .free_stream = free_stream,
+                                     .check_memory = check_memory,
                                      .download = download,
                                      .make_share = make_share,
                                      .fill_share = fill_share,

@@ -8,6 +8,7 @@
 #include "unet/base/platform.h"
 
 static const char pictures[] = "the pictures", copying[] = "bringing a picture to the host";
+static const char following[] = "following a picture's stream";
 
 /* The data that all pictures of a device share. They are freed when the device is closed and the last picture is
  * gone. */
@@ -31,6 +32,11 @@ struct cuda_picture {
   /* Lock that a thread holds while it copies the picture to the host, so that no other thread copies it as well. */
   pthread_mutex_t lock;
   atomic_bool copied;
+  cudaEvent_t made; /* event behind the run that writes the picture; used if the picture is given out before that */
+  /* Event behind the work of other streams that reads the picture's device memory. is_read: it was recorded since a run
+   * has written the picture. Protected by `lock` while others hold the picture. */
+  cudaEvent_t read;
+  bool is_read;
 };
 
 static struct cuda_picture *cuda_picture(struct picture *picture) {
@@ -123,7 +129,13 @@ static void free_memory(struct cuda_picture *picture) {
 static void destroy(struct picture *base) {
   struct cuda_picture *picture = cuda_picture(base);
   cudaSetDevice(picture->home->ordinal);
+  if (picture->is_read) /* memory of the driver's functions is gone at once, whoever reads it */
+    cudaEventSynchronize(picture->read);
   free_memory(picture);
+  if (picture->made)
+    cudaEventDestroy(picture->made);
+  if (picture->read)
+    cudaEventDestroy(picture->read);
   cudaFreeHost(frame_plane(&base->template, 0));
   pthread_mutex_destroy(&picture->lock);
   home_leave(picture->home);
@@ -137,6 +149,12 @@ static int clear(const struct cuda_picture *picture, void *host, size_t bytes, s
   return cuda_check(cudaStreamSynchronize(picture->home->stream), pictures, err);
 }
 
+static int create_events(struct cuda_picture *picture, struct error *err) {
+  return cuda_check(cudaEventCreateWithFlags(&picture->made, cudaEventDisableTiming), pictures, err) < 0
+             ? -1
+             : cuda_check(cudaEventCreateWithFlags(&picture->read, cudaEventDisableTiming), pictures, err);
+}
+
 static int make(void *opaque, struct picture *base, struct error *err) {
   const struct device_pictures *shape = opaque;
   struct cuda_device *device = cuda_enter(shape->device);
@@ -147,7 +165,7 @@ static int make(void *opaque, struct picture *base, struct error *err) {
   pthread_mutex_lock(&picture->home->lock);
   picture->home->holders++;
   pthread_mutex_unlock(&picture->home->lock);
-  if (make_memory(device, picture, shape->bytes, err) < 0 ||
+  if (make_memory(device, picture, shape->bytes, err) < 0 || create_events(picture, err) < 0 ||
       cuda_check(cudaHostAlloc(&host, shape->bytes, cudaHostAllocPortable), "pinned memory", err) < 0 ||
       clear(picture, host, shape->bytes, err) < 0) {
     base->template.plane[0] = host;
@@ -164,6 +182,8 @@ static int make(void *opaque, struct picture *base, struct error *err) {
 static int copy(struct cuda_picture *picture, struct error *err) {
   struct picture_home *home = picture->home;
   if (cuda_check(cudaSetDevice(home->ordinal), copying, err) < 0 ||
+      (picture->base.fence &&
+       cuda_check(cudaStreamWaitEvent(home->stream, picture->base.fence, 0), copying, err) < 0) ||
       cuda_check(cudaMemcpyAsync(frame_plane(&picture->base.template, 0), picture->memory, picture->used,
                                  cudaMemcpyDeviceToHost, home->stream),
                  copying, err) < 0 ||
@@ -174,10 +194,12 @@ static int copy(struct cuda_picture *picture, struct error *err) {
 }
 
 /* Makes the picture readable in this kind of memory. In host memory, copies it unless that was done before. In device
- * memory it is complete already, because a picture is given out only after its run has ended. */
+ * memory it is complete already, unless it was given out before its run has ended. */
 static int wait(struct picture *base, enum memory kind, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
-  if (kind != MEMORY_HOST || picture->copied)
+  if (kind != MEMORY_HOST)
+    return base->fence ? cuda_check(cudaEventSynchronize(base->fence), "waiting for a picture", err) : 0;
+  if (picture->copied)
     return 0;
   pthread_mutex_lock(&picture->lock);
   int status = picture->copied ? 0 : copy(picture, err);
@@ -188,18 +210,80 @@ static int wait(struct picture *base, enum memory kind, struct error *err) {
 }
 
 static bool ready(struct picture *base, enum memory kind) {
-  return kind != MEMORY_HOST || cuda_picture(base)->copied;
+  if (kind == MEMORY_HOST)
+    return cuda_picture(base)->copied;
+  return !base->fence || cudaEventQuery(base->fence) != cudaErrorNotReady;
 }
 
-const struct picture_owner cuda_picture_owner = {
-    .bytes = sizeof(struct cuda_picture), .make = make, .destroy = destroy, .wait = wait, .ready = ready};
+/* --- streams of others that read pictures --- */
 
-void picture_begin(const struct frame *frame, size_t bytes) {
+/* Makes the picture's GPU current for the calling thread, and returns the number of the GPU that was current. Programs
+ * call what uses this function on threads whose current GPU is their own affair. */
+static int enter(const struct cuda_picture *picture) {
+  int before = picture->home->ordinal;
+  cudaGetDevice(&before);
+  cudaSetDevice(picture->home->ordinal);
+  return before;
+}
+
+static int wait_on(struct picture *base, void *stream, struct error *err) {
+  if (!base->fence)
+    return 0;
+  int before = enter(cuda_picture(base));
+  int status = cuda_check(cudaStreamWaitEvent(stream, base->fence, 0), following, err);
+  cudaSetDevice(before);
+  return status;
+}
+
+/* Records the event on the stream. If another stream was told before, the present one waits for it first, so that the
+ * event stands for both. */
+static int read_on(struct picture *base, void *stream, struct error *err) {
+  struct cuda_picture *picture = cuda_picture(base);
+  int before = enter(picture);
+  pthread_mutex_lock(&picture->lock);
+  int status = picture->is_read ? cuda_check(cudaStreamWaitEvent(stream, picture->read, 0), following, err) : 0;
+  if (status == 0)
+    status = cuda_check(cudaEventRecord(picture->read, stream), following, err);
+  picture->is_read |= status == 0;
+  pthread_mutex_unlock(&picture->lock);
+  cudaSetDevice(before);
+  return status;
+}
+
+const struct picture_owner cuda_picture_owner = {.bytes = sizeof(struct cuda_picture),
+                                                 .make = make,
+                                                 .destroy = destroy,
+                                                 .wait = wait,
+                                                 .ready = ready,
+                                                 .wait_on = wait_on,
+                                                 .read_on = read_on};
+
+/* --- pictures in runs --- */
+
+int pictures_follow_readers(struct picture *const *all, int count, cudaStream_t stream, struct error *err) {
+  for (int i = 0; i < count; i++) {
+    struct cuda_picture *picture = cuda_picture(all[i]);
+    if (picture->is_read && cuda_check(cudaStreamWaitEvent(stream, picture->read, 0), following, err) < 0)
+      return -1;
+    picture->is_read = false;
+  }
+  return 0;
+}
+
+int pictures_record_fences(struct picture *const *all, int count, cudaStream_t stream, struct error *err) {
+  for (int i = 0; i < count; i++)
+    if (all[i]->fence && cuda_check(cudaEventRecord(all[i]->fence, stream), following, err) < 0)
+      return -1;
+  return 0;
+}
+
+void picture_begin(const struct frame *frame, size_t bytes, bool early) {
   struct cuda_picture *picture = cuda_picture(frame->picture);
   for (int i = 0; i < frame_planes(frame->format); i++)
     picture->base.device_plane[i] = (uint8_t *)picture->memory + (frame->plane[i] - frame->plane[0]);
   picture->used = bytes;
   picture->copied = false;
+  picture->base.fence = early ? picture->made : NULL;
 }
 
 void picture_copied(struct picture *picture) {

@@ -15,8 +15,15 @@ int pictures_open(struct cuda_device *device, bool shared, struct error *err);
 void pictures_close(struct cuda_device *device);
 
 /* Prepares the picture of a frame for a run that will write `bytes` bytes of its device memory, from plane 0 on. From
- * then on the copy in host memory is out of date, until picture_copied is called or a reader waits for the picture. */
-void picture_begin(const struct frame *frame, size_t bytes);
+ * then on the copy in host memory is out of date, until picture_copied is called or a reader waits for the picture.
+ * early: true: the picture is given out before the run has ended, so its fence (CUDA event) tells when it has; false:
+ * afterwards. */
+void picture_begin(const struct frame *frame, size_t bytes, bool early);
+/* Makes the stream of a run wait until other streams have read the pictures that it will write (picture_owner.read_on).
+ * Does nothing if none did. */
+int pictures_follow_readers(struct picture *const *pictures, int count, cudaStream_t stream, struct error *err);
+/* Records the fences of those pictures that are given out before their run has ended, behind the run. */
+int pictures_record_fences(struct picture *const *pictures, int count, cudaStream_t stream, struct error *err);
 /* Records that the run itself has copied the picture to host memory, so that readers need not copy it again. */
 void picture_copied(struct picture *picture);
 

@@ -1,18 +1,17 @@
 /* Runs a program on frames: copies to the GPU, launches, and copies back. With several frames in flight, three streams
  * work at the same time:
  *
- *   upload stream    copies input planes of frame i + 1 -> device buffer (i + 1) % 2
- *   compute stream                    kernels of frame i: begin (reads the run's order), launches ..., end (reports)
- *   download stream                                        copies the pictures of frame i - 1 -> host memory
+ * upload stream    copies input planes of frame i + 1 -> device buffer (i + 1) % 2 compute stream
+ * kernels of frame i: begin (reads the run's order), launches ..., end (reports) download stream
+ * copies the pictures of frame i - 1 -> host memory
  *
  * A frame that begins while no other picture is in flight is one launch alone, unless its planes or pictures have more
  * than CARRY_MOST bytes: its first kernels copy the input planes, and its last kernel copies the pictures to the host.
  * That is faster than copies on other streams, because a stream that waits for another one takes time
  * (cuda/kernels/transfer.h). The first kernel copies the run's parameters in any case.
  *
- * Planes that are in the GPU's memory are not copied; the compute stream waits for their fence. At most two runs are in
- * flight, so a run's buffer is free again when it is used the next time. Pictures that are to stay on the device are
- * not copied to the host. */
+ * Planes in the GPU's memory are not copied; the compute stream waits for their fence. Nor are pictures that stay
+ * there. At most two runs are in flight, so a run's buffer is free again when it is used the next time. */
 #include <string.h>
 
 #include "cuda/buffers.h"
@@ -395,17 +394,17 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
 /* Stores in buffer->order (the memory from which the GPU reads what to do) the addresses of the pictures that the run
  * writes. */
 static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
-                     bool on_device) {
+                     const struct run_params *params) {
   for (int i = 0; i < program->base.pictures; i++) {
     struct planes *output = &buffer->order->block.output[i];
     struct picture *picture = pictures[i].picture;
     *output = program->output;
-    picture_begin(&pictures[i], program->output_bytes);
+    picture_begin(&pictures[i], program->output_bytes, params->early);
     for (int j = 0; j < frame_planes(output->format); j++)
       output->plane[j] = picture->device_plane[j];
     buffer->pictures[i] = picture;
   }
-  buffer->on_device = on_device;
+  buffer->on_device = params->on_device;
 }
 
 static int start_download(const struct cuda_device *device, const struct cuda_program *program,
@@ -456,9 +455,11 @@ int program_submit(struct device *base, struct program *program_base, const stru
   if (fill_buffer(device, program, buffer, params, frames, &staged, err) < 0)
     return -1;
   if (program->has_output)
-    point_at(program, buffer, pictures, params->on_device);
+    point_at(program, buffer, pictures, params);
   choose_ways(device, program, buffer, frames, pictures, staged);
-  if (start_launches(device, program, buffer, frames, staged, err) == 0 &&
+  if (pictures_follow_readers(buffer->pictures, program->base.pictures, device->queue.stream, err) == 0 &&
+      start_launches(device, program, buffer, frames, staged, err) == 0 &&
+      pictures_record_fences(buffer->pictures, program->base.pictures, device->queue.stream, err) == 0 &&
       start_download(device, program, buffer, pictures, err) == 0) {
     buffer->submitted_ns = platform_now_ns();
     device->pictures_in_flight += program->has_output;
@@ -590,8 +591,7 @@ int program_collect(struct device *base, struct program *program_base, struct er
 int program_poison(struct device *base, struct program *program_base, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  /* All bits are set to 1, which makes each value a NaN in FP16 and in FP32. So tests notice if a kernel reads memory
-   * that no kernel has written. */
+  /* all bits 1 are a NaN in FP16 and in FP32, so tests notice if a kernel reads memory that no kernel has written */
   cudaStream_t stream = device->queue.stream;
   if (cuda_check(cudaMemsetAsync(program->arena, 0xff, program->arena_bytes, stream), "poisoning", err) < 0)
     return -1;

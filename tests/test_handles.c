@@ -189,6 +189,56 @@ static void test_in_flight_together(void **state) {
   rig_close(&rig);
 }
 
+/* Submits a frame and returns its picture, which is given out early if `early` is true. */
+static struct frame picture_of(struct rig *rig, struct prepared *prepared, bool early) {
+  const struct engine_request request = {
+      .prepared = prepared, .controls = &rig->controls, .frame = &rig->golden.frame, .early = early};
+  struct engine_result result;
+  must(engine_submit(rig->engine, &request, &rig->err), &rig->err);
+  assert_int_equal(engine_in_flight(rig->engine), 1);
+  must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  assert_int_equal(engine_in_flight(rig->engine), 0);
+  return result.picture;
+}
+
+static void assert_shows(struct rig *rig, struct frame *picture, const uint8_t *expected) {
+  must(frame_wait(picture, MEMORY_HOST, &rig->err), &rig->err);
+  uint8_t *copy = picture_copy(picture);
+  assert_memory_equal(copy, expected, (size_t)picture->width * (size_t)picture->height * 4);
+  free(copy);
+}
+
+/* A picture that is given out before its run has ended is the same as others, when it is waited for. Two such runs stay
+ * unfinished, whatever their handles are, and a frame that wants the end of its run sees those before it to their
+ * ends. */
+static void test_early_pictures(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *handles[2] = {prepare(&rig, &shapes[0]), prepare(&rig, &shapes[2])};
+  uint8_t *expected[2] = {run(&rig, handles[0], &rig.controls), run(&rig, handles[1], &rig.controls)};
+  assert_int_equal(engine_unfinished(rig.engine), 0);
+  for (int i = 0; i < 12; i++) {
+    int number = i / 3 % 2;
+    struct frame picture = picture_of(&rig, handles[number], i != 7);
+    assert_int_equal(engine_unfinished(rig.engine), i == 7 ? 0 : i == 0 || i == 8 ? 1 : 2);
+    assert_shows(&rig, &picture, expected[number]);
+  }
+  const struct engine_request request = {
+      .prepared = handles[0], .controls = &rig.controls, .frame = &rig.golden.frame, .early = true};
+  struct frame picture = picture_of(&rig, handles[1], true);
+  must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+  assert_int_equal(engine_unfinished(rig.engine), 2);
+  engine_release(rig.engine, &handles[1]);
+  assert_true(engine_unfinished(rig.engine) == 1 && engine_in_flight(rig.engine) == 1);
+  assert_shows(&rig, &picture, expected[1]);
+  engine_release(rig.engine, &handles[0]);
+  assert_true(engine_unfinished(rig.engine) == 0 && engine_in_flight(rig.engine) == 0);
+  free(expected[0]);
+  free(expected[1]);
+  rig_close(&rig);
+}
+
 /* Text to image without a frame: the picture gets time and serial from the request. */
 static void test_identity_without_a_frame(void **state) {
   (void)state;
@@ -531,6 +581,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_in_turn_in_their_own_memory),
       cmocka_unit_test(test_twins),
       cmocka_unit_test(test_in_flight_together),
+      cmocka_unit_test(test_early_pictures),
       cmocka_unit_test(test_identity_without_a_frame),
       cmocka_unit_test(test_release_in_flight),
       cmocka_unit_test(test_released_handle_is_known),

@@ -459,6 +459,10 @@ struct engine_request {
   struct frame_identity identity; /* times and numbers of the frame, which are copied to its picture */
   /* true: the picture's pixels stay in the device's memory until frame_wait asks for them in the host's memory */
   bool on_device;
+  /* True: engine_collect gives the picture without waiting for the end of its run. A GPU then still writes it, until
+   * its fence (picture.fence) is reached; the run still counts as one of the two that the device can have in flight, so
+   * that engine_submit may wait for it. Implies on_device. False: engine_collect waits. */
+  bool early;
   /* true: the request has no frame; it only advances the frames of a stream batch by one step, to get their pictures */
   bool drain;
   /* True: nothing that earlier frames left on the device changes this frame's picture. False: the frame continues the
@@ -490,10 +494,11 @@ struct engine_result {
    * ready */
   bool whole;
   bool restarted; /* true: nothing of earlier frames was used for the picture (engine_request.restart) */
-  /* times of platform_now_ns: when engine_submit was called, and when the picture was ready */
+  /* times of platform_now_ns: when engine_submit was called, and when the picture was ready, or was given out early */
   int64_t submitted_ns, finished_ns;
   /* Milliseconds of device time for this frame, by the device's own clock: the time of its run, from input planes to
-   * pictures in device memory, divided by the run's frames. 0: the device (CPU) has no clock of its own. */
+   * pictures in device memory, divided by the run's frames. 0: the device (CPU) has no clock of its own, or the picture
+   * was given out early. */
   double device_ms;
   /* times of the run's stages (copies to the device, computing, copies to the host) by the device's clock, if the
    * engine was opened with device_options.stamps */
@@ -519,9 +524,14 @@ int engine_under_way(const struct prepared *prepared);
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest run in flight and stores its next picture in *result, in the order of the requests. If the run
  * has failed, returns -1; *result then has no picture and no times but submitted_ns, and the run is no longer in
- * flight. If no run is in flight, returns -1 with *result zeroed. */
+ * flight. If no run is in flight, returns -1 with *result zeroed. With engine_request.early it does not wait: a failure
+ * of the run is then returned by a later call of engine_submit or engine_collect. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);
-int engine_in_flight(const struct engine *engine); /* Returns the number of runs in flight. */
+/* engine_in_flight returns the number of runs in flight. engine_unfinished returns how many runs the engine has not
+ * seen to their end: those in flight, and the last ones whose pictures were given out early. Each of them needs its
+ * handle and still reads its frames. */
+int engine_in_flight(const struct engine *engine);
+int engine_unfinished(const struct engine *engine);
 
 /* Returns true if earlier frames affect this handle's pictures only through the motion of the input: the networks draw
  * on a canvas (an endless plane) that follows the camera, or the noise moves with the picture. For frames whose

@@ -51,46 +51,67 @@ static int encode_texts(struct reverie *reverie, struct error *err) {
 /* --- submitting frames --- */
 
 /* Decreases the number of frames in flight of a handle (an engine made ready for one size), which may be released when
- * that number is 0. Called after a frame's picture was collected, or when the frame could not be submitted. */
+ * that number is 0. Called after a frame's run was seen to end, or when the frame could not be submitted. */
 static void let_go(struct reverie *reverie, struct library_handle *handle) {
   pthread_mutex_lock(&reverie->lock);
   handle->in_flight--;
   pthread_mutex_unlock(&reverie->lock);
 }
 
+/* Lets go the handles of runs that the engine has seen to their end. added: number of runs that were submitted since
+ * the last call, 0 or 1. */
+static void follow_runs(struct reverie *reverie, int added) {
+  for (int ended = reverie->unfinished + added - engine_unfinished(reverie->engine); ended > 0; ended--) {
+    let_go(reverie, reverie->flying[0]);
+    reverie->flying[0] = reverie->flying[1];
+    reverie->unfinished--;
+  }
+}
+
 static int submit(struct reverie *reverie, struct library_handle *handle, struct engine_request *request,
                   struct error *err) {
   request->prepared = handle->prepared;
-  int place = engine_in_flight(reverie->engine);
-  if (engine_submit(reverie->engine, request, err))
+  request->on_device = reverie->memory == REVERIE_CUDA;
+  request->early = (reverie->flags & REVERIE_EARLY) != 0;
+  int status = engine_submit(reverie->engine, request, err);
+  follow_runs(reverie, status == 0);
+  if (status)
     return -1;
-  reverie->flying[place] = handle;
+  reverie->flying[reverie->unfinished++] = handle;
   reverie->current = handle;
   reverie->drained = handle->prepared;
   return 0;
 }
 
+/* Converts a frame of the calling program to one of the engine. needs: true: its pixels will be read. */
+static int read_frame(struct reverie *reverie, const struct reverie_frame *from, bool needs, struct frame *frame,
+                      struct error *err) {
+  if (library_frame(frame, from, needs, err))
+    return -1;
+  return needs && from->memory == REVERIE_CUDA ? library_guest(reverie, from, frame, err) : 0;
+}
+
 /* Converts the calling program's frame, and its frame of the second source (reverie_frame.control), to frames of the
- * engine. */
-static int read_frames(const struct reverie *reverie, const struct reverie_frame *from, struct frame frames[2],
+ * engine, which the caller releases, also after a failure. */
+static int read_frames(struct reverie *reverie, const struct reverie_frame *from, struct frame frames[2],
                        struct error *err) {
   struct reverie_frame second;
-  if (library_frame(&frames[0], from, from->plane[0] || !reverie->used.values.text_to_image, err))
+  if (read_frame(reverie, from, from->plane[0] || !reverie->used.values.text_to_image, &frames[0], err))
     return -1;
   if (!from->control)
     return 0;
-  if (library_take_frame(&second, from->control, err) || library_frame(&frames[1], &second, true, err))
+  if (library_take_frame(&second, from->control, err) || read_frame(reverie, &second, true, &frames[1], err))
     return error_prefix(err, "the second source: ");
   return 0;
 }
 
-static int submit_frame(struct reverie *reverie, const struct reverie_frame *from, struct error *err) {
-  struct engine_shape shape;
+/* Submits a frame that was read (read_frames). shape: size, step count and so on for which the engine must be
+ * prepared. */
+static int submit_read(struct reverie *reverie, const struct reverie_frame *from, const struct engine_shape *shape,
+                       const struct frame frames[2], struct error *err) {
   struct library_handle *handle;
   struct controls controls;
-  struct frame frames[2] = {{0}};
-  if (take_values(reverie, &shape, err) || read_frames(reverie, from, frames, err) ||
-      library_handle_find(reverie, &shape, true, &handle, err))
+  if (library_handle_find(reverie, shape, true, &handle, err))
     return -1;
   prepared_get_info(handle->prepared, &reverie->shown);
   values_follow_engine(&reverie->used.values, &reverie->info, &reverie->shown);
@@ -111,6 +132,16 @@ static int submit_frame(struct reverie *reverie, const struct reverie_frame *fro
   }
   let_go(reverie, handle);
   return -1;
+}
+
+static int submit_frame(struct reverie *reverie, const struct reverie_frame *from, struct error *err) {
+  struct engine_shape shape;
+  struct frame frames[2] = {{0}};
+  int status = take_values(reverie, &shape, err) || read_frames(reverie, from, frames, err) ||
+               submit_read(reverie, from, &shape, frames, err);
+  for (int i = 0; i < 2; i++)
+    frame_release(&frames[i]);
+  return status ? -1 : 0;
 }
 
 /* Runs the network without a new frame, which advances the frames in the stream batch (frames at different denoising
@@ -155,20 +186,26 @@ int reverie_in_flight(struct reverie *reverie) {
 
 /* --- collecting pictures --- */
 
-static void fill_picture(struct reverie_picture *own, const struct engine_result *result) {
+static void fill_picture(struct reverie_picture *own, const struct engine_result *result, int memory) {
   const struct frame *from = &result->picture;
+  const struct picture *picture = from->picture;
   own->format = library_format_tell(from->format);
   own->matrix = (int)from->matrix;
   own->range = (int)from->range;
   own->width = from->width;
   own->height = from->height;
   for (int i = 0; i < 3; i++) {
-    own->plane[i] = from->plane[i];
+    bool there = i < frame_planes(from->format);
+    own->plane[i] = memory == REVERIE_CUDA && there ? picture->device_plane[i] : from->plane[i];
     own->pitch[i] = from->pitch[i];
   }
   own->time_ns = from->pts;
   own->device_ms = result->device_ms;
   own->hold = from->picture;
+  own->memory = memory;
+  own->device = memory == REVERIE_CUDA ? picture->gpu.ordinal : 0;
+  own->ready = memory == REVERIE_CUDA ? picture->fence : NULL;
+  own->number = picture->number;
 }
 
 int reverie_collect(struct reverie *reverie, struct reverie_picture *picture, struct reverie_error *error) {
@@ -180,15 +217,14 @@ int reverie_collect(struct reverie *reverie, struct reverie_picture *picture, st
   if (library_check_size(picture, LIBRARY_PICTURE_LEAST, "reverie_picture", &err))
     return library_tell(error, &err);
   int status = engine_collect(reverie->engine, &result, &err);
-  let_go(reverie, reverie->flying[0]);
-  reverie->flying[0] = reverie->flying[1];
+  follow_runs(reverie, 0);
   own.opaque = result.opaque;
   if (!status && !result.pending) {
-    status = frame_wait(&result.picture, MEMORY_HOST, &err);
+    status = reverie->memory == REVERIE_CUDA ? 0 : frame_wait(&result.picture, MEMORY_HOST, &err);
     if (status)
       frame_release(&result.picture);
     else
-      fill_picture(&own, &result);
+      fill_picture(&own, &result, reverie->memory);
   }
   own.whole = !status && result.whole;
   own.restarted = !status && result.restarted;
@@ -215,7 +251,12 @@ static int read_picture(const struct reverie_frame *from, struct frame *frame, s
   *frame = (struct frame){0};
   if (!from)
     return 0;
-  return library_take_frame(&own, from, err) || library_frame(frame, &own, true, err) ? -1 : 0;
+  if (library_take_frame(&own, from, err) || library_frame(frame, &own, true, err))
+    return -1;
+  return own.memory == REVERIE_HOST
+             ? 0
+             : error_set(err, STATUS_INPUT,
+                         "masks and style pictures are read from the host's memory, not from CUDA's");
 }
 
 int reverie_set_mask(struct reverie *reverie, const struct reverie_frame *frame, int transparent,

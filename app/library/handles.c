@@ -97,13 +97,21 @@ static struct library_handle *free_place(struct reverie *reverie) {
   return oldest;
 }
 
+/* Moves the engine to the CPU, unless pictures are to be in the GPU's memory. */
+static int fall_back(struct reverie *reverie, struct error *err) {
+  if (reverie->memory == REVERIE_CUDA || engine_fall_back(reverie->engine, err))
+    return -1;
+  reverie->fallen_back = true;
+  return 0;
+}
+
 /* Prepares the engine for this shape, in an unused element of reverie->handles. If the GPU has too little memory, and
  * the calling program did not choose that GPU, the engine moves to the CPU. Returns 0, or -1 with err. */
 static int prepare(struct reverie *reverie, const struct engine_shape *shape, struct error *err) {
   struct library_handle *place = free_place(reverie);
   struct prepared *prepared = NULL;
   if (engine_prepare(reverie->engine, shape, &prepared, err) &&
-      (engine_fall_back(reverie->engine, err) || engine_prepare(reverie->engine, shape, &prepared, err)))
+      (fall_back(reverie, err) || engine_prepare(reverie->engine, shape, &prepared, err)))
     return -1;
   pthread_mutex_lock(&reverie->lock);
   *place = (struct library_handle){.prepared = prepared, .wish = *shape};

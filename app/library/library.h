@@ -4,14 +4,18 @@
 #define APP_LIBRARY_LIBRARY_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "app/control/settings.h"
 #include "app/library/reverie.h"
+#include "unet/base/gpu.h"
 #include "unet/engine.h"
 
 enum { LIBRARY_HANDLES = 4, LIBRARY_SLOTS = SLOT_NEGATIVE + 1 };
+
+struct picture_pool;
 
 /* A handle: the engine made ready (prepared) for one size, step count and so on. prepared NULL: this element of
  * reverie.handles is unused. */
@@ -26,7 +30,7 @@ struct library_handle {
 };
 
 struct reverie {
-  /* The fields from `say` to `info` are set by reverie_create and reverie_open, then only read. */
+  /* The fields from `say` to `stream` are set by reverie_create and reverie_open, then only read. */
   void (*say)(void *opaque, int level, const char *line);
   void *say_opaque;
   struct log log;
@@ -35,8 +39,13 @@ struct reverie {
   char *cache_dir;
   enum pixel_format format;
   unsigned flags;
+  int memory;            /* enum reverie_memory of the pictures */
   struct engine *engine; /* the open engine; NULL: it is not open yet */
   struct engine_info info;
+  struct gpu gpu; /* functions of the GPU that computes; zeroed: the CPU does */
+  void *stream;   /* reverie_info.stream; owned */
+  /* true: the engine has moved to the CPU since reverie_open, and `gpu` computes no more */
+  atomic_bool fallen_back;
 
   /* The fields from `asked` to `given` are protected by `lock`. */
   pthread_mutex_t lock;
@@ -60,8 +69,11 @@ struct reverie {
                          * prompt) yet */
   unsigned encoded;     /* bit i is 1: the engine got a text for prompt slot i (a place for an encoded prompt) at least
                          * once */
-  struct library_handle *flying[REVERIE_IN_FLIGHT_MOST]; /* the handles (prepared sizes and step counts) of the frames
-                                                          * in flight, oldest first */
+  /* the handles (prepared sizes and step counts) of the runs that the engine has not seen to their end
+   * (engine_unfinished), oldest first, and their number */
+  struct library_handle *flying[REVERIE_IN_FLIGHT_MOST];
+  int unfinished;
+  struct picture_pool *guests; /* pictures that stand for frames in CUDA memory; owned; NULL: the CPU computes */
   /* the handle (prepared size and step count) with which the last frame was submitted; NULL: no frame was submitted
    * yet */
   struct library_handle *current;
@@ -130,6 +142,13 @@ int library_take_frame(struct reverie_frame *frame, const struct reverie_frame *
  * format, size and planes are checked; false: they will not be read, and nothing is checked. Returns 0, or -1 with
  * err. */
 int library_frame(struct frame *frame, const struct reverie_frame *from, bool needs, struct error *err);
+/* Of a frame in CUDA memory that library_frame has converted: *frame gets a hold on a picture that stands for its
+ * planes, which the caller ends by frame_release. Returns 0, or -1 with err if the engine cannot read it. */
+int library_guest(struct reverie *reverie, const struct reverie_frame *from, struct frame *frame, struct error *err);
+/* library_open_gpu sets what frames and pictures in CUDA memory need, once the engine is open; on the CPU nothing, and
+ * it fails if pictures are to be in CUDA memory. library_close_gpu undoes it, once the engine is closed. */
+int library_open_gpu(struct reverie *reverie, struct error *err);
+void library_close_gpu(struct reverie *reverie);
 /* library_format_read converts a pixel format of the library's interface (enum reverie_format) to the engine's, and
  * returns false if there is none; library_format_tell does the inverse. */
 bool library_format_read(int format, enum pixel_format *pixels);

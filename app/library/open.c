@@ -26,17 +26,25 @@ static int configure(struct reverie *reverie, const struct reverie_config *confi
   reverie->format = PIXEL_RGBA;
   if (config->format && !library_format_read(config->format, &reverie->format))
     return error_set(err, STATUS_USAGE, "format %d of pictures: there is none of this number", config->format);
-  if (config->flags & ~(unsigned)(REVERIE_SMOOTH | REVERIE_PACED))
+  if (config->flags & ~(unsigned)(REVERIE_SMOOTH | REVERIE_PACED | REVERIE_EARLY))
     return error_set(err, STATUS_USAGE, "flags %#x: some of them have no meaning here", config->flags);
   if (config->threads < 0 || config->pictures < 0)
     return error_set(err, STATUS_USAGE, "%d threads, %d pictures: neither can be negative", config->threads,
                      config->pictures);
+  if (config->memory < REVERIE_HOST || config->memory > REVERIE_CUDA || config->shares < 0 || config->shares > 1)
+    return error_set(err, STATUS_USAGE, "memory %d of pictures, shares %d: one of them has no meaning", config->memory,
+                     config->shares);
+  if (config->memory == REVERIE_HOST && (config->shares || config->flags & REVERIE_EARLY))
+    return error_set(err, STATUS_USAGE,
+                     "shares and REVERIE_EARLY are for pictures in CUDA memory (reverie_config.memory)");
   reverie->flags = config->flags;
+  reverie->memory = config->memory;
   reverie->cache_dir = copy(config->cache_dir, &failed);
   reverie->device = (struct device_options){.name = copy(config->device, &failed),
                                             .threads = config->threads,
                                             .memory_limit = config->memory_limit,
                                             .pictures = config->pictures,
+                                            .shares_pictures = config->shares != 0,
                                             .log = &reverie->log};
   return failed ? error_set(err, STATUS_FAILED, "out of memory") : 0;
 }
@@ -73,6 +81,7 @@ void reverie_destroy(struct reverie **reverie) {
   if (!own)
     return;
   engine_close(&own->engine);
+  library_close_gpu(own);
   pthread_mutex_destroy(&own->lock);
   pthread_mutex_destroy(&own->preparing);
   free((char *)(uintptr_t)own->device.name);
@@ -111,9 +120,13 @@ static int open_engine(struct reverie *reverie, struct engine_wish *wish, struct
   wish->engine.device = reverie->device;
   wish->engine.device.cache_dir = choose_cache(reverie, wish->cache);
   values_controls(values, &controls);
-  if (!engine_open(&reverie->engine, &wish->engine, err) && !engine_weigh(reverie->engine, controls.adapter, err))
+  if (engine_open(&reverie->engine, &wish->engine, err))
+    return -1;
+  engine_get_info(reverie->engine, &reverie->info);
+  if (!engine_weigh(reverie->engine, controls.adapter, err) && !library_open_gpu(reverie, err))
     return 0;
   engine_close(&reverie->engine);
+  library_close_gpu(reverie);
   return -1;
 }
 
@@ -124,10 +137,8 @@ int reverie_open(struct reverie *reverie, struct reverie_error *error) {
   struct engine_wish *wish = calloc(1, sizeof *wish);
   int status = wish ? open_engine(reverie, wish, &err) : error_set(&err, STATUS_FAILED, "out of memory");
   free(wish);
-  if (!status) {
-    engine_get_info(reverie->engine, &reverie->info);
+  if (!status)
     reverie->stale = (1u << LIBRARY_SLOTS) - 1;
-  }
   return library_tell(error, status ? &err : NULL);
 }
 
@@ -146,7 +157,10 @@ int reverie_get_info(struct reverie *reverie, struct reverie_info *info, struct 
                              .height = reverie->shown.shape.height,
                              .frames_behind = reverie->shown.frames_behind,
                              .sees_frame = now.image_conditioned,
-                             .device_bytes = now.device_bytes};
+                             .device_bytes = now.device_bytes,
+                             .stream = reverie->stream,
+                             .gpu = gpu_same(&now.gpu, &now.gpu) ? now.gpu.ordinal : -1};
+  memcpy(own.gpu_uuid, now.gpu.uuid, sizeof own.gpu_uuid);
   snprintf(own.model, sizeof own.model, "%s", now.model);
   snprintf(own.device, sizeof own.device, "%s", now.device);
   library_write(info, &own, sizeof own);

@@ -69,5 +69,7 @@ int library_frame(struct frame *frame, const struct reverie_frame *from, bool ne
       from->range > REVERIE_FULL || !(from->pixel_aspect >= 0 && from->pixel_aspect < 1e6f))
     return error_set(err, STATUS_INPUT, "the frame's matrix %d, range %d or pixel aspect %g has no meaning",
                      from->matrix, from->range, (double)from->pixel_aspect);
+  if (from->memory != REVERIE_HOST && from->memory != REVERIE_CUDA)
+    return error_set(err, STATUS_INPUT, "the frame's memory %d: there is none of this number", from->memory);
   return check_planes(frame, err);
 }

@@ -22,6 +22,11 @@
  * programs run with new libraries and new programs with old ones. A value of an enum or the name of a parameter never
  * gets another meaning. What a zeroed field means is said with the field.
  *
+ * GPUs. The header needs none of CUDA's. A `void *` that is said to be a cudaStream_t or a cudaEvent_t (a CUstream or a
+ * CUevent, which are the same) is one of the GPU that the engine computes on, in its primary context, which CUDA's
+ * runtime uses. NULL is never CUDA's default stream: this is cudaStreamLegacy or cudaStreamPerThread. A function of a
+ * struct reverie on a GPU makes this GPU the current one of the calling thread.
+ *
  * Texts are UTF-8. The library copies the texts and structs that it is given; a pointer that it gives out is valid as
  * long as the comment beside it says. */
 #ifndef REVERIE_H
@@ -83,7 +88,17 @@ enum reverie_flags {
   REVERIE_SMOOTH = 1,
   /* Frames come in real time, as from a camera: after half a second without a frame, nothing of earlier frames is used
    * for the next one. Without this flag, a picture does not depend on when its frame is submitted. */
-  REVERIE_PACED = 2
+  REVERIE_PACED = 2,
+  /* For pictures in CUDA memory: reverie_collect does not wait for the GPU. It gives the picture while the GPU is still
+   * to make it, and a stream that reads it waits (reverie_picture.ready, reverie_wait_on). The memory of a frame must
+   * then stay unchanged until its picture is made. A GPU that fails is noticed by a later call of reverie_submit. */
+  REVERIE_EARLY = 4
+};
+
+/* Where pixels are. */
+enum reverie_memory {
+  REVERIE_HOST = 0, /* in the host's memory */
+  REVERIE_CUDA = 1  /* in memory of a GPU that CUDA has allocated; the addresses are the GPU's */
 };
 
 struct reverie_config {
@@ -100,6 +115,11 @@ struct reverie_config {
   size_t memory_limit; /* largest number of bytes of the device's memory to allocate; 0: no limit */
   /* folder for a GPU's tuning results; NULL: the folder that the program `reverie` uses; "": they are not stored */
   const char *cache_dir;
+  /* Value of enum reverie_memory: where the pictures are. With REVERIE_CUDA they are not copied to the host, and
+   * reverie_open fails where no GPU computes. */
+  int memory;
+  /* 1: the memory of pictures in CUDA memory can be given to OpenGL, Vulkan or another process (reverie_export) */
+  int shares;
 };
 
 /* Makes a struct reverie with all parameters at their defaults. config may be NULL: all its fields are 0. *made is NULL
@@ -178,7 +198,9 @@ int reverie_get(struct reverie *reverie, const char *name, char *text, size_t si
 enum reverie_matrix { REVERIE_BT601 = 0, REVERIE_BT709 = 1, REVERIE_BT2020 = 2 };
 enum reverie_range { REVERIE_LIMITED = 0, REVERIE_FULL = 1 }; /* range of luma in YUV formats: 16 to 235, or 0 to 255 */
 
-/* A frame of the input. Pixels are read before reverie_submit returns. */
+/* A frame of the input. Pixels in the host's memory are read before reverie_submit returns. Pixels in CUDA memory are
+ * not copied, so they must stay unchanged until the call of reverie_collect that belongs to this call of reverie_submit
+ * has returned; with REVERIE_EARLY, until its picture is made. */
 struct reverie_frame {
   size_t size;
   int format, matrix, range; /* format: a value of enum reverie_format; matrix: of enum reverie_matrix; range: of enum
@@ -196,6 +218,13 @@ struct reverie_frame {
   /* A frame of a second source. Control networks whose parameter "control[].source" asks for a second source read this
    * frame instead of the frame that is restyled. NULL: they read black. */
   const struct reverie_frame *control;
+  int memory; /* value of enum reverie_memory: where the planes are. With REVERIE_CUDA, the engine has to compute on the
+               * same GPU */
+  int device; /* CUDA's number of the GPU whose memory the planes are in, from 0; for REVERIE_HOST it is not read */
+  /* What writes the planes in CUDA memory. The GPU waits for it, the calling thread does not. event: a cudaEvent_t that
+   * was recorded behind it, and may be recorded anew or destroyed once reverie_submit has returned. stream: a
+   * cudaStream_t; all that it was given before reverie_submit. Both NULL: the planes are written. */
+  void *event, *stream;
 };
 
 /* A picture that the network has made. The program only reads its pixels, which are valid until reverie_release. */
@@ -213,6 +242,14 @@ struct reverie_picture {
   int restarted;    /* 1: the picture does not depend on earlier frames; 0: it may depend on them */
   double device_ms; /* time in milliseconds for which the device computed the picture; 0: unknown, as on a CPU */
   void *hold;       /* used only by the library */
+  int memory;       /* value of enum reverie_memory: where the planes are, as reverie_config.memory says */
+  int device;       /* CUDA's number of the GPU whose memory the planes are in; 0 for REVERIE_HOST */
+  /* A cudaEvent_t, which is reached when the planes are written, and is valid until the picture is released. NULL: they
+   * are written, as always without REVERIE_EARLY. */
+  void *ready;
+  /* Number of the picture's memory. The library uses the same memory again and again: what a program has made of one
+   * picture's memory, such as an OpenGL object, serves all later pictures of that number. */
+  uint64_t number;
 };
 
 /* The largest number of frames in flight: frames that were submitted and whose pictures were not collected yet. */
@@ -242,6 +279,36 @@ int reverie_in_flight(struct reverie *reverie);
  * was never collected or was released already. */
 void reverie_release(struct reverie_picture *picture);
 
+/* --- pictures in CUDA memory --- */
+
+/* Any thread may call these functions, also after reverie_destroy. They do not wait for the GPU, except reverie_export;
+ * and after reverie_destroy, who gives memory back waits until all streams have read it. */
+
+/* Makes a cudaStream_t wait until the picture is made; does nothing if it is (reverie_picture.ready is NULL). */
+int reverie_wait_on(const struct reverie_picture *picture, void *stream, struct reverie_error *error);
+/* Releases a picture that work of a cudaStream_t still reads: its memory is written again only when all is done that
+ * the stream was given before this call. After a failure the picture is released as by reverie_release. */
+int reverie_release_on(struct reverie_picture *picture, void *stream, struct reverie_error *error);
+
+/* Waits until the picture is made, and stores in *descriptor a new file descriptor of its memory and in *bytes the size
+ * of this memory, for OpenGL (GL_EXT_memory_object_fd, opaque), Vulkan, or CUDA in another process. The program owns
+ * the descriptor: it gives it away (glImportMemoryFdEXT takes it) or closes it. The memory begins at plane[0], and the
+ * offset of plane i is plane[i] - plane[0]. The memory lives as long as somebody has imported it; who reads it there
+ * does so before the picture is released. OpenGL also needs glMemoryBarrier(GL_PIXEL_BUFFER_BARRIER_BIT) for each
+ * picture. */
+int reverie_export(const struct reverie_picture *picture, int *descriptor, size_t *bytes, struct reverie_error *error);
+
+/* Makes a DLPack tensor of an RGBA or BGRA picture, which shares its memory: bytes, (height, width, 4). *tensor is a
+ * DLManagedTensorVersioned of DLPack 1.0 if `versioned` is not 0, else a DLManagedTensor. Its deleter, which any thread
+ * may call, releases the memory; the picture is released as well, before or after. stream: a cudaStream_t that uses the
+ * tensor: it waits for the picture, and the memory is written again when all is done that the stream was given before
+ * the deleter is called. NULL: no stream waits, and none is waited for. Works with pictures in the host's memory,
+ * too. */
+int reverie_to_dlpack(const struct reverie_picture *picture, int versioned, void *stream, void **tensor,
+                      struct reverie_error *error);
+
+/* --- masks and style pictures, in the host's memory --- */
+
 /* Sets the region that an inpainting model repaints in frames submitted from now on. transparent 0: the region where
  * `frame` is white; 1: where it is transparent. frame NULL: the whole picture. The pixels are copied. */
 int reverie_set_mask(struct reverie *reverie, const struct reverie_frame *frame, int transparent,
@@ -265,6 +332,12 @@ struct reverie_info {
    * latent */
   int sees_frame;
   size_t device_bytes; /* number of bytes of memory that the device has allocated */
+  /* A cudaStream_t of the library that nothing runs on, for who writes frames: all that it waits for is waited for by a
+   * frame with this stream (reverie_frame.stream). NULL: no GPU computes. */
+  void *stream;
+  unsigned char gpu_uuid[16]; /* UUID of the GPU that computes, as OpenGL and Vulkan tell it; zeros: the CPU does */
+  int gpu;                    /* CUDA's number of this GPU, from 0; -1: the CPU computes */
+  int unused;                 /* 0 */
 };
 
 /* Fills *info. Fails if no model is open. */

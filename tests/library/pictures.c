@@ -29,9 +29,9 @@ static int is_left(const unsigned char *bytes, size_t size) {
 #define IS_LEFT(object) 1
 /* No struct ends with padding, where a later version's first new field could begin. */
 #define ENDS_WITH(type, field) (offsetof(struct type, field) + sizeof((struct type *)0)->field == sizeof(struct type))
-_Static_assert(ENDS_WITH(reverie_error, message) && ENDS_WITH(reverie_config, cache_dir) &&
-                   ENDS_WITH(reverie_parameter, help) && ENDS_WITH(reverie_frame, control) &&
-                   ENDS_WITH(reverie_picture, hold) && ENDS_WITH(reverie_info, device_bytes),
+_Static_assert(ENDS_WITH(reverie_error, message) && ENDS_WITH(reverie_config, shares) &&
+                   ENDS_WITH(reverie_parameter, help) && ENDS_WITH(reverie_frame, stream) &&
+                   ENDS_WITH(reverie_picture, number) && ENDS_WITH(reverie_info, unused),
                "structs end with their last field");
 #endif
 
@@ -46,19 +46,23 @@ static void list_structs(void) {
   SIZE(reverie_error), FIELD(reverie_error, status), FIELD(reverie_error, message);
   SIZE(reverie_config), FIVE(FIELD, reverie_config, log, log_opaque, device, threads, format);
   FIELD(reverie_config, pictures), FIELD(reverie_config, flags), FIELD(reverie_config, memory_limit);
-  FIELD(reverie_config, cache_dir);
+  FIELD(reverie_config, cache_dir), FIELD(reverie_config, memory), FIELD(reverie_config, shares);
   SIZE(reverie_parameter), FIVE(FIELD, reverie_parameter, name, type, when, instances, decimals);
   FIVE(FIELD, reverie_parameter, least, most, low, high, standard), FIELD(reverie_parameter, by_model);
   FIELD(reverie_parameter, unit), FIELD(reverie_parameter, choices), FIELD(reverie_parameter, from);
   FIELD(reverie_parameter, help);
   SIZE(reverie_frame), FIVE(FIELD, reverie_frame, format, matrix, range, width, height);
   FIVE(FIELD, reverie_frame, plane, pitch, pixel_aspect, time_ns, restart);
-  FIELD(reverie_frame, opaque), FIELD(reverie_frame, control);
+  FIELD(reverie_frame, opaque), FIELD(reverie_frame, control), FIELD(reverie_frame, memory);
+  FIELD(reverie_frame, device), FIELD(reverie_frame, event), FIELD(reverie_frame, stream);
   SIZE(reverie_picture), FIVE(FIELD, reverie_picture, format, matrix, range, width, height);
   FIVE(FIELD, reverie_picture, plane, pitch, time_ns, opaque, whole), FIELD(reverie_picture, restarted);
   FIELD(reverie_picture, device_ms), FIELD(reverie_picture, hold);
+  FIELD(reverie_picture, memory), FIELD(reverie_picture, device), FIELD(reverie_picture, ready);
+  FIELD(reverie_picture, number);
   SIZE(reverie_info), FIVE(FIELD, reverie_info, model, device, native_width, native_height, size_multiple);
   FIVE(FIELD, reverie_info, width, height, frames_behind, sees_frame, device_bytes);
+  FIELD(reverie_info, stream), FIELD(reverie_info, gpu_uuid), FIELD(reverie_info, gpu), FIELD(reverie_info, unused);
 }
 
 static void list_values(void) {
@@ -69,7 +73,7 @@ static void list_values(void) {
   VALUE(REVERIE_WHOLE), VALUE(REVERIE_SWITCH), VALUE(REVERIE_CHOICE), VALUE(REVERIE_SIZE), VALUE(REVERIE_TEXT);
   VALUE(REVERIE_AT_OPENING), VALUE(REVERIE_AT_PREPARATION), VALUE(REVERIE_AT_FRAME), VALUE(REVERIE_BT601);
   VALUE(REVERIE_BT709), VALUE(REVERIE_BT2020), VALUE(REVERIE_LIMITED), VALUE(REVERIE_FULL);
-  VALUE(REVERIE_IN_FLIGHT_MOST);
+  VALUE(REVERIE_IN_FLIGHT_MOST), VALUE(REVERIE_EARLY), VALUE(REVERIE_HOST), VALUE(REVERIE_CUDA);
 }
 
 static int list(void) {

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import unittest
+import weakref
 
 SYSTEM = "/usr/bin/python3"
 if not all(importlib.util.find_spec(name) for name in ("cffi", "numpy")):
@@ -47,7 +48,30 @@ class Tensor:
 
     def __dlpack__(self, **asked):
         self.exports += 1
-        return self.pixels.__dlpack__(**asked)
+        more = {"stream": -1} if isinstance(self.pixels, reverie.CudaPicture) else {}
+        return self.pixels.__dlpack__(**more, **asked)
+
+
+class OnGpu:
+    """A tensor of another library in a GPU's memory, which is an array's. `exports` has an entry for each capsule that
+    lives, `streams` the streams for which they were made."""
+
+    def __init__(self, pixels, number=0):
+        self.pixels, self.number, self.exports, self.streams = pixels, number, [], []
+
+    def __dlpack_device__(self):
+        return 2, self.number
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        counted = self.pixels.view(Counted)
+        self.exports.append(1)
+        weakref.finalize(counted, self.exports.pop)
+        return numpy.ndarray.__dlpack__(counted)
+
+
+class Counted(numpy.ndarray):
+    """An array whose end can be noticed."""
 
 
 def address(pixels):
@@ -152,6 +176,75 @@ class Python(unittest.TestCase):
             self.assertEqual(count_free(engine), free + 1)
             left = numpy.from_dlpack(engine.restyle(a_frame()))
         numpy.testing.assert_array_equal(left, expected)
+
+    def test_frames_on_a_gpu(self):
+        """What a frame in CUDA memory tells the library, without a GPU: its address, rows and stream. On the CPU it is
+        refused. dlpack_cuda.py has the rest."""
+        wide = numpy.zeros((SIDE, SIDE + 9, 4), numpy.uint8)
+        with reverie.Reverie(size="64x64") as engine:
+            self.assertEqual((engine.info()["gpu"], engine.info()["stream"]), (-1, 0))
+            with self.assertRaisesRegex(ValueError, r"computes on the CPU: call \.cpu\(\)"):
+                engine.submit(OnGpu(wide))
+            engine._gpu, engine._stream = 0, 4711
+            for pixels, pitch in ((wide[:, 3:3 + SIDE], wide.strides[0]), (wide[:1], 4 * (SIDE + 9)),
+                                  (wide[:, :1], wide.strides[0])):
+                own, tensor = reverie._struct("reverie_frame"), OnGpu(pixels)
+                kept = engine._take_tensor(tensor, own)
+                self.assertEqual((own.memory, own.device, int(reverie.ffi.cast("uintptr_t", own.stream))), (1, 0, 4711))
+                self.assertEqual((own.height, own.width, own.pitch[0]), (*pixels.shape[:2], pitch))
+                self.assertEqual(int(reverie.ffi.cast("uintptr_t", own.plane[0])), address(pixels))
+                self.assertEqual(tensor.streams, [4711])
+                self.assertEqual(len(tensor.exports), 1)
+                del kept
+                gc.collect()
+                self.assertEqual(tensor.exports, [])
+            for refused, reason in ((OnGpu(a_frame()), r"four by torch\.nn\.functional\.pad\(frame, \(0, 1\)\)$"),
+                                    (OnGpu(wide, 1), r"on GPU 1.*on GPU 0: call \.to\('cuda:0'\) first"),
+                                    (OnGpu(wide[::-1]), r"call \.contiguous\(\)"),
+                                    (OnGpu(wide.astype(numpy.float32)), "by 255, and convert them to uint8"),
+                                    (OnGpu(wide.astype(numpy.int8)), r"unsigned bytes.*, \(height, width, 4\)$"),
+                                    (OnGpu(wide.transpose(2, 0, 1).copy()), "move the channels to the end"),
+                                    (OnGpu(wide[None]), "one frame at a time")):
+                with self.assertRaisesRegex(ValueError, reason) as caught:
+                    engine.submit(refused)
+                self.assertNotIn("\n", str(caught.exception))
+            with self.assertRaisesRegex(reverie.Error, "the engine computes on the CPU"):
+                engine.submit(OnGpu(wide))
+            self.assertEqual((engine.in_flight, len(engine._frames)), (0, 0))
+        with self.assertRaisesRegex(ValueError, "closed"):
+            engine.submit(OnGpu(wide))
+        with self.assertRaisesRegex(reverie.Error, "pictures in CUDA memory: the model was opened on .*, not on a GPU"):
+            reverie.Reverie(device="cpu", memory="cuda")
+        with self.assertRaisesRegex(ValueError, "memory 'gpu'"):
+            reverie.Reverie(memory="gpu")
+
+    def test_capsules(self):
+        """A CudaPicture's, of a picture in the host's memory. The memory of those that nobody takes comes back."""
+        with reverie.Reverie(prompt="blueprint", size="64x64", pictures=1) as engine:
+            expected = engine.restyle(a_frame()).copy()
+            engine.submit(a_frame())
+            owned = reverie.ffi.gc(reverie._struct("reverie_picture"), reverie._library.reverie_release)
+            reverie._call(reverie._library.reverie_collect, engine._open(), owned)
+            picture = reverie.CudaPicture(owned)
+            self.assertEqual((picture.shape, picture.__dlpack_device__()), ((SIDE, SIDE, 4), (2, 0)))
+            tensor = numpy.from_dlpack(Tensor(picture))
+            for name, max_version in ((b"dltensor", None), (b"dltensor", (0, 8)), (b"dltensor_versioned", (1, 1))):
+                capsule = picture.__dlpack__(stream=-1, max_version=max_version, dl_device=(2, 0), copy=False)
+                self.assertTrue(reverie._is_capsule(capsule, name))
+                self.assertEqual(reverie._check_tensor(reverie._tensor_in(capsule)), (SIDE, SIDE))
+                del capsule
+            for asked in ({"copy": True}, {"dl_device": (1, 0)}):
+                with self.assertRaises(BufferError):
+                    picture.__dlpack__(**asked)
+            with self.assertRaisesRegex(ValueError, "stream 0"):
+                picture.__dlpack__(stream=0)
+            del picture, owned
+            gc.collect()
+            free = count_free(engine)  # the tensor alone holds the picture
+            numpy.testing.assert_array_equal(tensor, expected)
+            del tensor
+            gc.collect()
+            self.assertEqual(count_free(engine), free + 1)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "Python has no torch")
     def test_torch(self):

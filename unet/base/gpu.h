@@ -60,6 +60,14 @@ struct gpu_impl {
   void *(*make_fence)(const struct gpu *gpu, struct error *err);
   int (*record_fence)(const struct gpu *gpu, void *fence, struct error *err);
   void (*free_fence)(const struct gpu *gpu, void *fence);
+  /* Records the event on a CUDA stream (cudaStream_t) of this GPU: it is reached when all work is done that the stream
+   * has been given so far. */
+  int (*record_fence_on)(const struct gpu *gpu, void *fence, void *stream, struct error *err);
+  /* Makes a CUDA stream (cudaStream_t) that no other stream waits for. Returns NULL with err set on failure. */
+  void *(*make_stream)(const struct gpu *gpu, struct error *err);
+  void (*free_stream)(const struct gpu *gpu, void *stream);
+  /* Fails unless `memory` is an address that this GPU's kernels can read and that CUDA knows. */
+  int (*check_memory)(const struct gpu *gpu, const void *memory, struct error *err);
   /* Copies the pixels of the frame's picture from device_plane to the frame's planes, after its fence (CUDA event) has
    * passed, and waits for the copy. Work of other threads is not delayed. */
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);

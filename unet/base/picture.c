@@ -32,6 +32,20 @@ int frame_wait(const struct frame *frame, enum memory kind, struct error *err) {
   return picture && picture->owner->wait ? picture->owner->wait(picture, kind, err) : 0;
 }
 
+static int say_no_streams(struct error *err) {
+  return error_set(err, STATUS_USAGE, "the picture is not in the memory of a GPU, so no stream reads it");
+}
+
+int frame_wait_on(const struct frame *frame, void *stream, struct error *err) {
+  struct picture *picture = frame->picture;
+  return picture && picture->owner->wait_on ? picture->owner->wait_on(picture, stream, err) : say_no_streams(err);
+}
+
+int frame_read_on(const struct frame *frame, void *stream, struct error *err) {
+  struct picture *picture = frame->picture;
+  return picture && picture->owner->read_on ? picture->owner->read_on(picture, stream, err) : say_no_streams(err);
+}
+
 bool frame_on_gpu(const struct frame *frame, const struct gpu_id *gpu) {
   const struct picture *picture = frame->picture;
   return picture && picture->memory & MEMORY_DEVICE && gpu_same(&picture->gpu, gpu);

@@ -52,6 +52,11 @@ struct picture_owner {
   int (*wait)(struct picture *picture, enum memory kind, struct error *err);
   /* Returns true if wait(picture, kind) would return at once. NULL: `wait` always returns at once. */
   bool (*ready)(struct picture *picture, enum memory kind);
+  /* For pictures in a GPU's memory, which CUDA streams (cudaStream_t) read. wait_on makes a stream wait until the
+   * pixels are in device memory. read_on tells that work which the stream has been given reads them there: whoever
+   * writes to the picture's memory next waits for this work. NULL: the picture has no such memory. */
+  int (*wait_on)(struct picture *picture, void *stream, struct error *err);
+  int (*read_on)(struct picture *picture, void *stream, struct error *err);
 };
 
 struct picture {
@@ -84,6 +89,12 @@ void frame_release(struct frame *frame);
 /* Waits until the frame's pixels are in this kind of memory; must be called before they are read. Returns 0, or -1 with
  * err if the pixels cannot be made, or if the picture has no memory of this kind. */
 int frame_wait(const struct frame *frame, enum memory kind, struct error *err);
+/* frame_wait_on makes a CUDA stream wait until the frame's pixels are in device memory, and does not wait itself.
+ * frame_read_on is called after the stream was given work that reads them there, and before the frame is released:
+ * their memory is written again only when this work is done. Return 0, or -1 with err if no stream can read the
+ * picture. */
+int frame_wait_on(const struct frame *frame, void *stream, struct error *err);
+int frame_read_on(const struct frame *frame, void *stream, struct error *err);
 /* Returns true if frame_wait would not have to wait for the pixels. */
 bool frame_ready(const struct frame *frame, enum memory kind);
 /* frame_on_gpu returns true if the frame's pixels are in this GPU's own memory; frame_pinned returns true if they are

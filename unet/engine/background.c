@@ -122,7 +122,7 @@ int engine_go_on(struct engine *engine, struct error *err) {
     return -1;
   if (!background_are_due(b))
     return 0;
-  if (do_slice(engine, false, err) < 0 || (engine->in_flight == 0 && device_settle(engine->device, err) < 0))
+  if (do_slice(engine, false, err) < 0 || (engine->unfinished == 0 && device_settle(engine->device, err) < 0))
     return -1;
   return background_are_due(b);
 }

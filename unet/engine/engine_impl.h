@@ -171,7 +171,7 @@ struct run_in_flight {
     void *opaque;
   } of[BATCH_MAX];
   int64_t submitted_ns;
-  bool whole, restarted;
+  bool whole, restarted, early; /* early: engine_request.early, with which `pictures` are set by engine_submit */
 
   /* The following fields are set when the run's first picture is collected. */
   struct frame pictures[BATCH_MAX];
@@ -361,8 +361,8 @@ struct engine {
    * weights_version, and are looked up again when that has changed. */
   uint64_t text_weights, keys_weights, weights_version;
 
-  struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs whose pictures the caller has not yet collected, oldest first */
-  int in_flight;
+  struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs that were not seen to end, oldest first */
+  int unfinished, given_early; /* number of these runs, and of those at the front whose pictures were given out early */
 
   /* engine_params.paced: true: frames come in real time; after a pause between two of them (pause_ns in past.c)
    * nothing that earlier frames left is used */

@@ -195,7 +195,8 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   if (is_batched(prepared))
     fill_batch(prepared, run);
   run->guidance = controls->guidance;
-  run->on_device = request->on_device;
+  run->on_device = request->on_device || request->early;
+  run->early = request->early;
   run->restart = past_ends(engine, request);
   run->motion |= prepared->shape.canvas.lattice > 0;
   bank_fill(engine, prepared, controls, run);
@@ -209,7 +210,32 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
 /* --- submitting and collecting frames --- */
 
 int engine_in_flight(const struct engine *engine) {
-  return engine->in_flight;
+  return engine->unfinished - engine->given_early;
+}
+
+int engine_unfinished(const struct engine *engine) {
+  return engine->unfinished;
+}
+
+static void remove_oldest_run(struct engine *engine) {
+  engine->runs[0].prepared->runs_in_flight--;
+  run_release_pictures(&engine->runs[0]);
+  engine->runs[0] = engine->runs[1];
+  engine->unfinished--;
+}
+
+/* Waits for the end of the oldest run, whose pictures were given out early. */
+static int finish_early_run(struct engine *engine, struct error *err) {
+  int status = device_collect(engine->device, engine->runs[0].prepared->program, NULL, err);
+  engine->given_early--;
+  remove_oldest_run(engine);
+  return status;
+}
+
+/* Stores in pictures[] further references to the pictures of the program's run that was submitted last. */
+static void hold_newest_pictures(const struct program *program, struct frame pictures[BATCH_MAX]) {
+  for (int i = 0; i < program->pictures; i++)
+    pictures[i] = frame_hold(&program->made[(program->submitted - 1) % RUNS_IN_FLIGHT][i]);
 }
 
 /* Returns the record of a run that was just started, for engine.runs. last: the frame whose picture the run makes;
@@ -244,8 +270,10 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   struct run_params run = {0};
   struct batched_frame newest;
   struct batch batch;
-  if (engine->in_flight == IN_FLIGHT_MAX)
+  if (engine_in_flight(engine) == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
+  if (engine->unfinished == IN_FLIGHT_MAX && finish_early_run(engine, err) < 0)
+    return -1;
   int filled = fill_run(engine, request, &run, &newest, &batch, frames, err);
   times.fill = lap(&at_ns);
   if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frames, err) < 0)
@@ -254,34 +282,33 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   newest.submitted_ns = now_ns;
   newest.whole = filled;
   past_follow(engine, request, &run);
-  engine->runs[engine->in_flight++] = submitted_run(&batch, shift_batched_frames(request->prepared, &newest), filled);
-  engine->runs[engine->in_flight - 1].restarted = run.restart;
+  struct run_in_flight *own = &engine->runs[engine->unfinished++];
+  *own = submitted_run(&batch, shift_batched_frames(request->prepared, &newest), filled);
+  own->restarted = run.restart;
+  own->early = request->early;
+  if (own->early)
+    hold_newest_pictures(request->prepared->program, own->pictures);
   request->prepared->runs_in_flight++;
   engine->background.behind = !filled;
   background_after_frame(engine);
   times.slice = lap(&at_ns);
   noise_make_ahead(request->prepared);
   times.ahead = lap(&at_ns);
-  engine->runs[engine->in_flight - 1].submitted = times;
+  own->submitted = times;
   return 0;
 }
 
-static void remove_oldest_run(struct engine *engine) {
-  engine->runs[0].prepared->runs_in_flight--;
-  run_release_pictures(&engine->runs[0]);
-  engine->runs[0] = engine->runs[1];
-  engine->in_flight--;
-}
-
-/* Waits for the end of a run and stores its pictures in *run. Releases pictures that no request asked for, and all of
- * them if the stream batch (frames at different steps in one run) is not full yet. */
+/* Waits for the end of a run and stores its pictures in *run, unless they are given out early. Releases pictures that
+ * no request asked for, and all of them if the stream batch (frames at different steps in one run) is not full yet. */
 static int await(struct engine *engine, struct run_in_flight *run, struct error *err) {
   struct device_counters counters;
-  if (device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)
+  if (!run->early && device_collect(engine->device, run->prepared->program, run->pictures, err) < 0)
     return -1;
   run->finished_ns = engine->ended_ns = platform_now_ns();
   for (int i = run->pending ? 0 : run->count; i < BATCH_MAX; i++)
     frame_release(&run->pictures[i]);
+  if (run->early)
+    return 0;
   device_get_counters(engine->device, &counters);
   run->device_ms = counters.run_ms / run->count;
   run->stamps = counters.stamps;
@@ -289,17 +316,21 @@ static int await(struct engine *engine, struct run_in_flight *run, struct error 
 }
 
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err) {
-  struct run_in_flight *run = &engine->runs[0];
+  int status = 0;
   *result = (struct engine_result){0};
-  if (!engine->in_flight)
+  if (!engine_in_flight(engine))
     return error_set(err, STATUS_FAILED, "no frame is in flight");
+  while (engine->given_early && !engine->runs[engine->given_early].early)
+    status |= finish_early_run(engine, err);
+  struct run_in_flight *run = &engine->runs[engine->given_early];
   int i = run->given;
   result->opaque = run->of[i].opaque;
   result->submitted_ns = run->submitted_ns;
   result->whole = run->whole;
   result->restarted = run->restarted;
   result->pending = run->pending;
-  int status = i ? 0 : await(engine, run, err);
+  if (i == 0 && await(engine, run, err) < 0)
+    status = -1;
   if (status == 0) {
     result->finished_ns = run->finished_ns;
     result->device_ms = run->device_ms;
@@ -315,7 +346,9 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     run->pictures[i] = (struct frame){0};
     run->given++;
   }
-  if (result->left == 0)
+  if (result->left == 0 && run->early)
+    engine->given_early++;
+  else if (result->left == 0)
     remove_oldest_run(engine);
   return status;
 }
@@ -327,8 +360,11 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
   struct batch batch;
   struct frame frames[FRAMES_MAX];
   *profile = (struct profile){0};
-  if (engine->in_flight)
+  if (engine_in_flight(engine))
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
+  while (engine->given_early)
+    if (finish_early_run(engine, err) < 0)
+      return -1;
   if (fill_run(engine, request, &run, &newest, &batch, frames, err) < 0 || background_finish(engine, err) < 0)
     return -1;
   /* The runs of the profile have changed the data that frames leave on the device; the next frame must not use it. */

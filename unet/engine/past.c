@@ -77,7 +77,7 @@ static const int64_t pause_ns = 500000000;
 
 /* Returns true if frames come in real time (engine.paced) and no run has been in flight for pause_ns. */
 static bool has_paused(const struct engine *engine) {
-  return engine->paced && !engine->in_flight && platform_now_ns() - engine->ended_ns > pause_ns;
+  return engine->paced && !engine_in_flight(engine) && platform_now_ns() - engine->ended_ns > pause_ns;
 }
 
 bool past_ends(const struct engine *engine, const struct engine_request *request) {

@@ -237,13 +237,15 @@ void run_release_pictures(struct run_in_flight *run) {
 }
 
 static void drop_runs(struct engine *engine, const struct prepared *prepared) {
-  int left = 0;
-  for (int i = 0; i < engine->in_flight; i++)
-    if (engine->runs[i].prepared != prepared)
+  int left = 0, early = engine->given_early;
+  for (int i = 0; i < engine->unfinished; i++)
+    if (engine->runs[i].prepared != prepared) {
       engine->runs[left++] = engine->runs[i];
-    else
+    } else {
       run_release_pictures(&engine->runs[i]);
-  engine->in_flight = left;
+      engine->given_early -= i < early;
+    }
+  engine->unfinished = left;
 }
 
 bool prepared_is_known(struct engine *engine, const struct prepared *prepared) {

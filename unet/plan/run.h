@@ -116,6 +116,7 @@ struct run_params {
   /* true: the output picture stays in device memory, and frame_wait copies it to host memory when asked to; false: the
    * run copies it */
   bool on_device;
+  bool early; /* true: the output picture is given out before the run has ended, with an event (picture.fence) */
 
   /* The fields from `restart` to `bank` say how the run uses data that earlier frames have left. */
   /* true: nothing of earlier frames is used: flow, moved noise, feedback and the bank (earlier frames' keys and values)
