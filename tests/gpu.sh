@@ -7,7 +7,7 @@
 #
 # Environment: OUT    where logs go (default: gpu-logs)
 #              PARTS  what to run (default: all but rows, minutes, clips and fidelity): ops products sanitizer models generic
-#                     attention mini program shapes rows minutes clips fidelity device
+#                     attention mini library program shapes rows minutes clips fidelity device
 #              MINI   a mini model (default: assets/mini/model)
 #              GENERIC the programs built with -Dgpu_archs=ptx80, likewise in a folder (default: built here where the others
 #                     are)
@@ -32,7 +32,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
 out=${OUT:-gpu-logs}
-parts=${PARTS:-ops products sanitizer models generic attention mini program shapes device}
+parts=${PARTS:-ops products sanitizer models generic attention mini library program shapes device}
 generic=${GENERIC:-}
 mini=${MINI:-assets/mini/model}
 awake=()
@@ -96,6 +96,7 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   # With no graph: in the bodies of nodes that decide it reports barriers that no thread misses (cuda/MEASURED.md).
   step sanitizer-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/gpu/test_ops_cuda" --flat
   step sanitizer-pictures-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/gpu/test_cuda_pictures"
+  step sanitizer-library-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/library/test_cuda" "pixels*"
   ffmpeg -version >/dev/null 2>&1 && [ -x "$programs/tests/gpu/test_hwdec_cuda" ] &&
     step sanitizer-hwdec-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/gpu/test_hwdec_cuda" \
       ${HWDEC_CLIPS:+"$HWDEC_CLIPS"}
@@ -168,6 +169,16 @@ if wanted mini && [ -e "$mini/model_index.json" ]; then
   TUNING_DIR=$work/changes step mini-changes-warm "$programs/tests/gpu/gpu_changes" "$mini" 512 512
 elif wanted mini; then
   left_out mini "there is no model in $mini"
+fi
+if wanted library; then
+  step library "$programs/tests/library/test_cuda"
+  LD_LIBRARY_PATH=$programs/tests/library/by_module:${LD_LIBRARY_PATH:-} step library-module "$programs/tests/library/test_cuda"
+  MAY_SKIP=yes step library-gl "$programs/tests/library/test_cuda_gl"
+  if python3 -c 'import torch, cffi' 2>/dev/null; then
+    step library-tensors python3 -B tests/library/dlpack_cuda.py "$PWD" "$programs/app/libreverie.so.0"
+  else
+    left_out library-tensors "Python lacks torch or cffi"
+  fi
 fi
 if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
   step program "$programs/tests/gpu/test_program_cuda" "$programs/app/reverie"
@@ -316,7 +327,7 @@ fi
 cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in products attention-peers models-mini program shapes range mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
+for log in products attention-peers models-mini library library-tensors program shapes range mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
   turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 row-clocks minutes \
   fidelity-turbo fidelity-sd15 fidelity-sd21v fidelity-lcm fidelity-sdxl fidelity-kl fidelity-range device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
