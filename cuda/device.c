@@ -190,6 +190,25 @@ static int choices(struct device *base, char **text, struct error *err) {
   return *text ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
+/* For people: what the GPU is, its clocks of this moment, and what each candidate for a product took. */
+static int timings(struct device *base, char **text, struct error *err) {
+  struct cuda_device *device = cuda_device(base);
+  const struct cudaDeviceProp *p = &device->properties;
+  char *times = tuner_times(device->tuner), state[128] = "";
+  nvml_state(device->nvml, state, sizeof state);
+  bool good =
+      times && asprintf(text,
+                        "%s: compute capability %d.%d, %d multiprocessors, %.0f MB of second-level cache, "
+                        "%zu KB of shared memory a thread block, a memory bus of %d bits\nclocks: %s\n%s",
+                        p->name, p->major, p->minor, p->multiProcessorCount, p->l2CacheSize / 1048576.0,
+                        p->sharedMemPerBlockOptin / 1024, p->memoryBusWidth, *state ? state : "unknown", times) >= 0;
+  free(times);
+  if (good)
+    return 0;
+  *text = NULL;
+  return error_set(err, STATUS_FAILED, "out of memory");
+}
+
 /* --- writing and reading tensors --- */
 
 /* Loads a resource (a weight or another tensor that plans share) if needed, waits for that, and returns its device
@@ -240,6 +259,7 @@ const struct device_impl cuda_device_impl = {
     .info = info,
     .counters = counters,
     .choices = choices,
+    .timings = timings,
     .prepare = program_prepare,
     .release = program_release,
     .submit = program_submit,

@@ -190,6 +190,21 @@ static void test_given_to_another(void **state) {
   free(text);
 }
 
+/* What candidates took is listed for people below the versions; those that could not be timed are left out. */
+static void test_notes(void **state) {
+  (void)state;
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", NULL);
+  tuner_note(tuner, make_key(2), &(struct choice){&way_gemm, 4, 2}, 12.25e-6);
+  tuner_note(tuner, make_key(2), &(struct choice){&way_cudnn, 1, 1}, -1);
+  char *text = tuner_times(tuner);
+  assert_non_null(text);
+  assert_memory_equal(text, "ways ", strlen("ways "));
+  assert_non_null(strstr(text, ", Some GPU, driver 1.2, "));
+  assert_string_equal(strchr(text, '\n'), "\n1x64x64 c16+0 to 64x64 c320 k3: gemm 4, 2 splits: 12.25 us\n");
+  free(text);
+  tuner_close(tuner);
+}
+
 static void hash_sources(const char *targets, char hash[64]) {
   char command[512];
   snprintf(command, sizeof command, "sh '" WAYS_HASH_SCRIPT "' '%s' '%s/one.c' '%s/two.c'", targets, folder, folder);
@@ -474,6 +489,7 @@ int main(void) {
       CASE(test_for_these_ways),
       CASE(test_given),
       CASE(test_given_to_another),
+      CASE(test_notes),
       CASE(test_hash),
       CASE(test_hash_of_whole_texts),
       CASE(test_hash_is_whole),

@@ -299,6 +299,10 @@ void engine_get_info(const struct engine *engine, struct engine_info *info);
  * lines; the first names the GPU, driver and libraries for which the choices hold. The caller frees *choices, which is
  * NULL after a failure. Called on the submitting thread, while no handle is prepared. */
 int engine_get_choices(const struct engine *engine, char **choices, struct error *err);
+/* Returns, as text for people, what the device is, its clocks of this moment, and how long each candidate took that it
+ * has timed to make these choices. The caller frees *timings, which is NULL for a device that times nothing, and after
+ * a failure. Called on the submitting thread, while no handle is prepared. */
+int engine_get_timings(const struct engine *engine, char **timings, struct error *err);
 /* Rounds a size to the nearest one that pictures may have, as engine_prepare does. sizing: SIZE_EVEN or SIZE_WHOLE. */
 void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height);
 

@@ -39,6 +39,8 @@ static int write_report(struct bench *bench, struct error *err) {
   if (bench->engine) {
     engine_get_info(bench->engine, &report->engine);
     prepared_get_info(bench->prepared, &report->prepared);
+    if (engine_get_timings(bench->engine, &report->timings, err))
+      return -1;
   }
   report->peak_bytes = platform_peak_memory();
   report->source = bench->source;
@@ -109,6 +111,7 @@ int command_bench(const struct options *options, struct error *err) {
   frame_release(&bench.still);
   frame_release(&bench.control_still);
   profile_free(&bench.report.profile);
+  free(bench.report.timings);
   free(bench.report.steadiness.clips);
   compare_close(&bench.compare);
   return status;

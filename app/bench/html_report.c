@@ -190,6 +190,17 @@ static void write_sweep(const struct sweep *sweep, FILE *out) {
           batch ? "frames a run" : "GFLOP");
 }
 
+/* --- how kernels were chosen --- */
+
+static void write_timings(const char *timings, FILE *out) {
+  fputs(
+      "<h2>Kernels</h2>\n<details><summary>The device, its clocks when the measurements ended, and what each candidate "
+      "for a product took</summary>\n<pre>",
+      out);
+  html_text(timings, out);
+  fputs("</pre></details>\n", out);
+}
+
 int html_report(const struct report *report, const char *path, struct error *err) {
   char *page = NULL;
   size_t size = 0;
@@ -205,6 +216,8 @@ int html_report(const struct report *report, const char *path, struct error *err
     write_sweep(&report->sweep, out);
   if (report->steadiness.count)
     steadiness_html(&report->steadiness, out);
+  if (report->timings)
+    write_timings(report->timings, out);
   fputs("</body></html>", out);
   if (fclose(out)) {
     free(page);

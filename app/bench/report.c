@@ -219,6 +219,8 @@ static char *make_json(const struct report *report) {
     steadiness_json(&report->steadiness, cJSON_AddArrayToObject(root, "steadiness"));
   if (report->profile.count)
     profile_json(&report->profile, cJSON_AddObjectToObject(root, "profile"));
+  if (report->timings)
+    cJSON_AddStringToObject(root, "timings", report->timings);
   char *text = cJSON_Print(root);
   cJSON_Delete(root);
   return text;

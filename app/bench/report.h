@@ -94,6 +94,9 @@ struct report {
   /* times of the network's ops (--profile); without rows if they were not measured. The owner of the report frees the
    * profile */
   struct profile profile;
+  /* what the device is, its clocks, and what it has timed to choose kernels, as lines of text; NULL: nothing. The owner
+   * of the report frees it */
+  char *timings;
 };
 
 /* Prints the report as a table for users. */

@@ -265,7 +265,9 @@ const struct option option_table[] = {
      .help = "write what capture, upload, graph and output did when, frame by frame, for chrome://tracing or "
              "ui.perfetto.dev"},
     {"report", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(report),
-     .help = "write the figures as an HTML page with plots that needs no other file"},
+     .help = "write the figures as an HTML page with plots that needs no other file; on a GPU also its clocks, and how "
+             "long "
+             "each kernel took that could do a layer, which is measured anew for it"},
     {"save", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(save),
      .help = "keep the figures in a file for --compare, beside what is printed"},
     {"compare", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(compare),

@@ -222,7 +222,8 @@ int setup_params(struct engine_wish *params, const struct setup *setup, struct e
   params->engine.smooth = setup->smooth;
   params->engine.paced = setup->paced;
   params->engine.device = options->device;
-  params->engine.device.cache_dir = paths_cache(params->cache);
+  /* a report of bench tells what each candidate for a product took, so none is taken from earlier runs */
+  params->engine.device.cache_dir = options->report ? NULL : paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;
   params->engine.device.shares_pictures = setup->shared;

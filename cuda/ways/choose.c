@@ -202,6 +202,7 @@ static enum outcome time_candidates(struct cuda_device *device, const struct pro
       outcome = DISTURBED;
     log_line(device->log, LOG_DEBUG, "%s: %s %d, %d splits: %.2f us", key, way_name(list[i].way), list[i].index,
              list[i].splits, seconds * 1e6);
+    tuner_note(device->tuner, key, &list[i], seconds);
     if (seconds >= 0 && seconds < least) {
       least = seconds;
       *best = list[i];

@@ -28,6 +28,9 @@ struct tuner {
   char *folder, *path, *path_new;
   /* first line of the file, which names all that its choices depend on: GPU, driver, libraries, sources of the ways */
   char version[256];
+  FILE *notes; /* writes to notes_text what each candidate took, a line for each (tuner_note) */
+  char *notes_text;
+  size_t notes_size;
   bool changed;
   bool given; /* true: the choices are those of another engine (tuner_take), so nothing is timed or saved */
 };
@@ -138,6 +141,9 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
   *out = tuner;
   if (!tuner)
     return error_set(err, STATUS_FAILED, "out of memory");
+  tuner->notes = open_memstream(&tuner->notes_text, &tuner->notes_size);
+  if (!tuner->notes)
+    return error_set(err, STATUS_FAILED, "out of memory");
   snprintf(tuner->version, sizeof tuner->version, "ways " WAYS_HASH ", %.60s, driver %.40s, cuDNN %zu, cuBLASLt %zu",
            device->properties.name, device->driver, dnn_version(device->dnn), blas_version(device->blas));
   if (!dir)
@@ -195,6 +201,19 @@ bool tuner_take(struct tuner *tuner, const char *text) {
   return true;
 }
 
+/* --- what candidates took --- */
+
+void tuner_note(struct tuner *tuner, const char *key, const struct choice *choice, double seconds) {
+  if (seconds >= 0)
+    fprintf(tuner->notes, "%s: %s %d, %d split%s: %.2f us\n", key, way_name(choice->way), choice->index, choice->splits,
+            choice->splits == 1 ? "" : "s", seconds * 1e6);
+}
+
+char *tuner_times(const struct tuner *tuner) {
+  char *text = NULL;
+  return !fflush(tuner->notes) && asprintf(&text, "%s\n%s", tuner->version, tuner->notes_text) >= 0 ? text : NULL;
+}
+
 bool tuner_is_given(const struct tuner *tuner) {
   return tuner->given;
 }
@@ -202,6 +221,9 @@ bool tuner_is_given(const struct tuner *tuner) {
 void tuner_close(struct tuner *tuner) {
   if (!tuner)
     return;
+  if (tuner->notes)
+    fclose(tuner->notes);
+  free(tuner->notes_text);
   free(tuner->list);
   free(tuner->folder);
   free(tuner->path);

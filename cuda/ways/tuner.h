@@ -26,6 +26,11 @@ bool tuner_find(struct tuner *tuner, const char *key, struct choice *choice);
  * choice that is not final holds until the tuner is closed, so that all programs of a device do a product in the same
  * way. The next start of the program times the product again. */
 void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final);
+/* Notes how many seconds a candidate for a key's product took; negative: it could not be timed. */
+void tuner_note(struct tuner *tuner, const char *key, const struct choice *choice, double seconds);
+/* Returns a text for people: the versions that choices depend on, and a line for each note. The caller frees it; NULL:
+ * out of memory. */
+char *tuner_times(const struct tuner *tuner);
 /* Saves the table in the file if final choices were stored since the last time. Choices that other processes have saved
  * meanwhile are read before, so that they are kept. The file is replaced in one step. A failure is logged in one
  * line. */

@@ -135,6 +135,9 @@ static void test_bench(void **state) {
   program_expect(0, NULL, "bench --size 512x512 --frames 300 --device cuda --graph off >table.txt");
   shell("grep -q 'no graph' table.txt && ! grep -q ' 1.00 launches' table.txt");
   print_file("table.txt");
+  program_expect(0, NULL, "bench --size 256x256 --frames 20 --device cuda --report page.html");
+  shell("grep -q '^clocks: SM [0-9]' page.html && grep -q '^ways .*driver [0-9]' page.html &&"
+        " test $(grep -c ' splits*: [0-9.]* us$' page.html) -gt 50");
   program_expect(0, NULL, "bench --size 256x256 --frames 20 --device cuda --json - >bench.json");
   assert_true(field("launches_per_frame") == 1 && field("waits_per_frame") == 1 && field("allocations_per_frame") == 0);
   assert_true(field("copied_up_bytes_per_frame") == 640 * 360 * 3 / 2 && field("copied_down_bytes_per_frame") > 0);

@@ -206,6 +206,10 @@ int engine_get_choices(const struct engine *engine, char **choices, struct error
   return device_get_choices(engine->device, choices, err);
 }
 
+int engine_get_timings(const struct engine *engine, char **timings, struct error *err) {
+  return device_get_timings(engine->device, timings, err);
+}
+
 /* Returns how many bytes of device memory prompts take: encoded texts, and the U-Net's keys and values. The device
  * stores them as FP16 if that is its element type, else as FP32. */
 static size_t prompt_bytes(const struct engine *engine, enum dtype element) {

@@ -81,6 +81,11 @@ int device_get_choices(struct device *device, char **choices, struct error *err)
   return device->impl->choices ? device->impl->choices(device, choices, err) : 0;
 }
 
+int device_get_timings(struct device *device, char **timings, struct error *err) {
+  *timings = NULL;
+  return device->impl->timings ? device->impl->timings(device, timings, err) : 0;
+}
+
 /* --- the pool of pictures that runs write --- */
 
 static struct frame describe_output(const struct plan *plan, enum pixel_format format) {

@@ -120,6 +120,8 @@ struct device_impl {
   /* Returns the device's measured choices of kernels as text, for device_get_choices. NULL: the device makes no such
    * choices. */
   int (*choices)(struct device *device, char **choices, struct error *err);
+  /* Returns what the device has timed to make these choices, for device_get_timings. NULL: the device times nothing. */
+  int (*timings)(struct device *device, char **timings, struct error *err);
   /* Prepares everything for running a finished plan: uploads resources (weights and other tensors that plans share)
    * that were not used before, chooses algorithms, allocates memory, captures graphs. Afterwards submit and collect
    * allocate nothing. The plan must outlive the program. If options->owner has a state of the same name, its memory is
@@ -260,6 +262,10 @@ void device_get_counters(struct device *device, struct device_counters *counters
  * that device_options.choices takes. The caller frees *choices; NULL: the device chooses nothing. No program may be
  * prepared meanwhile. */
 int device_get_choices(struct device *device, char **choices, struct error *err);
+/* Writes a text for people, of several lines: what the device is, its clocks of this moment, and how long each
+ * candidate for a product took that it has timed to make its choices. The caller frees *timings; NULL: the device times
+ * nothing. No program may be prepared meanwhile. */
+int device_get_timings(struct device *device, char **timings, struct error *err);
 /* Changes the limit of memory for later allocations; 0: no limit. Any thread may call this. */
 void device_limit_memory(struct device *device, size_t bytes);
 
