@@ -202,13 +202,15 @@ def look(root, folder, out):
 def check(folder):
     """Load the folder with diffusers and transformers and compare with this file's own networks."""
     from diffusers import AutoencoderTiny, EulerDiscreteScheduler, UNet2DConditionModel
-    from transformers import CLIPTextModel, CLIPTokenizer
+    from safetensors.torch import load_file
+    from transformers import CLIPTextModel, CLIPTokenizer, CLIPVisionModelWithProjection
     model = Model(folder)
     relative = lambda a, b: ((a - b).norm() / b.norm()).item()
     unet = UNet2DConditionModel.from_pretrained(folder + '/unet', torch_dtype=torch.float32).to(DEVICE)
     vae = AutoencoderTiny.from_pretrained(folder + '/vae', torch_dtype=torch.float32).to(DEVICE)
     writer = CLIPTextModel.from_pretrained(folder + '/text_encoder', torch_dtype=torch.float32).to(DEVICE)
     tokenizer = CLIPTokenizer.from_pretrained(folder + '/tokenizer')
+    viewer = CLIPVisionModelWithProjection.from_pretrained(folder + '/image_encoder', torch_dtype=torch.float32).to(DEVICE)
     scheduler = EulerDiscreteScheduler.from_pretrained(folder + '/scheduler')
     torch.manual_seed(0)
     x, words, t = torch.randn(2, 32, 32, 32), torch.randn(2, 77, 256), torch.tensor([999, 249])
@@ -236,3 +238,14 @@ def check(folder):
             theirs = vae.decode(z).sample.add(1).div(2).clamp(0, 1)
             print('%d steps, diffusers Euler against draw(): %.1f dB' % (
                 steps, psnr(model.draw(frame, 'oil painting', noise, steps), theirs).item()), scheduler.timesteps.tolist())
+        pictures = torch.rand(2, 3, exemplars.SIDE, exemplars.SIDE)
+        seen = viewer((pictures - model.viewer.mean) / model.viewer.spread).image_embeds
+        print('image encoder', relative(model.viewer(pictures), seen))
+        weights = dict(image_proj={}, ip_adapter={})
+        for name, value in load_file(folder + '/ip_adapter.safetensors').items():
+            part, rest = name.split('.', 1)
+            weights[part][rest] = value.float()
+        unet._load_ip_adapter_weights([weights])
+        theirs = unet(x, t, words, added_cond_kwargs=dict(image_embeds=[seen[:, None]])).sample
+        print('unet with style pictures', relative(model.unet(x, t, words, model.adapter(seen)), theirs),
+              'without', relative(model.unet(x, t, words), theirs))
