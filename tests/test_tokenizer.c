@@ -205,8 +205,8 @@ static void check_clip(const char *path, bool open_clip) {
   tokenizer_close(&tokenizer);
 }
 
-/* Made from the merges file, the vocabulary has the token ids of the published models. The list that CLIP publishes goes
- * on behind the merges that it uses: these lines count for nothing. */
+/* Made from the merges file, the vocabulary has the token ids of the published models. The list that CLIP publishes
+ * goes on behind the merges that it uses: these lines count for nothing. */
 static void test_clip(void **state) {
   (void)state;
   char *used = fixture_path(folder, "merges.txt"), *longer = fixture_path(folder, "longer.txt");
