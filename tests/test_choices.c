@@ -163,6 +163,9 @@ static void style_files(void **unused) {
   press(&state, 'Y');
   assert_non_null(strstr(state.notice, "no IP-Adapter"));
   assert_null(parameters_text(values, PARAMETER_STYLE, 1));
+  set_text(&state, PARAMETER_IP_ADAPTER, PARAMETER_IP_ADAPTER_OWN);
+  press(&state, 'Y'); /* the model has none of its own */
+  assert_null(parameters_text(values, PARAMETER_STYLE, 1));
   set_text(&state, PARAMETER_IP_ADAPTER, "adapter");
   assert_int_equal(parameters_set_text(&state.settings.values, PARAMETER_STYLE, 2, "two.png", &err), 0);
   assert_int_equal(parameters_set_number(&state.settings.values, PARAMETER_STYLE_WEIGHT, 1, 0.5, &err), 0);
@@ -178,6 +181,11 @@ static void style_files(void **unused) {
   styles.count = 2;
   press(&state, 'Y');
   assert_non_null(strstr(state.notice, "no other style picture"));
+  assert_int_equal(parameters_set_text(&state.settings.values, PARAMETER_IP_ADAPTER, 0, NULL, &err), 0);
+  state.own_adapter = true;
+  styles.count = 3;
+  press(&state, 'Y');
+  assert_string_equal(parameters_text(values, PARAMETER_STYLE, 1), "three.png");
 }
 
 static const char *text_of(const struct live_state *state, enum parameter id) {

@@ -194,7 +194,8 @@ static void test_styles(void **state) {
   program_expect(4, ": is a folder: give one of its files",
                  "render good.mp4 hash:never.txt --device cpu --style good.mp4 --ip-adapter "
                  "\"$REVERIE_GOLDENS\"/styles --model \"$REVERIE_GOLDENS\"/sd15");
-  program_expect(2, "--ip-adapter", "render good.mp4 never.mp4 --style good.mp4");
+  program_expect(2, "sd15: has no IP-Adapter of its own (ip_adapter.safetensors)",
+                 "render good.mp4 never.mp4 --device cpu --style good.mp4 --model \"$REVERIE_GOLDENS\"/sd15");
   program_expect(2, "--style[1].weight 3", "render good.mp4 never.mp4 --style good.mp4:3");
   program_expect(2, "one of all|style", "render good.mp4 never.mp4 --style-layers colour");
   program_expect(4, "--image-encoder", STYLED);
@@ -207,6 +208,32 @@ static void test_styles(void **state) {
   shell("grep -q '^form  *plus (resampler)' out.txt; rm with*.txt");
 #undef STYLED
 #undef ENCODER
+}
+
+/* Tests a model whose folder has an IP-Adapter of its own: --style alone is enough, and says what is not whole. */
+static void test_own_styles(void **state) {
+  (void)state;
+#define OWN "hash:%s.txt -y --frames 1 --size 64x48 --steps 1 --device cpu --model own "
+  shell("mkdir own; ln -s \"$REVERIE_GOLDENS\"/pix2pix/* \"$REVERIE_GOLDENS\"/own/i* own");
+  program_expect(0, NULL, "render good.mp4 " OWN "-q --prompt photo", "without");
+  program_expect(0, NULL, "render good.mp4 " OWN "-q --style good.mp4:0", "with");
+  shell("cmp with.txt without.txt");
+  program_expect(0, NULL, "render good.mp4 " OWN "-q --style good.mp4", "with");
+  shell("! cmp -s with.txt without.txt");
+  program_expect(0, NULL, "render good.mp4 " OWN "-q --style good.mp4 --ip-adapter own --prompt photo", "again");
+  shell("cmp with.txt again.txt");
+  program_expect(2, "--image-encoder", "render good.mp4 " OWN "--style good.mp4 --image-encoder own/image_encoder",
+                 "x");
+  program_expect(0, NULL, "bench --model own --size 64x48 --steps 1 --frames 2 --device cpu -q --style good.mp4");
+  program_expect(0, NULL, "info own --device cpu");
+  shell("grep -q '^style  *pictures are read by its own IP-Adapter (--style PICTURE): linear, 4 tokens' out.txt");
+  shell("rm own/image_encoder");
+  program_expect(4, "image_encoder/config.json: cannot be read", "render good.mp4 " OWN "--style good.mp4", "x");
+  program_expect(0, NULL, "render good.mp4 " OWN "-q --prompt photo", "again");
+  shell("cmp again.txt without.txt");
+  program_expect(0, NULL, "info own --device cpu");
+  shell("grep -q '^style  *pictures cannot be read: .*image_encoder' out.txt; rm -r own with*.txt again.txt");
+#undef OWN
 }
 
 /* Tests control networks as folders and as files; an incomplete one is reported as such. */
@@ -546,6 +573,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_info_of_controls),
       cmocka_unit_test_setup_teardown(test_adapters, program_tiny_model, program_own_model),
       cmocka_unit_test(test_styles),
+      cmocka_unit_test(test_own_styles),
       cmocka_unit_test_setup_teardown(test_output, program_tiny_model, program_own_model),
       cmocka_unit_test(test_scheduler_stand_in),
       cmocka_unit_test_setup_teardown(test_full_disk, program_tiny_model, program_own_model),

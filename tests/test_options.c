@@ -216,6 +216,23 @@ static void test_spare_styles(void **state) {
   assert_int_equal(options.spare_styles.count, 2);
   assert_string_equal(options.spare_styles.text[1], "c:/3.png");
   refuse("live --spare-style=", "--spare-style: an empty PICTURE");
+  assert_string_equal(parameters_text(&options.values, PARAMETER_IP_ADAPTER, 0), "x");
+  assert_int_equal(options.prompt_count, 0);
+}
+
+/* Without --ip-adapter a style picture is for the model's own, and without --prompt it decides the look alone. */
+static void test_own_styles(void **state) {
+  (void)state;
+  struct options options = accept("render a b --style one.png:0.5 --style two.png");
+  assert_string_equal(parameters_text(&options.values, PARAMETER_IP_ADAPTER, 0), PARAMETER_IP_ADAPTER_OWN);
+  assert_int_equal(options.prompt_count, 1);
+  assert_string_equal(parameters_text(&options.values, PARAMETER_PROMPT, 1), PARAMETER_PROMPT_STYLED);
+  options = accept("bench --style one.png --prompt oil --prompt ink");
+  assert_int_equal(options.prompt_count, 2);
+  assert_string_equal(parameters_text(&options.values, PARAMETER_PROMPT, 1), "oil");
+  options = accept("live --spare-style one.png");
+  assert_null(parameters_text(&options.values, PARAMETER_IP_ADAPTER, 0));
+  assert_int_equal(options.prompt_count, 0);
   refuse("render a b --spare-style one", "--spare-style");
 }
 
@@ -596,16 +613,27 @@ static void test_table_is_consistent(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults),        cmocka_unit_test(test_values),
-      cmocka_unit_test(test_adapters),        cmocka_unit_test(test_controls),
-      cmocka_unit_test(test_spare_loras),     cmocka_unit_test(test_spare_styles),
-      cmocka_unit_test(test_config),          cmocka_unit_test(test_make_lines),
-      cmocka_unit_test(test_waves),           cmocka_unit_test(test_several_models),
-      cmocka_unit_test(test_blends),          cmocka_unit_test(test_times),
-      cmocka_unit_test(test_several_sources), cmocka_unit_test(test_named_sizes),
-      cmocka_unit_test(test_left_out_value),  cmocka_unit_test(test_forgotten_command),
-      cmocka_unit_test(test_refusals),        cmocka_unit_test(test_long_arguments_fit),
-      cmocka_unit_test(test_requests),        cmocka_unit_test(test_table_is_consistent),
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_adapters),
+      cmocka_unit_test(test_controls),
+      cmocka_unit_test(test_spare_loras),
+      cmocka_unit_test(test_spare_styles),
+      cmocka_unit_test(test_own_styles),
+      cmocka_unit_test(test_config),
+      cmocka_unit_test(test_make_lines),
+      cmocka_unit_test(test_waves),
+      cmocka_unit_test(test_several_models),
+      cmocka_unit_test(test_blends),
+      cmocka_unit_test(test_times),
+      cmocka_unit_test(test_several_sources),
+      cmocka_unit_test(test_named_sizes),
+      cmocka_unit_test(test_left_out_value),
+      cmocka_unit_test(test_forgotten_command),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_long_arguments_fit),
+      cmocka_unit_test(test_requests),
+      cmocka_unit_test(test_table_is_consistent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "app/run/styling.h"
 #include "tests/rigs/fixture.h"
+#include "tests/rigs/own_model.h"
 #include "tests/rigs/rig.h"
 #include "unet/base/platform.h"
 
@@ -213,14 +214,77 @@ static void without_an_adapter(void **state) {
   engine_close(&plain);
 }
 
+/* An engine whose model has an adapter of its own: the first style picture asks for an engine with it. */
+static void the_models_own_adapter_is_opened(void **state) {
+  (void)state;
+  struct scene scene;
+  begin(&scene);
+  own_model_link(scene.folder, arguments[1]);
+  struct engine_params params = default_params(&scene.golden, arguments[2]);
+  struct engine *plain, *own;
+  struct error err;
+  params.model = scene.folder;
+  must(engine_open(&plain, &params, &err), &err);
+  params.own_adapter = true;
+  must(engine_open(&own, &params, &err), &err);
+  char *one = make_picture(&scene, "one.ppm");
+  set_file(&scene, 2, one);
+  assert_int_equal(follow(&scene, plain, NULL), 0);
+  assert_string_equal(parameters_text(&scene.wish, PARAMETER_IP_ADAPTER, 0), PARAMETER_IP_ADAPTER_OWN);
+  assert_true(parameters_marked(&scene.wish, PARAMETER_IP_ADAPTER, 0));
+  assert_int_equal(follow(&scene, plain, NULL), 0); /* it is being opened */
+  parameters_take(&scene.has, &scene.wish, PARAMETER_IP_ADAPTER, 0);
+  engine_close(&scene.engine);
+  scene.engine = own;
+  assert_int_equal(settle(&scene, NULL), 1);
+  expect_file(&scene, 2, one);
+  assert_int_equal(scene.warnings.count, 0);
+  free(one);
+  finish(&scene);
+  engine_close(&plain);
+}
+
+/* A frame that is to be the style waits for the model's own adapter. If that is refused, so is a file. */
+static void the_models_own_adapter_may_be_refused(void **state) {
+  (void)state;
+  struct scene scene;
+  begin(&scene);
+  own_model_link(scene.folder, arguments[1]);
+  struct engine_params params = default_params(&scene.golden, arguments[2]);
+  struct error err;
+  params.model = scene.folder;
+  engine_close(&scene.engine);
+  must(engine_open(&scene.engine, &params, &err), &err);
+  const struct frame *frame = &scene.golden.frame;
+  styling_ask(&scene.styling);
+  for (int turn = 0; turn < 2; turn++) {
+    assert_int_equal(follow(&scene, scene.engine, frame), 0);
+    assert_string_equal(parameters_text(&scene.wish, PARAMETER_IP_ADAPTER, 0), PARAMETER_IP_ADAPTER_OWN);
+    parameters_take(&scene.wish, &scene.has, PARAMETER_IP_ADAPTER, 0);
+    assert_int_equal(follow(&scene, scene.engine, frame), 0);
+    assert_null(parameters_text(&scene.wish, PARAMETER_IP_ADAPTER, 0));
+    assert_int_equal(scene.warnings.count, turn);
+    assert_int_equal(follow(&scene, scene.engine, frame), 0); /* it is not asked for again */
+    assert_null(parameters_text(&scene.wish, PARAMETER_IP_ADAPTER, 0));
+    if (!turn)
+      set_file(&scene, 1, "one.ppm");
+  }
+  expect_file(&scene, 1, NULL);
+  finish(&scene);
+}
+
 int main(int argc, char **argv) {
   if (argc < 3)
     return 2;
   arguments = argv;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_frame_becomes_the_style), cmocka_unit_test(files_become_styles),
-      cmocka_unit_test(a_later_wish_stays),        cmocka_unit_test(a_file_follows_a_frame),
+      cmocka_unit_test(a_frame_becomes_the_style),
+      cmocka_unit_test(files_become_styles),
+      cmocka_unit_test(a_later_wish_stays),
+      cmocka_unit_test(a_file_follows_a_frame),
       cmocka_unit_test(without_an_adapter),
+      cmocka_unit_test(the_models_own_adapter_is_opened),
+      cmocka_unit_test(the_models_own_adapter_may_be_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

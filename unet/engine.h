@@ -112,7 +112,10 @@ struct engine_params {
   /* The controls, at most CONTROLS_MAX. For each frame, controls.control has the values of control i at index i. */
   const struct engine_control *controls;
   int control_count;
-  const char *ip_adapter; /* file of an IP-Adapter; NULL: none */
+  const char *ip_adapter; /* file of an IP-Adapter; NULL: none, or the model's own */
+  /* true: the IP-Adapter in the model's folder is used, if there is one (engine_info.own_adapter) and ip_adapter is
+   * NULL */
+  bool own_adapter;
   /* folder of the CLIP vision network that the IP-Adapter needs; NULL: a folder image_encoder near the adapter's
    * file */
   const char *image_encoder;
@@ -224,6 +227,8 @@ struct engine_info {
   /* size of the picture that the IP-Adapter's image encoder reads; zeros: there is no IP-Adapter, so frames cannot show
    * style pictures */
   struct style_format style;
+  /* true: the model's folder has an IP-Adapter of its own, which engine_params.own_adapter makes the engine use */
+  bool own_adapter;
   /* for each group of attention layers (enum style_part): true if this model's U-Net has layers of the group */
   bool style_parts[STYLE_PARTS];
   /* true: the model is an inpainting model, which repaints the region that a mask marks (engine_set_mask) */

@@ -83,6 +83,23 @@ static int describe_adapters(const struct engine_params *engine, struct brought 
   return 0;
 }
 
+/* Prints that the model's own IP-Adapter reads style pictures, or why it cannot be used; nothing if it has none. */
+static void print_own_adapter(const char *model) {
+  struct ip_adapter *own;
+  struct error err;
+  if (!ip_adapter_is_in(model))
+    return;
+  if (ip_adapter_open_own(&own, model, &err)) {
+    printf("style         pictures cannot be read: ");
+    text_put(stdout, err.message);
+    putchar('\n');
+    return;
+  }
+  printf("style         pictures are read by its own IP-Adapter (--style PICTURE): %s, %d tokens a picture\n",
+         ip_config_form(&own->config), ip_adapter_tokens(own));
+  ip_adapter_close(&own);
+}
+
 static void print_adapter(const struct brought *brought, const char *path) {
   printf("adapter       %s\n              its factors take %.1f MB, ", brought->text,
          4e-6 * (double)brought->factor_count);
@@ -99,6 +116,7 @@ static int print_parts(const struct engine_params *engine, bool tensors, struct 
   checkpoint_print(engine->checkpoint, tensors, stdout);
   int steps = engine_usual_steps(engine->checkpoint);
   printf("steps         %d %s\n", steps, steps == 1 ? "suits it" : "suit it");
+  print_own_adapter(engine->model);
   for (int i = 0; i < engine->adapter_count; i++)
     print_adapter(&list[i], engine->adapters[i]);
   return 0;

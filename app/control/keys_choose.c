@@ -207,8 +207,10 @@ void run_other_lora(struct live_state *state, const struct command_call *call) {
     tell_lora(state, index, call->now_ns);
 }
 
+/* Returns true if there is an IP-Adapter, or the model has one of its own, which the first style picture opens. */
 static bool has_ip_adapter(struct live_state *state, int64_t now_ns) {
-  bool has = parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0);
+  const char *text = parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0);
+  bool has = state->own_adapter || (text && strcmp(text, PARAMETER_IP_ADAPTER_OWN));
   if (!has)
     live_notice(state, now_ns, "there is no IP-Adapter: --ip-adapter FILE gives one");
   return has;

@@ -34,7 +34,7 @@ struct key_bindings;
 
 struct live_state {
   /* --- Values of parameters, and what commands remember from one key to the next. The window sets the lists models,
-   * vaes, loras and styles, and size_multiple. --- */
+   * vaes, loras and styles, own_adapter and size_multiple. --- */
 
   /* the values of all parameters; values that commands change are marked as set, and the engine thread clears these
    * marks when it has copied the values */
@@ -51,6 +51,7 @@ struct live_state {
   struct size_steps sizes;
   /* Width and height at which the network computes are multiples of this number of pixels; what exceeds the requested
    * size is cropped from the picture. 0: not known yet. */
+  bool own_adapter; /* true: the model has an IP-Adapter of its own */
   int size_multiple;
   /* The clock of beats (tempo and present beat), and the taps and onsets of sound that set it. live_beats.h says how it
    * and the parameters tempo, beat and bar-phase are kept equal. */

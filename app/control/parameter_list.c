@@ -31,6 +31,7 @@ static bool is_open(const struct parameters *values, enum parameter id, int inde
 static bool is_shown(const struct parameters *values, enum parameter id, int index) {
   switch (id) {
   case PARAMETER_LORA:
+  case PARAMETER_STYLE:
     return is_open(values, id, index);
   case PARAMETER_LORA_WEIGHT:
     return parameters_text(values, PARAMETER_LORA, index) != NULL;
@@ -47,8 +48,6 @@ static bool is_shown(const struct parameters *values, enum parameter id, int ind
   case PARAMETER_LFO_PHASE:
   case PARAMETER_LFO_AMOUNT:
     return parameters_text(values, PARAMETER_LFO, index) != NULL;
-  case PARAMETER_STYLE:
-    return values->ip_adapter.given && is_open(values, id, index);
   case PARAMETER_STYLE_WEIGHT:
   case PARAMETER_STYLE_LAYERS:
     return parameters_text(values, PARAMETER_STYLE, index) != NULL;

@@ -31,6 +31,6 @@ void refusals_find(struct refusals *refusals, const struct engine_info *info, co
     refuse(refusals, "has no self-attention", banked);
   if (!prepared->has_eta)
     refuse(refusals, "sampler adds no noise", fresh);
-  if (!info->style.size)
+  if (!info->style.size && !info->own_adapter)
     refuse(refusals, "needs --ip-adapter", styled);
 }

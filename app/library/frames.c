@@ -280,7 +280,8 @@ int reverie_set_style(struct reverie *reverie, int number, const struct reverie_
   if (number < 1 || number > STYLES_MAX)
     return library_refuse(error, "style picture %d: there are 1 to %d", number, STYLES_MAX);
   if (!reverie->info.style.size)
-    return library_refuse(error, "a style picture needs an IP-Adapter, which the parameter ip-adapter names");
+    return library_refuse(error, "a style picture needs an IP-Adapter, which the parameter ip-adapter names%s",
+                          reverie->info.own_adapter ? ": \"own\" for this model's, set before reverie_open" : "");
   int status = read_picture(frame, &own, &err) ||
                (frame && engine_read_style(&reverie->info.style, &own, &style, &err)) ||
                engine_set_style(reverie->engine, number - 1, style, &err);

@@ -112,7 +112,7 @@ static const char *choose_cache(const struct reverie *reverie, char *path) {
 static int open_engine(struct reverie *reverie, struct engine_wish *wish, struct error *err) {
   const struct parameters *values = &reverie->asked.values;
   struct controls controls;
-  if (check_numbers(values, err) || engine_wish_fill(wish, values, err))
+  if (check_numbers(values, err) || engine_wish_fill(wish, values, err) || engine_wish_check_adapter(wish, err))
     return -1;
   wish->engine.output = reverie->format;
   wish->engine.smooth = (reverie->flags & REVERIE_SMOOTH) != 0;

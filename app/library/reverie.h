@@ -313,8 +313,8 @@ int reverie_to_dlpack(const struct reverie_picture *picture, int versioned, void
  * `frame` is white; 1: where it is transparent. frame NULL: the whole picture. The pixels are copied. */
 int reverie_set_mask(struct reverie *reverie, const struct reverie_frame *frame, int transparent,
                      struct reverie_error *error);
-/* Sets a picture whose style an IP-Adapter reads (parameter "ip-adapter"). number: 1 to 4; frame NULL: none. The pixels
- * are copied. */
+/* Sets a picture whose style an IP-Adapter reads: the one that the parameter "ip-adapter" names, or with "own" the one
+ * in the model's folder. number: 1 to 4; frame NULL: none. The pixels are copied. */
 int reverie_set_style(struct reverie *reverie, int number, const struct reverie_frame *frame,
                       struct reverie_error *error);
 

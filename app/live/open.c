@@ -96,6 +96,7 @@ static int open_with(struct live *live, const struct options *options, const str
   const struct setup setup = {
       .options = options,
       .nearest = used != NULL,
+      .leaves_styles = used || live->came,
       .info = live->spec ? &first : NULL,
       .longest = LONGEST_SIDE,
       .larger = true,

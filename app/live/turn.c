@@ -152,6 +152,7 @@ static void exchange_settings(struct live *live, int64_t now_ns) {
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
   state->size_multiple = live->engine.info.size_multiple;
+  state->own_adapter = live->engine.info.own_adapter;
   follow_stall(live, now_ns);
   tell_size(live);
   if (ready && !state->ready) {

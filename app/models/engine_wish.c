@@ -4,15 +4,20 @@
 
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
+#include "unet/checkpoint/ip_adapter.h"
 
 static bool names_standard(enum parameter id, const char *name) {
-  const char *word = id == PARAMETER_MODEL ? PARAMETER_MODEL_BUILT_IN : id == PARAMETER_VAE ? PARAMETER_VAE_OWN : NULL;
-  return word && !strcmp(name, word) && !platform_exists(name);
+  const char *word = id == PARAMETER_MODEL        ? PARAMETER_MODEL_BUILT_IN
+                     : id == PARAMETER_VAE        ? PARAMETER_VAE_OWN
+                     : id == PARAMETER_IP_ADAPTER ? PARAMETER_IP_ADAPTER_OWN
+                                                  : NULL;
+  bool always = id == PARAMETER_IP_ADAPTER; /* --style alone stands for the word, which must not find a file then */
+  return word && !strcmp(name, word) && (always || !platform_exists(name));
 }
 
 /* Finds the file or folder that the parameter's value names (by a path, or by a name in the models folder), and writes
- * its path into path. *found is path, or NULL if the value is empty, or the word for the built-in model or the model's
- * own VAE. Returns 0, or -1 with err. */
+ * its path into path. *found is path, or NULL if the value is empty, or the word for the built-in model or for the
+ * model's own VAE or IP-Adapter. Returns 0, or -1 with err. */
 static int find_named(const char **found, char *path, const struct parameters *values, enum parameter id, int index,
                       struct error *err) {
   const char *name = parameters_text(values, id, index);
@@ -45,6 +50,7 @@ static int find_models(struct engine_wish *wish, const struct parameters *values
   if (find_named(&engine->ip_adapter, wish->ip_adapter, values, PARAMETER_IP_ADAPTER, 0, err) ||
       find_named(&engine->image_encoder, wish->image_encoder, values, PARAMETER_IMAGE_ENCODER, 0, err))
     return -1;
+  engine->own_adapter = values->ip_adapter.given && !engine->ip_adapter;
   if (engine->ip_adapter && platform_is_folder(engine->ip_adapter))
     return error_set(err, STATUS_MODEL, "--ip-adapter %s: is a folder: give one of its files, ip-adapter_*.safetensors",
                      engine->ip_adapter);
@@ -103,4 +109,14 @@ int engine_wish_fill(struct engine_wish *wish, const struct parameters *values, 
   };
   values_shape(values, &wish->shape);
   return find_models(wish, values, err);
+}
+
+int engine_wish_check_adapter(const struct engine_wish *wish, struct error *err) {
+  if (!wish->engine.own_adapter || ip_adapter_is_in(wish->engine.model))
+    return 0;
+  return error_set(
+      err, STATUS_USAGE,
+      "%s: has no IP-Adapter of its own (ip_adapter.safetensors), which would read the style of a picture: "
+      "give one with --ip-adapter, beside a model of SD 1.5 or SDXL",
+      wish->engine.model);
 }

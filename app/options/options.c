@@ -420,6 +420,17 @@ static void parse_config(struct parser *parser, const struct options_config *con
   }
 }
 
+/* Style pictures without --ip-adapter are for the model's own. Without --prompt they alone decide the look then. */
+static int complete_styles(struct options *options, struct error *err) {
+  struct parameters *values = &options->values;
+  if (!options->style_count || values->ip_adapter.given)
+    return 0;
+  if (!options->prompt_count && parameters_set_text(values, PARAMETER_PROMPT, 1, PARAMETER_PROMPT_STYLED, err))
+    return -1;
+  options->prompt_count += !options->prompt_count;
+  return parameters_set_text(values, PARAMETER_IP_ADAPTER, 0, PARAMETER_IP_ADAPTER_OWN, err);
+}
+
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
   return options_parse_with(options, request, argc, argv, NULL, err);
 }
@@ -437,6 +448,8 @@ int options_parse_with(struct options *options, struct options_request *request,
     return usage_error(err, "a command is needed: live, render, join, bench, info or fetch (see reverie --help)");
   if (config && options->command == COMMAND_LIVE && (config->always || !options->no_config))
     parse_config(&parser, config);
+  if (complete_styles(options, err))
+    return -1;
   const struct command_text *command = &command_table[options->command - COMMAND_LIVE];
   if (check_belongs(&parser, command, err))
     return -1;

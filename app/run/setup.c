@@ -159,21 +159,14 @@ static int set_style(struct engine *engine, int slot, const char *file, const st
 }
 
 static int set_styles(struct engine *engine, const struct setup *setup, struct error *err) {
-  for (int i = 0; i < STYLES_MAX; i++) {
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  for (int i = 0; i < STYLES_MAX && (info.style.size || !setup->leaves_styles); i++) {
     const char *file = parameters_text(&setup->options->values, PARAMETER_STYLE, i + 1);
     if (file && set_style(engine, i, file, setup->log, err))
       return -1;
   }
   return 0;
-}
-
-/* Returns 0; or -1 with err if style pictures are given without an IP-Adapter, the network that reads them. */
-static int check_styles(const struct options *options, struct error *err) {
-  if (!options->style_count || options->values.ip_adapter.given)
-    return 0;
-  return error_set(err, STATUS_USAGE,
-                   "--style: an IP-Adapter reads the style of a picture: give one with --ip-adapter, beside a model of "
-                   "SD 1.5 or SDXL");
 }
 
 static int count_chunks(const struct engine *engine, int slot, const char *text, int *most, struct error *err) {
@@ -216,7 +209,9 @@ static enum canvas_mode choose_canvas(const struct setup *setup) {
 
 int setup_params(struct engine_wish *params, const struct setup *setup, struct error *err) {
   const struct options *options = setup->options;
-  if (check_styles(options, err) || engine_wish_fill(params, &options->values, err))
+  if (engine_wish_fill(params, &options->values, err))
+    return -1;
+  if (!setup->leaves_styles && engine_wish_check_adapter(params, err))
     return -1;
   params->engine.output = setup->output;
   params->engine.smooth = setup->smooth;

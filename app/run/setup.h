@@ -44,7 +44,10 @@ struct setup {
    * square; it replaces the input's aspect ratio. 0: the input's aspect ratio, with square pixels */
   double aspect;
   bool nearest; /* true: --size is rounded to a size that the model can make; false: any other size is refused */
-  bool larger;  /* true: pictures become larger than `longest` if the device is fast enough and has the memory */
+  /* true: a model without an IP-Adapter of its own is opened without the style pictures that are for it; false: it is
+   * refused */
+  bool leaves_styles;
+  bool larger; /* true: pictures become larger than `longest` if the device is fast enough and has the memory */
   /* for engine_params.smooth; true: texts and adapters are prepared in slices between frames, so that no frame is
    * late */
   bool smooth;

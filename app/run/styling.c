@@ -36,6 +36,22 @@ static struct style_format format_of(const struct engine *engine) {
   return info.style;
 }
 
+/* Returns true if the engine has no IP-Adapter, and waits for one: another engine is being opened, or is to be opened
+ * with the model's own IP-Adapter. Returns false if the engine has one, or if none is to be had. has: the values with
+ * which the engine was opened. */
+static bool waits_for_adapter(struct styling *s, const struct engine *engine, const struct parameters *has,
+                              const struct parameters *wish) {
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  bool comes = !parameters_same(has, wish, PARAMETER_IP_ADAPTER, 0);
+  if (!info.style.size && comes)
+    return true;
+  /* if an engine with it was asked for and does not come any more, it was refused */
+  s->own_wanted = !info.style.size && info.own_adapter && !s->own_asked;
+  s->own_asked = false;
+  return s->own_wanted;
+}
+
 static bool is_read_by(const struct style_format *format, const struct engine *engine) {
   const struct style_format own = format_of(engine);
   return own.size == format->size && own.patch == format->patch;
@@ -71,9 +87,8 @@ static int empty(struct styling *s, struct engine *engine, struct parameters *ha
 }
 
 /* Starts reading the picture file that the value of a slot (place for a style picture) names; if the value is empty,
- * removes the slot's style instead. An engine without an IP-Adapter refuses the file. But if an engine with an
- * IP-Adapter is being opened, nothing is done, and a later call reads the file for that engine. Returns 0, 1 if the
- * engine's style has changed, or -1 with err. */
+ * removes the slot's style instead. An engine without an IP-Adapter refuses the file. Returns 0, 1 if the engine's
+ * style has changed, or -1 with err. */
 static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
                       int slot, struct error *err) {
   if (!parameters_text(wish, PARAMETER_STYLE, slot))
@@ -82,14 +97,11 @@ static int begin_file(struct styling *s, struct engine *engine, struct parameter
   s->format = format_of(engine);
   s->slot = slot;
   s->file = wish->style[slot - 1];
-  if (s->format.size) {
-    if (errand_start(&s->errand, read_picture, s, "reads style pictures", &why))
-      refuse(s, &why);
-  } else if (parameters_same(has, wish, PARAMETER_IP_ADAPTER, 0)) {
+  if (!s->format.size)
     error_set(&why, STATUS_USAGE, "%.200s: an IP-Adapter reads the style of a picture: --ip-adapter FILE gives one",
               s->file.words);
+  if (!s->format.size || errand_start(&s->errand, read_picture, s, "reads style pictures", &why))
     refuse(s, &why);
-  }
   return 0;
 }
 
@@ -132,13 +144,19 @@ static int end(struct styling *s, struct engine *engine, struct parameters *has,
   return came;
 }
 
+/* Begins what was asked for: a file of another name, or the frame as a style. If the engine's IP-Adapter is on its way,
+ * nothing is done, and a later call begins it with that engine. Returns as begin_file does. */
 static int begin(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
                  const struct frame *frame, struct error *err) {
-  for (int slot = 1; slot <= STYLES_MAX; slot++)
-    if (!parameters_same(has, wish, PARAMETER_STYLE, slot))
-      return begin_file(s, engine, has, wish, slot, err);
-  bool wanted = atomic_load(&s->asked) != s->begun;
-  return wanted && frame ? begin_frame(s, engine, frame, err) : 0;
+  int slot = 1;
+  while (slot <= STYLES_MAX && parameters_same(has, wish, PARAMETER_STYLE, slot))
+    slot++;
+  bool file = slot <= STYLES_MAX, removed = file && !parameters_text(wish, PARAMETER_STYLE, slot);
+  if (!file && (atomic_load(&s->asked) == s->begun || !frame))
+    return 0;
+  if (!removed && waits_for_adapter(s, engine, has, wish))
+    return 0;
+  return file ? begin_file(s, engine, has, wish, slot, err) : begin_frame(s, engine, frame, err);
 }
 
 int styling_follow(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
@@ -160,8 +178,19 @@ int styling_follow(struct styling *s, struct engine *engine, struct parameters *
   return emptied < 0 ? -1 : came || emptied;
 }
 
+/* Asks for an engine with the model's own IP-Adapter, unless the values name another one. */
+static void ask_for_own(struct styling *s, struct parameters *values) {
+  struct error ignored;
+  if (!parameters_text(values, PARAMETER_IP_ADAPTER, 0))
+    parameters_set_text(values, PARAMETER_IP_ADAPTER, 0, PARAMETER_IP_ADAPTER_OWN, &ignored);
+  s->own_wanted = false;
+  s->own_asked = true;
+}
+
 void styling_put_back(struct styling *s, const struct parameters *has, struct parameters *values) {
   int slot = s->back;
+  if (s->own_wanted)
+    ask_for_own(s, values);
   s->back = 0;
   if (!slot)
     return;

@@ -21,9 +21,12 @@ struct styling {
   int slot;                   /* slot (place for a style picture, from 1) whose file is being read; 0: a video frame is
                                * being read */
   struct parameter_text file; /* name of the style picture's file that is being read, or that could not be read */
-  int back;                   /* slot (place for a style picture, from 1) whose value must be reset because its file
+  /* The model's own IP-Adapter, which is opened when a style picture is asked for first. own_wanted: styling_put_back
+   * shall ask for it; own_asked: it was asked for, and no engine has come with it yet */
+  bool own_wanted, own_asked;
+  int back;           /* slot (place for a style picture, from 1) whose value must be reset because its file
                                * could not be read; 0: none */
-  struct frame frame;         /* the video frame that is made a style; a reference to it is kept until it was read */
+  struct frame frame; /* the video frame that is made a style; a reference to it is kept until it was read */
   /* size and patch size of the pictures that the engine's image encoder reads, for which `next` is made */
   struct style_format format;
   struct engine_style *next; /* the style that the background thread has read; NULL: none */
@@ -44,9 +47,10 @@ void styling_ask(struct styling *styling);
  * size and patch size. Returns 0, 1 if the engine got another style, or -1 with err. */
 int styling_follow(struct styling *styling, struct engine *engine, struct parameters *has,
                    const struct parameters *wish, const struct frame *frame, struct error *err);
-/* Called by the loop after each styling_follow; does not wait. If the file that a parameter `style` names could not be
- * read, resets that parameter in `values` to its value in `has`, the style that the engine has. Does not reset it if
- * the user has changed the parameter meanwhile. */
+/* Called by the loop after each styling_follow; does not wait. If the model's own IP-Adapter is needed, sets the
+ * parameter ip-adapter in `values`, so that an engine with it is opened in the background. If the file that a parameter
+ * `style` names could not be read, resets that parameter in `values` to its value in `has`, the style that the engine
+ * has. Does not reset it if the user has changed the parameter meanwhile. */
 void styling_put_back(struct styling *styling, const struct parameters *has, struct parameters *values);
 /* Forgets which engine was used last. Must be called after an engine is closed and before the next one is opened, which
  * may get the same address. */

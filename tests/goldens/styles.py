@@ -105,13 +105,13 @@ def random(name, shape, generator):
     return 0.1 * normal if name.endswith("bias") else normal / shape[-1] ** 0.5 if "latents" not in name else normal
 
 
-def make_adapter(path, unet, encoder, kind, generator):
+def make_adapter(path, unet, encoder, kind, generator, gain=16):
     text = unet.config.cross_attention_dim
     read = encoder.config.projection_dim if kind == "linear" else encoder.config.hidden_size
     state = {f"image_proj.{k}": random(k, s, generator) for k, s in projection(kind, text, read).items()}
     for i, width in enumerate(attentions(unet)):
-        for way, gain in (("k", 1), ("v", 128 if "ssd" in path.name else 16)):  # large, because the models' attention says little
-            state[f"ip_adapter.{2 * i + 1}.to_{way}_ip.weight"] = gain * torch.randn(width, text, generator=generator) / text**0.5
+        for way, factor in (("k", 1), ("v", gain)):  # large, because the models' attention says little
+            state[f"ip_adapter.{2 * i + 1}.to_{way}_ip.weight"] = factor * torch.randn(width, text, generator=generator) / text**0.5
     checkpoints.save_readable({k: v.half().contiguous() for k, v in state.items()}, path)
 
 
@@ -173,7 +173,8 @@ def main():
     encoders = {n: transformers.CLIPVisionModelWithProjection.from_pretrained(folder / n, dtype=torch.float32).eval() for n in ENCODERS}
     for name, (model, encoder, kind) in ADAPTERS.items():
         unet = diffusers.UNet2DConditionModel.from_pretrained(root / model / "unet")
-        make_adapter(folder / f"{name}.safetensors", unet, encoders[encoder], kind, generator)
+        make_adapter(folder / f"{name}.safetensors", unet, encoders[encoder], kind, generator,
+                     128 if model == "ssd" else 16)
     tensors = network_goldens(encoders)
     tensors |= {n: torch.from_numpy(p).half() for n, p in zip(("input", "second"), pictures())}
     for i, p in enumerate(pictures()):

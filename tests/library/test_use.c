@@ -16,6 +16,7 @@
 enum { SIDE = 64 };
 
 static uint8_t pixels[SIDE][SIDE][4];
+static const char *goldens; /* the folder of goldens */
 
 static struct reverie_frame a_frame(void) {
   return (struct reverie_frame){.size = sizeof(struct reverie_frame),
@@ -311,6 +312,47 @@ static void threads_work_side_by_side(void **state) {
   }
 }
 
+/* --- style pictures --- */
+
+static struct reverie *opened_own(const char *folder, const char *adapter) {
+  struct reverie *reverie;
+  struct reverie_error error = {.size = sizeof error};
+  if (reverie_create(&reverie, NULL, &error) || reverie_set(reverie, "model", folder, &error) ||
+      (adapter && reverie_set(reverie, "ip-adapter", adapter, &error)) || reverie_open(reverie, &error) ||
+      reverie_prepare(reverie, SIDE, SIDE, &error))
+    fail_msg("%s", error.message);
+  return reverie;
+}
+
+/* A model whose folder has an IP-Adapter of its own takes style pictures if "ip-adapter" is "own". */
+static void takes_style_pictures(void **state) {
+  (void)state;
+  char folder[] = "/tmp/reverie-use-XXXXXX", command[2048];
+  struct reverie_error error = {.size = sizeof error};
+  struct reverie_frame frame = a_frame();
+  assert_non_null(mkdtemp(folder));
+  snprintf(command, sizeof command, "ln -s '%s'/pix2pix/* '%s'/own/i* %s", goldens, goldens, folder);
+  assert_int_equal(system(command), 0);
+  struct reverie *plain = opened_own(folder, NULL), *own = opened_own(folder, "own"), *other;
+  snprintf(command, sizeof command, "%s/pix2pix", goldens);
+  assert_true(!reverie_create(&other, NULL, NULL) && !reverie_set(other, "model", command, NULL) &&
+              !reverie_set(other, "ip-adapter", "own", NULL));
+  assert_true(refused(reverie_open(other, &error), &error, REVERIE_USAGE, "has no IP-Adapter of its own"));
+  reverie_destroy(&other);
+  assert_true(refused(reverie_set_style(plain, 1, &frame, &error), &error, REVERIE_USAGE,
+                      "names: \"own\" for this model's, set before reverie_open"));
+  uint64_t without = picture_of(plain);
+  assert_true(picture_of(own) == without);
+  assert_int_equal(reverie_set_style(own, 1, &frame, &error), REVERIE_OK);
+  assert_true(picture_of(own) != without);
+  reverie_set(own, "style[1].weight", "0", &error);
+  assert_true(picture_of(own) == without);
+  reverie_destroy(&plain);
+  reverie_destroy(&own);
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  assert_int_equal(system(command), 0);
+}
+
 static int set_up(void **state) {
   for (int i = 0; i < SIDE * SIDE * 4; i++)
     ((uint8_t *)pixels)[i] = (uint8_t)(i * 7 + i / 256);
@@ -323,12 +365,15 @@ static int tear_down(void **state) {
   return 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 2;
+  goldens = argv[1];
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(refuses_what_is_too_early),       cmocka_unit_test(refuses_wrong_frames),
       cmocka_unit_test(refuses_more_pictures_than_said), cmocka_unit_test(shows_what_was_set_before),
       cmocka_unit_test(changes_size_between_frames),     cmocka_unit_test(picture_outlives_its_engine),
-      cmocka_unit_test(threads_work_side_by_side),
+      cmocka_unit_test(threads_work_side_by_side),       cmocka_unit_test(takes_style_pictures),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

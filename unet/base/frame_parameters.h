@@ -91,12 +91,13 @@ WHOLE(SHOW_CONTROL, "show-control", FRAME, CONTROL, "Control shown", ONE(show_co
       .standard = 1, .help = "the control whose map that is")
 TEXT(IP_ADAPTER, "ip-adapter", ENGINE, STYLE, "IP-Adapter", ONE(ip_adapter),
      .help = "IP-Adapter file (.safetensors) that reads the style of pictures, for SD 1.5 and "
-             "SDXL: plain, plus or full-face")
+             "SDXL: plain, plus or full-face; own: the one in the model's folder, as mini has one")
 TEXT(IMAGE_ENCODER, "image-encoder", ENGINE, STYLE, "Image encoder", ONE(image_encoder),
      .from = "image_encoder beside the IP-Adapter, as published",
      .help = "folder of the vision network that the IP-Adapter was made for")
 TEXT(STYLE, "style[]", READING, STYLE, "Style []", EACH(style, STYLES_MAX), .from = "",
-     .help = "picture whose style is to be had, and its weight (1), with --ip-adapter; up to 4; "
+     .help = "picture whose style is to be had, and its weight (1); up to 4; other models than "
+             "mini need --ip-adapter; "
              "live's key y takes the frame that is shown as the first, Y another file")
 REAL(STYLE_WEIGHT, "style[].weight", FRAME, STYLE, "Style [] weight", EACH(style_weight, STYLES_MAX), .rank = 3,
      .max = STYLE_WEIGHT_MAX, .standard = 1, .decimals = 2,

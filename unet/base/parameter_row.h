@@ -8,11 +8,16 @@
 
 /* The prompt that is used if the user gives none. It changes the picture in a way that is easy to see. */
 #define PARAMETER_PROMPT_DEFAULT "neon"
+/* The prompt that is used if the user gives none, but a style picture that the model's own IP-Adapter reads: it leaves
+ * the look to the picture. */
+#define PARAMETER_PROMPT_STYLED "photo"
 /* Words that a user gives in place of a file's name: PARAMETER_MODEL_BUILT_IN selects the small model that is part of
- * the program, PARAMETER_VAE_OWN the autoencoder that is part of the model. If a file or folder of such a name exists,
- * that file is used. */
+ * the program, PARAMETER_VAE_OWN the autoencoder that is part of the model, PARAMETER_IP_ADAPTER_OWN the IP-Adapter in
+ * the model's folder. If a file or folder of such a name exists, that file is used, but not in place of the
+ * IP-Adapter. */
 #define PARAMETER_MODEL_BUILT_IN "mini"
 #define PARAMETER_VAE_OWN "own"
+#define PARAMETER_IP_ADAPTER_OWN "own"
 /* The depth model that is used if the user names none. */
 #define PARAMETER_DEPTH_USUAL "depth-anything/Depth-Anything-V2-Small-hf"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */

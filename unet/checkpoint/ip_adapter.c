@@ -233,6 +233,24 @@ int ip_adapter_open(struct ip_adapter **adapter, const char *path, const char *e
   return -1;
 }
 
+#define OWN "ip_adapter.safetensors" /* the file's name in the folder of a model that has an adapter of its own */
+
+bool ip_adapter_is_in(const char *model) {
+  char *path = text_path(model, OWN);
+  bool there = path && platform_exists(path);
+  free(path);
+  return there;
+}
+
+int ip_adapter_open_own(struct ip_adapter **adapter, const char *model, struct error *err) {
+  char *path = text_path(model, OWN), *encoder = text_path(model, "image_encoder");
+  int result = path && encoder ? ip_adapter_open(adapter, path, encoder, err)
+                               : error_set(err, STATUS_FAILED, "%s: out of memory", model);
+  free(path);
+  free(encoder);
+  return result;
+}
+
 static void close_component(struct component *component) {
   safetensors_close(&component->files);
   free(component->config);

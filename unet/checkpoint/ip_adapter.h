@@ -60,6 +60,10 @@ int ip_config_read(struct ip_config *config, const struct safetensors *files, st
  * sdxl_models/image_encoder one folder above. The caller closes *adapter. Returns 0, or -1 with err; *adapter is then
  * NULL. */
 int ip_adapter_open(struct ip_adapter **adapter, const char *path, const char *encoder, struct error *err);
+/* ip_adapter_is_in returns true if a model's folder has an IP-Adapter of its own: ip_adapter.safetensors, with its
+ * image encoder in the folder image_encoder beside it. ip_adapter_open_own opens it, as ip_adapter_open does. */
+bool ip_adapter_is_in(const char *model);
+int ip_adapter_open_own(struct ip_adapter **adapter, const char *model, struct error *err);
 /* Closes the files. *adapter becomes NULL; does nothing if it is NULL. */
 void ip_adapter_close(struct ip_adapter **adapter);
 /* Refuses an adapter that was made for another U-Net: one with another text width or another number of attention

@@ -247,6 +247,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .size_multiple = model_size_multiple(&engine->model),
       .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,
       .style = style_pictures_format(engine),
+      .own_adapter = engine->styles.has_own,
       .inpaints = checkpoint->inpainting,
       .large_autoencoder = checkpoint->autoencoder.type != AUTOENCODER_TAE,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),

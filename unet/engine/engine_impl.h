@@ -219,6 +219,8 @@ struct style_slot {
 
 struct style_pictures {
   struct ip_adapter *adapter; /* the IP-Adapter; NULL: the engine has none */
+  /* has_own: the model's folder has an IP-Adapter; takes_own: the engine uses that, if there is one */
+  bool has_own, takes_own;
   struct plan plan, none_plan;
   struct program *program;
   /* input of `plan`: a state (tensor that outlives runs), into which the style picture is written, divided into the

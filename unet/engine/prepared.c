@@ -101,7 +101,7 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
   if (wish->guidance > GUIDANCE_FULL && (checkpoint->image_condition || model_embeds_guidance(&engine->model)))
     return error_set(err, STATUS_USAGE, "%s: this model %s: --guidance-mode full or none suits it", engine->model_path,
                      checkpoint->image_condition ? "is guided by prompt and picture apart" : "embeds guidance");
-  if (wish->styles && !engine->styles.adapter)
+  if (wish->styles && !engine->styles.adapter && !engine->styles.takes_own)
     return error_set(err, STATUS_USAGE, "style pictures need an IP-Adapter, given with --ip-adapter");
   if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
@@ -126,7 +126,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .rows = model_rows(&engine->model, wish->guidance),
       .chunks = wish->chunks ? wish->chunks : 1,
       .text_to_image = wish->text_to_image,
-      .styles = wish->styles,
+      .styles = wish->styles && engine->styles.adapter,
       .stream_batch = wish->stream_batch,
       .batch = wish->batch ? wish->batch : 1,
       .controls = wish->controls,

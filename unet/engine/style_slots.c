@@ -24,20 +24,37 @@ struct style_format style_pictures_format(const struct engine *engine) {
 
 /* --- opening the IP-Adapter, and preparing the plans that compute keys and values of style pictures --- */
 
-int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err) {
+static int open_adapter(struct engine *engine, const struct engine_params *params, struct error *err) {
   struct style_pictures *s = &engine->styles;
   struct tensor none;
-  if (params->image_encoder && !params->ip_adapter)
-    return error_set(err, STATUS_USAGE, "--image-encoder: there is no --ip-adapter that would read what it says");
-  if (!params->ip_adapter)
-    return 0;
-  if (ip_adapter_open(&s->adapter, params->ip_adapter, params->image_encoder, err) < 0 ||
+  int opened = params->ip_adapter ? ip_adapter_open(&s->adapter, params->ip_adapter, params->image_encoder, err)
+                                  : ip_adapter_open_own(&s->adapter, params->model, err);
+  if (opened < 0 ||
       style_init(&engine->model.style, s->adapter, engine->checkpoint->name, &engine->model.unet, &engine->resources,
                  err) < 0 ||
       plans_style(&engine->model, false, &s->plan, &s->input, err) < 0 ||
       plans_style(&engine->model, true, &s->none_plan, &none, err) < 0)
     return -1;
   return plans_check_style_unused(s->adapter, &engine->resources, &engine->weight_elements, err);
+}
+
+int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err) {
+  struct style_pictures *s = &engine->styles;
+  s->has_own = ip_adapter_is_in(params->model);
+  s->takes_own = params->own_adapter;
+  if (params->image_encoder && !params->ip_adapter)
+    return error_set(err, STATUS_USAGE, "--image-encoder: there is no --ip-adapter that would read what it says");
+  if (!params->ip_adapter && !(s->takes_own && s->has_own))
+    return 0;
+  if (open_adapter(engine, params, err) == 0)
+    return 0;
+  const struct error why = *err;
+  return params->ip_adapter
+             ? -1
+             : error_set(err, why.status,
+                         "%.340s: this is the model's own IP-Adapter, which style pictures need: get the "
+                         "model's folder anew, or give another with --ip-adapter",
+                         why.message);
 }
 
 /* Computes, once, the keys and values that stand for no picture, which are read for the negative prompt. */
