@@ -269,18 +269,26 @@ static void test_asked_for_while_one_waits(void **state) {
 /* A source that hangs while it is opened keeps no other source out: it is interrupted when another one is asked for. */
 static void test_asked_for_while_one_hangs(void **state) {
   (void)state;
+  int64_t since_ns = 0, then_ns;
   begin("a,hanging:1,other b", true, 0, &endless);
+  UNTIL(rig.pictures > 0);
+  assert_int_equal(changer_awaits(rig.changer, &since_ns), -1);
   changer_ask(rig.changer, 1);
   UNTIL(fake_source_attempts() == 2);
   turns(20);
   assert_true(changer_now(rig.changer) == 0 && changer_wanted(rig.changer) == 1);
+  assert_int_equal(changer_awaits(rig.changer, &since_ns), 1);
+  turns(20);
+  assert_true(changer_awaits(rig.changer, &then_ns) == 1 && then_ns == since_ns);
   changer_ask(rig.changer, 2);
   UNTIL(rig.other && changer_now(rig.changer) == 2);
   assert_true(rig.changes == 1 && !rig.refusals);
+  assert_int_equal(changer_awaits(rig.changer, &since_ns), -1);
   changer_ask(rig.changer, 1);
   UNTIL(fake_source_attempts() >= 4);
   changer_ask(rig.changer, 2); /* the source that is read: nothing else is to be opened */
   turns(20);
+  assert_int_equal(changer_awaits(rig.changer, &since_ns), -1);
   changer_seek(rig.changer, 5);
   UNTIL(rig.seeks);
   assert_true(rig.changes == 1 && !rig.refusals);

@@ -112,7 +112,7 @@ static void test_no_sound_is_told_once(void **state) {
   quit_window();
 }
 
-/* A pipe that nobody writes keeps no other source out while it is opened. */
+/* A pipe that nobody writes keeps no other source out while it is opened, and an alert tells of it until then. */
 static void test_pipe_that_nobody_writes(void **state) {
   (void)state;
   make_clips();
@@ -121,8 +121,11 @@ static void test_pipe_that_nobody_writes(void **state) {
   wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":0.");
   expect_ipc("[\"set_property\",\"source\",2]", "success");
   wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  wait_ipc("[\"get_property\",\"figures/alerts\"]", "\"what\":\"opening\",\"words\":\"a source does not open\","
+                                                    "\"reason\":\"silent.fifo\"");
   expect_ipc("[\"set_property\",\"source\",3]", "success");
   wait_said("source 3 of 3: twice.mkv");
+  wait_ipc("[\"get_property\",\"figures/alerts\"]", "\"data\":[]");
   expect_ipc("[\"set_property\",\"source\",2]", "success");
   wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
   quit_window();

@@ -42,12 +42,22 @@ int alerts_count(const struct alerts *alerts) {
 }
 
 const char *alert_name(enum alert_kind kind) {
-  static const char *const names[ALERTS] = {
-      [ALERT_SOURCE] = "source",   [ALERT_ENGINE] = "engine",     [ALERT_PICTURE] = "picture",
-      [ALERT_DISPLAY] = "display", [ALERT_BLACKOUT] = "blackout", [ALERT_FREEZE] = "freeze",
-      [ALERT_BYPASS] = "bypass",   [ALERT_PAUSE] = "pause",       [ALERT_RECORDING] = "recording",
-      [ALERT_SENDING] = "sending", [ALERT_SOUND] = "sound",       [ALERT_MICROPHONE] = "microphone",
-      [ALERT_CONTROL] = "control", [ALERT_LATE] = "late",         [ALERT_CARD] = "card"};
+  static const char *const names[ALERTS] = {[ALERT_SOURCE] = "source",
+                                            [ALERT_OPENING] = "opening",
+                                            [ALERT_ENGINE] = "engine",
+                                            [ALERT_PICTURE] = "picture",
+                                            [ALERT_DISPLAY] = "display",
+                                            [ALERT_BLACKOUT] = "blackout",
+                                            [ALERT_FREEZE] = "freeze",
+                                            [ALERT_BYPASS] = "bypass",
+                                            [ALERT_PAUSE] = "pause",
+                                            [ALERT_RECORDING] = "recording",
+                                            [ALERT_SENDING] = "sending",
+                                            [ALERT_SOUND] = "sound",
+                                            [ALERT_MICROPHONE] = "microphone",
+                                            [ALERT_CONTROL] = "control",
+                                            [ALERT_LATE] = "late",
+                                            [ALERT_CARD] = "card"};
   return names[kind];
 }
 

@@ -12,6 +12,8 @@
 /* The kinds of alerts, the most important one first. Alerts are drawn and listed in this order. */
 enum alert_kind {
   ALERT_SOURCE, /* no frames arrive from the source */
+  /* a source that is wanted has been opening for some seconds: a name that is looked up, a server, a device */
+  ALERT_OPENING,
   ALERT_ENGINE, /* the engine has failed or ended, or has not finished a frame for too long */
   /* after a change of size, model or step count the first new picture is not finished yet, and the last old one is
    * shown */

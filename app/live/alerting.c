@@ -4,6 +4,10 @@
 
 #include "app/live/live_impl.h"
 #include "app/run/patience.h"
+#include "unet/base/address.h"
+
+/* A source that takes longer than this to open, in ns, is an alert. */
+static const int64_t opening_ns = 3000000000;
 
 static void follow(struct live *live, enum alert_kind kind, bool holds, int64_t now_ns, const char *words,
                    const char *reason) {
@@ -19,6 +23,13 @@ static void follow_source(struct live *live, int64_t now_ns) {
   if (fallback_is_shown(live->fallback))
     words = "source lost, fallback shown";
   follow(live, ALERT_SOURCE, source->lost, now_ns, words, source->reason);
+}
+
+static void follow_opening(struct live *live, int64_t now_ns) {
+  int64_t since_ns = now_ns;
+  int index = live->changer ? changer_awaits(live->changer, &since_ns) : -1;
+  follow(live, ALERT_OPENING, index >= 0 && now_ns - since_ns > opening_ns, now_ns, "a source does not open",
+         index >= 0 ? address_name(changer_name(live->changer, index)).text : NULL);
 }
 
 static void follow_engine(struct live *live, int64_t now_ns) {
@@ -101,6 +112,7 @@ static void follow_late(struct live *live, int64_t now_ns) {
 
 void live_follow_alerts(struct live *live, int64_t now_ns) {
   follow_source(live, now_ns);
+  follow_opening(live, now_ns);
   follow_engine(live, now_ns);
   follow_picture(live, now_ns);
   follow_display(live, now_ns);

@@ -58,6 +58,9 @@ struct changer {
   /* time (platform_now_ns) when this thread first saw that the reader is at the end of the source; 0: it is not */
   int64_t stands_since_ns;
   bool keeps; /* true: at the end of the list the last picture stays on screen */
+  /* the source that is wanted or read, but is still being opened (index -1: none), and since when (platform_now_ns) */
+  struct source_request awaited;
+  int64_t awaited_since_ns;
 };
 
 /* Returns the index of the source that is read or that the reader is about to begin: handed[0] or, while that one waits
@@ -82,6 +85,7 @@ int changer_open(struct changer **out, struct playlist *list, const struct chang
   changer->list = *list;
   *list = (struct playlist){0};
   changer->wanted.index = changer->unready = changer->opening.request.index = changer->dropped = changer->cued = -1;
+  changer->awaited.index = -1;
   changer->begun = 1;
   changer->step = 1;
   changer->now = params->first;
@@ -414,6 +418,17 @@ static void tell_end(struct changer *changer) {
   changer->told_end = end;
 }
 
+/* Notes which source is still being opened: the wanted one, or, at first and where a source comes late, the one that
+ * the reader itself opens. */
+static void follow_awaited(struct changer *changer, const struct reader_status *status, int64_t now_ns) {
+  struct source_request awaited = changer->wanted;
+  if (awaited.index < 0 && !status->reached && !status->lost && !status->stands)
+    awaited = changer->handed[status->next];
+  if (!same(&awaited, &changer->awaited))
+    changer->awaited_since_ns = now_ns;
+  changer->awaited = awaited;
+}
+
 void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *news) {
   struct reader_status status;
   *news = (struct changer_news){.changed = false};
@@ -423,6 +438,7 @@ void changer_turn(struct changer *changer, int64_t now_ns, struct changer_news *
   pass_over_first(changer, &status, news);
   follow_end(changer, &status, now_ns);
   open_what_comes(changer, &status, news);
+  follow_awaited(changer, &status, now_ns);
   news->changed = changer->changed;
   news->sought = changer->sought;
   news->sought_s = changer->sought_s;
@@ -526,6 +542,11 @@ bool changer_is_at(const struct changer *changer, const struct reader_status *st
 
 int changer_wanted(const struct changer *changer) {
   return changer->wanted.index >= 0 ? changer->wanted.index : current(changer);
+}
+
+int changer_awaits(const struct changer *changer, int64_t *since_ns) {
+  *since_ns = changer->awaited_since_ns;
+  return changer->awaited.index;
 }
 
 int changer_count(const struct changer *changer) {

@@ -88,6 +88,10 @@ int changer_now(const struct changer *changer);
  * follows a source that has ended or cannot be opened. If there is none, returns the index of the source that is read
  * or that the reader is about to begin. */
 int changer_wanted(const struct changer *changer);
+/* Returns the index of the source that is wanted or read at present, but is still being opened; -1: there is none.
+ * *since_ns: the time at which changer_turn first saw that. A source that the reader has lost, and tries to open again,
+ * does not count (reader_status.lost). */
+int changer_awaits(const struct changer *changer, int64_t *since_ns);
 /* Returns the number of sources in the list. */
 int changer_count(const struct changer *changer);
 /* Returns the list's entry for the source at this index: its name, and its in and out points. The changer owns the
