@@ -135,6 +135,39 @@ static void pictures_are_diffusers(void **state) {
   }
 }
 
+/* A style picture takes the place of the input's fine detail, which the prompt's style would get, as far as it is on;
+ * not of detail that is asked for. */
+static void detail_gives_way(void **state) {
+  (void)state;
+  static const float weights[] = {0, 0.5f, 1, 2}, shares[] = {0.5f, 0.25f, 0, 0};
+  fixture_text(scratch, "styles.json", "{\"styles\": {\"photo\": [\"photo\"]}, \"detail\": {\"photo\": 0.5}}");
+  const struct engine_params params = own_params(true);
+  struct rig rig = open_rig(&params, 1, false, true);
+  must(engine_set_prompt(rig.engine, SLOT_PRESET_1, "photo", &rig.err), &rig.err);
+  free(make(&rig));
+  assert_float_equal(engine_usual_detail(rig.engine), 0.5, 0);
+  set_style(rig.engine, 1, 0);
+  for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+    rig.controls.style[1].weight = weights[i];
+    rig.controls.detail = -1;
+    uint8_t *usual = make(&rig);
+    assert_float_equal(engine_usual_detail(rig.engine), shares[i], 0);
+    rig.controls.detail = shares[i];
+    uint8_t *asked = make(&rig);
+    assert_memory_equal(usual, asked, 4 * (size_t)plain.frame.width * (size_t)plain.frame.height);
+    rig.controls.detail = 1;
+    uint8_t *other = make(&rig);
+    assert_memory_not_equal(usual, other, 4 * (size_t)plain.frame.width * (size_t)plain.frame.height);
+    free(usual);
+    free(asked);
+    free(other);
+  }
+  must(engine_set_style(rig.engine, 1, NULL, &rig.err), &rig.err);
+  free(make(&rig));
+  assert_float_equal(engine_usual_detail(rig.engine), 0.5, 0);
+  engine_close(&rig.engine);
+}
+
 /* --- without a style picture --- */
 
 /* Returns the picture of an engine that is opened without a style picture; *info describes it afterwards. */
@@ -260,6 +293,7 @@ int main(int argc, char **argv) {
   setenv("TUNING_DIR", tuning, 1);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(pictures_are_diffusers, make_model, scratch_remove),
+      cmocka_unit_test_setup_teardown(detail_gives_way, make_model, scratch_remove),
       cmocka_unit_test_setup_teardown(without_a_style_nothing_is_opened, make_model, scratch_remove),
       cmocka_unit_test_setup_teardown(a_model_may_have_none, make_model, scratch_remove),
       cmocka_unit_test_setup_teardown(damaged_files_are_refused, make_model, scratch_remove),

@@ -345,8 +345,8 @@ int engine_fall_back(struct engine *engine, struct error *err);
  * styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
 /* Returns how much of the input's fine detail suits the styles of the prompts that the last submitted frame shows
- * (styles_detail): the mean by the prompts' weights. Returns 0 for models without such styles, and before the first
- * frame. Called on the thread that submits. */
+ * (styles_detail): the mean by the prompts' weights. Style pictures reduce it, a picture of weight 1 to 0. Returns 0
+ * for models without such styles, and before the first frame. Called on the thread that submits. */
 float engine_usual_detail(const struct engine *engine);
 
 /* About chunks: a text encoder reads a long prompt in several chunks of tokens (text/prompt.h). All prompts of a run

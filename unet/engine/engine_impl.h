@@ -227,6 +227,7 @@ struct style_pictures {
    * image encoder's square patches, before the plan runs */
   struct tensor input;
   struct style_slot list[STYLES_MAX];
+  float share; /* how far the last run's style pictures are on, 0 to 1: the largest of their weights; 0: none is */
   /* number of style pictures set so far, in all slots; the value becomes the number of the picture just set */
   uint64_t pictures;
 };

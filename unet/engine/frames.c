@@ -161,18 +161,19 @@ static const struct batched_frame *shift_batched_frames(struct prepared *prepare
   return &all[count - 1];
 }
 
+/* Style pictures take the place of the input's fine detail, as far as they are on. */
+float engine_usual_detail(const struct engine *engine) {
+  return engine->background.shown.detail * (1 - engine->styles.share);
+}
+
 /* How much of the input's fine detail pictures get: stores in *newest the amount for the request's picture, and in *run
  * the amount for the picture that the run completes. A controls.detail below 0 stands for the amount that suits the
- * styles of the prompts which the run shows, so this is called once these prompts are known. */
+ * styles of the prompts and the style pictures which the run shows, so this is called once these are known. */
 static void fill_detail(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct batched_frame *newest) {
   const struct batched_frame *last = is_batched(prepared) ? &prepared->batched_frames[prepared->shape.steps - 2] : NULL;
-  newest->detail = controls->detail < 0 ? engine->background.shown.detail : clamp01(controls->detail);
+  newest->detail = controls->detail < 0 ? engine_usual_detail(engine) : clamp01(controls->detail);
   run->detail = last && last->there ? last->detail : newest->detail;
-}
-
-float engine_usual_detail(const struct engine *engine) {
-  return engine->background.shown.detail;
 }
 
 /* Fills in the parameters and the frames of the run that serves a request. Returns 1 if the frame shows everything that

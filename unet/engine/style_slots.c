@@ -1,6 +1,7 @@
 /* Style pictures: opens the IP-Adapter, and computes the attention keys and values of up to STYLES_MAX pictures. The
  * device has memory for two sets of them for each picture, so that frames show the current set while the next one is
  * computed in the background. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,7 +193,7 @@ static int refresh(struct engine *engine, struct error *err) {
   return whole;
 }
 
-static void fill(const struct style_pictures *styles, const struct controls *controls, struct run_params *run) {
+static void fill(struct style_pictures *styles, const struct controls *controls, struct run_params *run) {
   static const float parts[STYLE_LAYERS][STYLE_PARTS] = {
       [STYLE_LAYERS_ALL] = {1, 1, 1},
       [STYLE_LAYERS_LOOK] = {[STYLE_LOOK] = 1},
@@ -205,6 +206,7 @@ static void fill(const struct style_pictures *styles, const struct controls *con
     float weight = c->weight > 0 ? c->weight : 0;
     run->style[i] = (struct style_params){.slot = 2 * i + s->place};
     run->style[i].weight = !s->shown ? 0 : weight < STYLE_WEIGHT_MAX ? weight : STYLE_WEIGHT_MAX;
+    styles->share = fminf(fmaxf(styles->share, run->style[i].weight), 1);
     memcpy(run->style[i].part, parts[c->layers < STYLE_LAYERS ? c->layers : 0], sizeof run->style[i].part);
   }
 }
@@ -212,6 +214,7 @@ static void fill(const struct style_pictures *styles, const struct controls *con
 int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         bool at_once, struct run_params *run, struct error *err) {
   struct background *b = &engine->background;
+  engine->styles.share = 0;
   if (!engine->styles.adapter || !prepared->shape.styles)
     return 1;
   bool before = b->at_once;
