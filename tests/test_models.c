@@ -373,6 +373,31 @@ static void set_blend(struct engine *engine, const cJSON *run, struct controls *
   }
 }
 
+/* Sets the golden's style picture if the run has one; "style" is its weight. */
+static void set_style(struct engine *engine, const struct golden *golden, const cJSON *run, struct controls *controls) {
+  struct error err = {0};
+  struct engine_info info;
+  struct engine_style *style;
+  controls->style[0].weight = (float)json_number(run, "style", 0);
+  if (!cJSON_HasObjectItem(run, "style"))
+    return;
+  struct values picture = golden_values(golden, "style");
+  uint8_t *pixels = malloc(picture.count / 3 * 4);
+  for (size_t i = 0; i < picture.count / 3 * 4; i++)
+    pixels[i] = i % 4 < 3 ? (uint8_t)picture.data[i / 4 * 3 + i % 4] : 255;
+  const struct frame frame = {.format = PIXEL_RGBA,
+                              .width = picture.shape[2],
+                              .height = picture.shape[1],
+                              .plane = {pixels},
+                              .pitch = {4 * picture.shape[2]}};
+  engine_get_info(engine, &info);
+  assert_ok(engine_read_style(&info.style, &frame, &style, &err), &err, __LINE__);
+  assert_ok(engine_set_style(engine, 0, style, &err), &err, __LINE__);
+  engine_free_style(&style);
+  free(pixels);
+  free(picture.data);
+}
+
 /* Returns the position of a word in a list such as "auto|euler", which is its value in the enum. */
 static int word_index(const char *words, const char *word) {
   size_t length = strlen(word);
@@ -389,6 +414,7 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   params.model = model_folder(golden);
   params.device.name = device;
   params.strength_diffusers = true;
+  params.own_adapter = shape.styles = cJSON_HasObjectItem(run, "style");
   shape.sampler = (enum sampler)word_index(SAMPLER_WORDS, json_string(run, "sampler", "auto"));
   shape.spacing = (enum spacing)word_index(SPACING_WORDS, json_string(run, "spacing", "auto"));
   struct engine *engine;
@@ -408,6 +434,7 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   struct engine_result made;
   set_mask(engine, golden, run);
   set_blend(engine, run, &controls);
+  set_style(engine, golden, run, &controls);
   assert_ok(engine_submit(engine, &request, &err), &err, __LINE__);
   assert_ok(engine_collect(engine, &made, &err), &err, __LINE__);
   struct values expected = golden_values(golden, "run.%s", json_string(run, "name", ""));

@@ -28,7 +28,9 @@ import numpy as np
 import torch
 import transformers
 from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+from PIL import Image
 from safetensors.torch import load_file
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 import packed
 from cases import CASES
@@ -278,8 +280,23 @@ def blended(pipe, blend):
     return {"prompt": None, **out}
 
 
-def run_pipeline(parts, index, scheduler, run, image, noise):
-    """One run of cases.py through the diffusers pipeline that is meant for it; uint8 picture."""
+def add_styles(pipe, folder, pictures, weights):
+    """Has the IP-Adapter in a model's folder read style pictures; a pipeline's arguments. Its U-Net is changed."""
+    encoder = transformers.CLIPVisionModelWithProjection.from_pretrained(folder / "image_encoder", dtype=torch.float32)
+    size, count = encoder.config.image_size, len(pictures)
+    pipe.register_modules(image_encoder=encoder.eval(), feature_extractor=CLIPImageProcessorPil(
+        size={"shortest_edge": size}, crop_size={"height": size, "width": size}))
+    pipe.load_ip_adapter(str(folder), subfolder=[""] * count, weight_name=["ip_adapter.safetensors"] * count,
+                         image_encoder_folder=None, low_cpu_mem_usage=False)
+    for attention in pipe.unet.attn_processors.values():  # set_ip_adapter_scale is not there in all pipelines
+        if hasattr(attention, "scale"):
+            attention.scale = weights
+    return {"ip_adapter_image": [Image.fromarray(p) for p in pictures]}
+
+
+def run_pipeline(parts, index, scheduler, run, image, noise, styled=None):
+    """One run of cases.py through the diffusers pipeline that is meant for it; uint8 picture. styled: folder, style pictures
+    and their weights."""
     lcm = bool(parts["unet"].config.time_cond_proj_dim)  # merged ones run in the others' pipelines
     family = "lcm" if lcm else "sdxl" if "text_encoder_2" in parts else "sd"
     settings = {"safety_checker": None, "feature_extractor": None, "requires_safety_checker": False}
@@ -301,11 +318,13 @@ def run_pipeline(parts, index, scheduler, run, image, noise):
                           height=size[0], width=size[1], strength=run["strength"])
     else:
         arguments |= dict(image=as_tensor(image), strength=run["strength"])
-    parts = parts | {"vae": with_shift(parts["vae"])}
+    parts = parts | {"vae": with_shift(parts["vae"])} | ({"unet": copy.deepcopy(parts["unet"])} if styled else {})
     pipe = PIPELINES[family, run["mode"]](**parts, scheduler=scheduler, **settings)
     pipe.set_progress_bar_config(disable=True)
     if "blend" in run:
         arguments |= blended(pipe, run["blend"])
+    if styled:
+        arguments |= add_styles(pipe, *styled)
     if isinstance(scheduler, diffusers.PNDMScheduler) and run["mode"] == "image":
         repeat_second(pipe)
     if "eta" in run:
@@ -335,7 +354,8 @@ def check_runs(name, pictures):
 def run_tensors(parts, model, out, runs, image, noise):
     index, pictures = json.loads((model / "model_index.json").read_text()), {}
     for run in runs:
-        pictures[run["name"]] = run_pipeline(parts, index, make_scheduler(model, run), run, image, noise)
+        styled = (model, [style_picture()], [run["style"]]) if "style" in run else None
+        pictures[run["name"]] = run_pipeline(parts, index, make_scheduler(model, run), run, image, noise, styled)
     check_runs(out.name, pictures)
     return {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
 
@@ -346,6 +366,8 @@ def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
     tensors = network_goldens(parts, height, width, noise, seed)
     tensors |= run_tensors(parts, model, out, runs, image, noise)
     tensors["input"] = torch.from_numpy(image).half()  # 0..255 is exact in FP16
+    if any("style" in run for run in runs):
+        tensors["style"] = torch.from_numpy(style_picture()).half()
     if any(run["mode"] == "inpaint" for run in runs):
         tensors["mask"] = torch.from_numpy(mask(height, width)).half()
     out.mkdir(parents=True, exist_ok=True)
@@ -370,7 +392,11 @@ MINI_RUNS = [
     {"name": f"{style}-{steps}", "mode": "edit", "prompt": prompt, "steps": steps, "seed": 11}
     for style, prompt, steps in [("oil", "oil painting", 1), ("neon", "night neon", 1), ("photo", "", 1),
                                  ("ink", "ink drawing", 2), ("mosaic", "mosaic", 4)]
-]
+] + [{"name": "style-1", "mode": "edit", "prompt": "photo", "steps": 1, "seed": 12, "style": 0.9}]
+
+
+def style_picture():
+    return picture(70, 90, 6)
 
 
 def main():
@@ -392,7 +418,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         noise = Noise(pathlib.Path(scratch))
         if options.mini:
-            make_goldens(options.mini, options.out, MINI_RUNS, 96, 128, 1, noise)
+            adapter = (options.mini / "ip_adapter.safetensors").exists()
+            runs = [run for run in MINI_RUNS if adapter or "style" not in run]
+            make_goldens(options.mini, options.out, runs, 96, 128, 1, noise)
             return
         for name in options.cases or CASES:
             case, folder = CASES[name], options.out / name

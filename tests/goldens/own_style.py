@@ -13,7 +13,6 @@ import sys
 import tempfile
 
 import diffusers
-import numpy as np
 import torch
 import transformers
 from PIL import Image
@@ -47,28 +46,13 @@ def make_encoder(folder, generator):
     return transformers.CLIPVisionModelWithProjection.from_pretrained(folder, dtype=torch.float32).eval()
 
 
-def picture_of(root, run, encoder, noise, scaled=True):
-    parts = models.load(root / MODEL)
-    pipe = diffusers.StableDiffusionInstructPix2PixPipeline(
-        **parts, scheduler=models.make_scheduler(root / MODEL), image_encoder=encoder, safety_checker=None,
-        feature_extractor=styles.processor(SIZES["image_size"]), requires_safety_checker=False)
-    pipe.set_progress_bar_config(disable=True)
-    count = len(run["pictures"])
-    pipe.load_ip_adapter(str(root / "own"), subfolder=[""] * count, weight_name=["ip_adapter.safetensors"] * count,
-                         image_encoder_folder=None, low_cpu_mem_usage=False)
-    # this pipeline has no way of its own to say weights
-    for attention in pipe.unet.attn_processors.values():
-        if hasattr(attention, "scale"):
-            attention.scale = run["weights"] if scaled else [0.0] * count
-    encode = pipe.prepare_image_latents
-    pipe.prepare_image_latents = lambda *a, **k: checkpoints.image_latent(pipe.unet, pipe.vae, encode(*a, **k))
-    golden = json.loads((root / MODEL / "golden.json").read_text())
-    noise.start(SEED)
+def picture_of(root, run, noise, weights):
+    folder, pictures = root / MODEL, [styles.pictures()[i] for i in run["pictures"]]
+    golden = json.loads((folder / "golden.json").read_text())
     image = checkpoints.picture(golden["height"], golden["width"], models.CASES[MODEL]["seed"])
-    out = pipe(prompt=checkpoints.PROMPTS[1], image=checkpoints.as_tensor(image), num_inference_steps=run["steps"],
-               guidance_scale=run.get("guidance", 1.0), image_guidance_scale=run.get("image_guidance", 1.0),
-               ip_adapter_image=[Image.fromarray(styles.pictures()[i]) for i in run["pictures"]], output_type="np")
-    return np.rint(out.images[0] * 255).astype(np.uint8)
+    run = run | {"mode": "edit", "prompt": checkpoints.PROMPTS[1], "seed": SEED}
+    return models.run_pipeline(models.load(folder), {}, models.make_scheduler(folder), run, image, noise,
+                               (root / "own", pictures, weights))
 
 
 @torch.no_grad()
@@ -89,8 +73,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         noise = models.Noise(pathlib.Path(scratch))
         for run in RUNS:
-            image = picture_of(root, run, encoder, noise)
-            near = models.psnr(image, picture_of(root, run, encoder, noise, scaled=False))
+            image = picture_of(root, run, noise, run["weights"])
+            near = models.psnr(image, picture_of(root, run, noise, [0.0] * len(run["weights"])))
             print(f"  {run['name']}: std {image.std():.0f}, {near:.0f} dB from the picture without")
             assert image.std() > 10 and near < 50, f"{run['name']} proves too little"
             tensors[f"run.{run['name']}"] = torch.from_numpy(image).half()
