@@ -115,6 +115,21 @@ static void pictures_are_the_hosts(void **state) {
   assert_true(info.gpu == -1 && !info.stream && !info.gpu_uuid[0] && !info.unused);
 }
 
+/* A program of the first version, whose struct of a picture ends before the fields for CUDA memory. */
+static void shorter_structs_are_left(void **state) {
+  struct reverie *reverie = *state;
+  struct reverie_frame frame = a_frame();
+  struct reverie_picture picture;
+  memset(&picture, 0x5a, sizeof picture);
+  picture.size = offsetof(struct reverie_picture, memory);
+  assert_int_equal(reverie_submit(reverie, &frame, NULL), 0);
+  assert_int_equal(reverie_collect(reverie, &picture, NULL), 0);
+  reverie_release(&picture);
+  assert_null(picture.plane[0]);
+  for (size_t i = picture.size; i < sizeof picture; i++)
+    assert_int_equal(((const uint8_t *)&picture)[i], 0x5a);
+}
+
 /* The two forms of DLPack's tensors, as its header has them. */
 struct tensor {
   void *data;
@@ -205,8 +220,8 @@ static int tear_down(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pictures_need_a_gpu),    cmocka_unit_test(frames_need_a_gpu),
-      cmocka_unit_test(pictures_are_the_hosts), cmocka_unit_test(pictures_are_tensors),
-      cmocka_unit_test(planes_are_no_tensor),
+      cmocka_unit_test(pictures_are_the_hosts), cmocka_unit_test(shorter_structs_are_left),
+      cmocka_unit_test(pictures_are_tensors),   cmocka_unit_test(planes_are_no_tensor),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -233,6 +233,10 @@ class Python(unittest.TestCase):
                 self.assertTrue(reverie._is_capsule(capsule, name))
                 self.assertEqual(reverie._check_tensor(reverie._tensor_in(capsule)), (SIDE, SIDE))
                 del capsule
+            engine._gpu, own = 0, reverie._struct("reverie_frame")
+            self.assertIs(engine._take_tensor(picture, own), picture)  # as another engine's frame
+            self.assertEqual((own.plane[0], own.height, own.pitch[0]), (owned.plane[0], SIDE, owned.pitch[0]))
+            del own
             for asked in ({"copy": True}, {"dl_device": (1, 0)}):
                 with self.assertRaises(BufferError):
                     picture.__dlpack__(**asked)
