@@ -85,6 +85,10 @@ struct params {
    * bottom */
   divisor across, down;
   int count; /* number of tiles in all pictures */
+  /* first: number of the tile that is calculated first; step: 1, or -1 if the tiles are calculated from the last to the
+   * first */
+  int first, step;
+  uint64_t policy; /* how long the second-level cache keeps the input (createpolicy in PTX) */
 };
 
 /* Where a tile lies: column x and row y of its first pixel in picture number n. right, below: 0 or 1; with an upsampled
@@ -93,7 +97,9 @@ struct place {
   int x, y, n, right, below;
 };
 
-__device__ __forceinline__ place find_place(const params &p, int index) {
+/* Returns the place of the tile that is calculated as number `turn`, counted over all thread blocks. */
+__device__ __forceinline__ place find_place(const params &p, int turn) {
+  int index = p.first + p.step * turn;
   int side = index & ((1 << p.sides) - 1), tile = index >> p.sides;
   int row = quotient(tile, p.across), picture = quotient(row, p.down);
   return {(tile - row * (int)p.across.by) * STRIP, (row - picture * (int)p.down.by) * p.tall, picture, side & 1,
@@ -169,12 +175,20 @@ template <class S> __device__ __forceinline__ void load_weights(const params &p,
   }
 }
 
+__device__ __forceinline__ void load_plane(uint32_t to, const CUtensorMap *map, uint32_t barrier, uint64_t policy,
+                                           int x, int y, int n) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, "
+               "{%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(0), "r"(x), "r"(y), "r"(n), "l"(policy)
+               : "memory");
+}
+
 template <class S>
 __device__ __forceinline__ void load_tile(const params &p, const memory_map<S> &m, int stage, int x, int y, int n) {
 #pragma unroll
   for (int plane = 0; plane < S::PLANES; plane++)
-    tensor_load(m.tile(stage) + plane * S::PLANE_BYTES, &p.x, m.tile_full(stage), 0, x + plane % S::STRIDE,
-                y + plane / S::STRIDE, n);
+    load_plane(m.tile(stage) + plane * S::PLANE_BYTES, &p.x, m.tile_full(stage), p.policy, x + plane % S::STRIDE,
+               y + plane / S::STRIDE, n);
 }
 
 template <class S> __device__ __forceinline__ void produce(const params &p, const memory_map<S> &m) {

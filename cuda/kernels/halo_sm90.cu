@@ -107,7 +107,10 @@ template <class S> bool encode_maps(const struct product_device *device, params 
 }
 
 /* Returns the kernel's parameters for this convolution, except for the tensor maps. */
-template <class S> params describe_all(const struct gemm_args *a) {
+template <class S> params describe_all(const struct halo_args *args) {
+  /* policies of the cache for what is read: the ones that createpolicy makes for all of a copy's bytes */
+  constexpr uint64_t EVICT_NORMAL = 0x1000000000000000, EVICT_FIRST = 0x12f0000000000000;
+  const struct gemm_args *a = &args->gemm;
   params p = {};
   int w = a->upsample ? a->w : a->out_w, h = a->upsample ? a->h : a->out_h, stacked = a->upsample ? 1 : S::STACKED;
   p.bias = a->bias;
@@ -126,14 +129,17 @@ template <class S> params describe_all(const struct gemm_args *a) {
   p.across = divisor_of((int)blocks_for((size_t)w, STRIP));
   p.down = divisor_of((int)blocks_for((size_t)h, p.tall));
   p.count = (int)(p.across.by * p.down.by * (unsigned)a->n) << p.sides;
+  p.first = args->backward ? p.count - 1 : 0;
+  p.step = args->backward ? -1 : 1;
+  p.policy = args->input_ends ? EVICT_FIRST : EVICT_NORMAL;
   return p;
 }
 
 template <class S>
 cudaError_t launch_shape(const struct product_device *device, const struct launch_queue *queue,
-                         const struct gemm_args *a) {
-  params p = describe_all<S>(a);
-  if (!encode_maps<S>(device, &p, a))
+                         const struct halo_args *args) {
+  params p = describe_all<S>(args);
+  if (!encode_maps<S>(device, &p, &args->gemm))
     return cudaErrorInvalidValue;
   cudaError_t status =
       cudaFuncSetAttribute(halo_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
@@ -146,7 +152,7 @@ cudaError_t launch_shape(const struct product_device *device, const struct launc
 
 /* --- choosing one of the compiled kernels for a convolution, and launching it --- */
 
-typedef cudaError_t (*launcher)(const struct product_device *, const struct launch_queue *, const struct gemm_args *);
+typedef cudaError_t (*launcher)(const struct product_device *, const struct launch_queue *, const struct halo_args *);
 
 /* A kind of convolution for which kernels were compiled, with one launcher for each tile; NULL: there is no kernel with
  * this tile. c: input channels; columns to columns_max: output channels. */
@@ -256,5 +262,5 @@ bool halo_supported(const struct product_device *device, const struct halo_args 
 
 cudaError_t launch_halo(const struct product_device *device, const struct launch_queue *queue,
                         const struct halo_args *args) {
-  return halo_supported(device, args) ? find(args)(device, queue, &args->gemm) : cudaErrorNotSupported;
+  return halo_supported(device, args) ? find(args)(device, queue, args) : cudaErrorNotSupported;
 }

@@ -18,6 +18,10 @@ struct halo_args {
   /* arguments of the convolution, which halo_supported must accept; tile, splits, partial and arrived are not used */
   struct gemm_args gemm;
   enum halo_tile tile;
+  /* true: tiles are calculated from the last to the first. A launch after one in the other direction reads first what
+   * is still in the second-level cache */
+  bool backward;
+  bool input_ends; /* true: nothing reads the input later, so the cache may lose it first */
 };
 
 /* Returns true if launch_halo can do this convolution with this tile. */

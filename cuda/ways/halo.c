@@ -31,11 +31,22 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
   return count;
 }
 
+/* Returns true if the next such launch of a program calculates its tiles from the last to the first: each second one
+ * does. */
+static bool goes_backward(const struct launches *launches) {
+  for (int i = launches->count - 1; i >= 0; i--)
+    if (launches->list[i].kind == LAUNCH_HALO)
+      return !launches->list[i].halo.backward;
+  return false;
+}
+
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
                   struct launches *launches, struct error *err) {
   struct launch launch = {
       .kind = LAUNCH_HALO, .op = product->prologue.op, .halo = as_halo(&product->args, choice->index)};
   (void)device;
+  launch.halo.backward = goes_backward(launches);
+  launch.halo.input_ends = product->input_ends;
   return launches_append(launches, &launch, err);
 }
 

@@ -131,7 +131,7 @@ static void set_prologue(const struct lane *lane, struct product *product, const
                                       .eps = p->eps,
                                       .act = p->act,
                                       .partial = lane->norm_partial};
-  product->has_prologue = true;
+  product->has_prologue = product->input_ends = true;
   args->x = product->scratch[SCRATCH_PROLOGUE];
   args->x2 = NULL;
   args->c = pitch;
@@ -153,6 +153,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
                               .arrivals = device->lane[program->lane].arrivals};
   for (int i = 0; i < SCRATCH_AREAS; i++)
     product->scratch[i] = program_scratch(program, i);
+  product->input_ends = o.x.space == TENSOR_TEMPORARY && plan->temporaries[o.x.index].last <= index;
   fill_shape(args, op, &o);
   args->gain.block = program->block;
   args->x = tensor_data_either(device, program, o.x, &type, err);

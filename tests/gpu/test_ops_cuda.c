@@ -197,6 +197,8 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
   if (!*prefix && linear)
     failed += run(way->name, "linear", options, &done) + run(way->name, "inject", options, &done);
+  if (!*prefix && way->choice.way == &way_halo) /* each second launch goes the other way */
+    failed += run(way->name, "chain", options, &done);
   forced = NULL;
   sms = 0;
   if (*prefix || done)

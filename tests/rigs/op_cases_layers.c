@@ -465,6 +465,24 @@ static void build_own_residual(struct op_test *t, const void *argument) {
   test_output(t, chain_conv(t, x, (struct tensor){0}, ACT_NONE));
 }
 
+/* An autoencoder's convolutions, one behind the other: a device may calculate their tiles in any order, and forget an
+ * input that nothing reads later. */
+static void build_few_channels(struct op_test *t, const void *argument) {
+  struct tensor none = {0}, x = test_input(t, 2, 19, 21, 64, ELEMENT_DEVICE, FILL_NORMAL), kept;
+  (void)argument;
+  kept = x = chain_conv(t, x, none, ACT_RELU);
+  x = chain_conv(t, chain_conv(t, x, none, ACT_RELU), kept, ACT_RELU);
+  for (int times = 0; times < 2; times++) {
+    x = plan_conv(
+        &t->plan, "up",
+        (struct op_conv){.x = x, .weight = test_weight(t, 64, 3, 64), .upsample = true, .stride = 1, .pad = 1});
+    x = plan_conv(&t->plan, "down",
+                  (struct op_conv){.x = x, .weight = test_weight(t, 64, 3, 64), .stride = 2, .pad = 1});
+  }
+  x = plan_conv(&t->plan, "last", (struct op_conv){.x = x, .weight = test_weight(t, 4, 3, 64), .stride = 1, .pad = 1});
+  test_output(t, x);
+}
+
 /* Convolutions that read their time projections from the middle row of a state. */
 static void build_kept_times(struct op_test *t, const void *argument) {
   struct tensor x = test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL);
@@ -565,6 +583,7 @@ const struct op_cases op_cases_layers[] = {
     OP_CASES("style", build_style, style_cases),
     OP_CASE("conv with time projections of a state", build_kept_times),
     OP_CASE("chain of tiny blocks", build_tiny_blocks),
+    OP_CASE("chain of few channels", build_few_channels),
     OP_CASE("chain with a residual that is the input", build_own_residual),
     OP_CASE("chain of a transformer block", build_transformer),
     {NULL},
