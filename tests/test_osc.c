@@ -118,6 +118,10 @@ static void what_is_wrong_is_refused(void **state) {
       {"/reverie/fit", "s:crop", "when the program starts"},
       {"/reverie/command/quit", NULL, "own keys alone"},
       {"/reverie/command/no-such", NULL, "no command"},
+      {"/reverie/page-code", "i:1", "OSC turns it off"},
+      {"/reverie/page-code", "s:yes", "OSC turns it off"},
+      {"/reverie/page-code", "f:nan", "OSC turns it off"},
+      {"/reverie/command/page-code", NULL, "no command of OSC"},
       {"/reverie/command/new-seed", "s:x", "a number is needed"},
       {"/reverie/command/prompt", NULL, "it needs a number"},
       {"/reverie/subscribe", "i:99999", "a port of the sender's machine"},
@@ -137,6 +141,7 @@ static void what_is_wrong_is_refused(void **state) {
       fail_msg("%s, not %s", rig->heard.text[0], cases[i].why);
     assert_true(parameters_equal(turn(rig), &before, ~0u));
   }
+  assert_int_equal(say(rig, "/reverie/page-code", "i:0", NULL), OSC_SET);
   free(longer);
 }
 

@@ -194,6 +194,14 @@ static int set_size(struct hub *hub, const struct osc_message *message, const st
   return hub_parse(hub, name->id, name->index, words, err);
 }
 
+/* True if a message would show the page's address on the stage. The address may have the token in it that the page
+ * needs, and OSC needs none: whoever sends OSC may take the address away, but not bring it. */
+static bool shows_address(const struct osc_message *message, const struct osc_name *name) {
+  const struct osc_argument *value = message->argument;
+  bool off = message->count && !value->text && value->number < 0.5;
+  return name->verb == OSC_COMMAND ? !strcmp(name->command, "page-code") : name->id == PARAMETER_PAGE_CODE && !off;
+}
+
 static int set_value(struct hub *hub, const struct osc_message *message, const struct osc_name *name,
                      struct error *err) {
   char words[PARAMETER_NAME_MAX];
@@ -268,7 +276,9 @@ enum osc_result osc_take(struct hub *hub, const struct osc_message *message, con
     status = -1;
     break;
   case OSC_PARAMETER:
-    if (message->count)
+    if (message->count && shows_address(message, name))
+      status = error_set(err, STATUS_USAGE, "page-code: OSC turns it off, the key Q or the page itself turn it on");
+    else if (message->count)
       status = set_value(hub, message, name, err);
     else
       tell_one(hub, name, answers);
@@ -281,7 +291,8 @@ enum osc_result osc_take(struct hub *hub, const struct osc_message *message, con
       tell_range(name, answers);
     break;
   case OSC_COMMAND:
-    status = run(hub, message, name->command, err);
+    status = shows_address(message, name) ? error_set(err, STATUS_USAGE, "page-code: it is no command of OSC")
+                                          : run(hub, message, name->command, err);
     break;
   case OSC_LIST:
     if (!answer)
