@@ -191,14 +191,14 @@ static enum MHD_Result send_file(struct MHD_Connection *connection, const char *
 }
 
 enum MHD_Result web_answer(struct web *web, struct MHD_Connection *connection, const struct web_request *request) {
-  bool in_address, head_alone = !strcmp(request->method, "HEAD");
+  bool in_address;
   if (!web_comes_from_here(web, request))
-    return web_refuse(connection, MHD_HTTP_FORBIDDEN, head_alone ? "" : "This address is not the page's own.\n");
+    return web_refuse(connection, MHD_HTTP_FORBIDDEN, "This address is not the page's own.\n");
   if (!web_has_token(web, connection, &in_address))
-    return web_refuse(connection, MHD_HTTP_FORBIDDEN,
-                      head_alone ? "" : "The address that the program printed has a token in it.\n");
-  if (strcmp(request->method, "GET"))
-    return web_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, head_alone ? "" : "GET is understood.\n");
+    return web_refuse(connection, MHD_HTTP_FORBIDDEN, "The address that the program printed has a token in it.\n");
+  /* of an answer to HEAD, libmicrohttpd sends the headers alone */
+  if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
+    return web_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD are understood.\n");
   const char *attribute = find_attribute(connection);
   if (is_query(request, attribute))
     return send_query(web, connection, request->path, attribute);
