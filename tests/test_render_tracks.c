@@ -367,16 +367,16 @@ static void test_damaged_words(void **state) {
 static void test_lost_tags(void **state) {
   (void)state;
   static const char *const cases[][3] = {
-      {"tags.mkv", "", "fra ger lat deu"},
-      {"tags.mp4", "", "fra ger lat deu"},
-      {"tags.mov", "a track's mark such as dub or forced", "fra ger lat ger"},
+      {"tags.mkv", "", "fas ger lat deu"},
+      {"tags.mp4", "", "fas ger lat deu"},
+      {"tags.mov", "a track's mark such as dub or forced", "per ger lat ger"},
       {"tags.ts", "a tag of the file, 3 names of tracks, a track's language, a track's mark", "ger lat deu"},
       {"tags.avi", "4 languages of tracks, a track's mark such as dub or forced", ""},
       {"tags.flv", "2 names of tracks, ", ""},
       {"tags.mpg", "2 tags of the file, 3 names of tracks, 4 languages of tracks, a track's mark", ""},
   };
   shell(FFMPEG "-i plain.mkv -map 0:0 -map 0:1 -map 0:1 -map 0:1 -c copy -metadata title=Whole -metadata comment=Hm "
-               "-metadata:s:0 language=fra -metadata:s:1 language=ger -metadata:s:2 language=lat -metadata:s:3 "
+               "-metadata:s:0 language=fas -metadata:s:1 language=ger -metadata:s:2 language=lat -metadata:s:3 "
                "language=deu -metadata:s:0 title=Pictures -metadata:s:1 title=First -metadata:s:3 title=Last "
                "-disposition:3 dub named.mkv");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -35,9 +35,9 @@ void tags_copy_stream(AVStream *to, const AVStream *from) {
 /* Languages that FFmpeg's muxer of MOV can write, by the three letters that the muxer takes for each of them. */
 static const char mov_languages[] =
     "eng,fra,ger,ita,dut,sve,spa,dan,por,nor,heb,jpn,ara,fin,gre,ice,mlt,tur,chi,urd,hin,tha,kor,lit,pol,hun,est,lav,"
-    "rus,iri,alb,ron,ces,slk,slv,yid,mac,bul,ukr,bel,uzb,kaz,aze,arm,geo,mol,kir,tgk,tuk,mon,pus,kur,kas,snd,tib,nep,"
-    "san,mar,ben,asm,guj,ori,mal,kan,tam,tel,bur,khm,lao,vie,ind,tgl,may,amh,tir,orm,som,swa,run,mlg,epo,wel,baq,cat,"
-    "lat,que,grn,aym,tat,uig,dzo,jav";
+    "per,rus,iri,alb,ron,ces,slk,slv,yid,mac,bul,ukr,bel,uzb,kaz,aze,arm,geo,mol,kir,tgk,tuk,mon,pus,kur,kas,snd,tib,"
+    "nep,san,mar,ben,asm,guj,ori,mal,kan,tam,tel,bur,khm,lao,vie,ind,tgl,may,amh,tir,orm,som,swa,run,mlg,epo,wel,baq,"
+    "cat,lat,que,grn,aym,tat,uig,dzo,jav";
 /* Languages with two codes of three letters. mov: the code that is written to MOV (mov_languages); other: the second
  * code that ISO 639-2 has for the language or, for Swedish, its usual code. */
 static const struct spelling {
