@@ -393,10 +393,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_names_that_terminals_obey),
       cmocka_unit_test_setup_teardown(test_prompts_that_terminals_obey, program_own_model, program_tiny_model),
   };
-  if (argc != 2 || !clips_open())
-    return 77;
-  program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
-  clips_close();
-  return failed;
+  return program_run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -201,10 +201,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_inpainting_alpha),
       cmocka_unit_test(test_mask_refusals),
   };
-  if (argc != 2 || !clips_open())
-    return 77;
-  program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
-  clips_close();
-  return failed;
+  return program_run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -449,10 +449,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_short_packets), cmocka_unit_test(test_gaps),
       cmocka_unit_test(test_told_right),    cmocka_unit_test(test_begins_with_the_pictures),
   };
-  if (argc != 2 || !clips_open())
-    return 77;
-  program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
-  clips_close();
-  return failed;
+  return program_run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

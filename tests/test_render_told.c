@@ -278,10 +278,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_told_at_status_3),     cmocka_unit_test(test_wrong_encoders),
       cmocka_unit_test(test_few_pictures_of_x265), cmocka_unit_test(test_mpeg4_without_fragments),
   };
-  if (argc != 2 || !clips_open())
-    return 77;
-  program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, program_tiny_model, NULL);
-  clips_close();
-  return failed;
+  return program_run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -161,6 +161,15 @@ int program_own_model(void **state) {
   return *own_data_dir ? setenv(DATA_DIR, own_data_dir, 1) : unsetenv(DATA_DIR);
 }
 
+int program_run_tests(int argc, char **argv, const struct CMUnitTest *tests, size_t count) {
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = _cmocka_run_group_tests("tests", tests, count, program_tiny_model, NULL);
+  clips_close();
+  return failed;
+}
+
 bool program_has_device(const char *name) {
   enum { DEVICE_FAILED = 5 };
   struct outcome outcome;

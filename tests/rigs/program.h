@@ -3,6 +3,7 @@
 #define TESTS_PROGRAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct outcome {
@@ -38,6 +39,11 @@ __attribute__((format(printf, 3, 4))) void program_expect(int status, const char
  * built-in model is replaced by a tiny one of random numbers, which loads in half the time. */
 int program_tiny_model(void **state);
 int program_own_model(void **state);
+
+/* The main function of tests that run the program, whose path is the only argument, on clips, with the tiny model.
+ * Returns the exit status: the number of tests that failed, or 77 if there is no ffmpeg program. */
+struct CMUnitTest;
+int program_run_tests(int argc, char **argv, const struct CMUnitTest *tests, size_t count);
 
 /* Returns true if the program can use the device of this name; if not, prints why. */
 bool program_has_device(const char *name);
