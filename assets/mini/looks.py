@@ -81,7 +81,7 @@ def gold(x, e):
     shade = blur(grey, 2.5)
     tx, ty = flow(grey, 10., 1e-3, drift(e, 8, .85))
     cover = 1.12 - .95 * smoothstep(shade, .15, .90)
-    first = smoothstep(strokes(x, tx, ty, .05 * cloud(e, 3)), cover - .2, cover + .2) * smoothstep(shade, .20, .46)
+    first = smoothstep(strokes(x, tx, ty, .05 * cloud(e, 3)), cover - .2, cover + .2) * smoothstep(shade, .14, .42)
     fine = relief(tone(luminance(mix(body, x, .5))), 12., .12)
     edge = smoothstep(energy(fine, 1.0), .035, .16)
     value = torch.maximum(first * (.50 + .45 * smoothstep(shade, .4, .9)), edge)

@@ -88,7 +88,7 @@ def ink(x, e):
     lines = ink_lines(relief(fine, 12., .10), 1.1, 17., .46, 5.)
     shade = blur(grey, 3.5)
     tx, ty = flow(grey, 12., 2.5e-3, drift(e, 8, .95))                     # one slope wherever no strong form says another
-    area = ((.50 - shade) / .42).clamp(0, 1)
+    area = ((.56 - shade) / .46).clamp(0, 1)
     cover = .96 - .70 * area
     first = 1 - smoothstep(strokes(x, tx, ty, .04 * cloud(e, 3)), cover - .14, cover + .14) * smoothstep(area, .02, .30)
     solid = smoothstep(shade, .05, .20)
