@@ -19,9 +19,9 @@ static void make_models(void) {
   unsetenv("HUGGINGFACE_HUB_CACHE");
   shell("mkdir -p data/reverie/models/acme hf/hub/models--org--sd-small/refs hf/hub/models--org--sd-small/snapshots && "
         "cp -rL \"$REVERIE_GOLDENS\"/merged data/reverie/models/acme/merged && "
-        "rm data/reverie/models/acme/merged/*.safetensors");
+        "rm data/reverie/models/acme/merged/*.safetensors*");
   shell("cp -rL \"$REVERIE_GOLDENS\"/sd15 hf/hub/models--org--sd-small/snapshots/" COMMIT
-        " && rm hf/hub/models--org--sd-small/snapshots/" COMMIT "/*.safetensors && "
+        " && rm hf/hub/models--org--sd-small/snapshots/" COMMIT "/*.safetensors* && "
         "printf " COMMIT " >hf/hub/models--org--sd-small/refs/main && "
         "cp \"$REVERIE_GOLDENS\"/adapters/kohya.safetensors data/reverie/models/ && "
         "cp \"$REVERIE_GOLDENS\"/sd15/vae/* data/reverie/models/acme && mkdir data/reverie/models/acme/vae && "
