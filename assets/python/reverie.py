@@ -267,11 +267,12 @@ class CudaPicture:
             raise BufferError("a picture of reverie is not copied, nor taken to another device")
         if stream == 0:
             raise ValueError("stream 0 has several meanings in CUDA: use 1 or 2")
-        versioned = max_version is not None and max_version[0] >= 1
+        versioned = max_version is not None and max_version[0] >= 1 and _CAPSULE_ENDS[1] is not None
         tensor = ffi.new("void **")
         handle = ffi.cast("void *", 0 if stream == -1 else 1 if stream is None else stream)
         _call(_library.reverie_to_dlpack, self._owned, int(versioned), handle, tensor)
-        return _new_capsule(int(ffi.cast("uintptr_t", tensor[0])), _CAPSULES[versioned], _end_capsule)
+        return _new_capsule(int(ffi.cast("uintptr_t", tensor[0])), _CAPSULES[versioned],
+                            _CAPSULE_ENDS[versioned])
 
 
 class _Memory:
@@ -367,30 +368,32 @@ def _with_alpha(pixels):
 
 # The capsule's name without and with a version; who takes the tensor out of it gives it another name.
 _CAPSULES = (b"dltensor", b"dltensor_versioned")
-# The second forms take a capsule by its address, for one whose life is ending.
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi))
-_is_capsule, _is_ending = (ctypes.PYFUNCTYPE(ctypes.c_int, kind, ctypes.c_char_p)(
-    ("PyCapsule_IsValid", ctypes.pythonapi)) for kind in (ctypes.py_object, ctypes.c_void_p))
-_look_into, _look_into_ending = (ctypes.PYFUNCTYPE(ctypes.c_void_p, kind, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)) for kind in (ctypes.py_object, ctypes.c_void_p))
+_is_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi))
+_look_into = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+_find_end = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyCapsule_GetDestructor", ctypes.pythonapi))
 
 
 def _managed(address, versioned):
     return ffi.cast("struct dlpack_versioned *" if versioned else "struct dlpack_plain *", address)
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _end_capsule(capsule):
-    """Called when one of our capsules is gone: gives back a tensor that nobody has taken out of it."""
-    for versioned, name in enumerate(_CAPSULES):
-        if _is_ending(capsule, name):
-            managed = _managed(_look_into_ending(capsule, name), versioned)
-            managed.deleter(managed)
+def _capsule_ends():
+    """The functions that give back a tensor which nobody has taken out of its capsule, without and with a version: those
+    of numpy's own capsules. They have to be C: a capsule may end while an exception is on its way, which is lost in
+    Python, and when the interpreter has ended. numpy before 2.1 has none with a version."""
+    pixels = numpy.empty(1, numpy.uint8)
+    plain = _find_end(pixels.__dlpack__())
+    try:
+        return plain, _find_end(pixels.__dlpack__(max_version=(1, 0)))
+    except TypeError:
+        return plain, None
 
 
-# Capsules may live until the interpreter has ended, when this module is gone.
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(_end_capsule))
+_CAPSULE_ENDS = _capsule_ends()
 
 
 def _capsule_of(frame, stream):

@@ -74,6 +74,22 @@ class Counted(numpy.ndarray):
     """An array whose end can be noticed."""
 
 
+class OfGpu:
+    """A CudaPicture of the host's memory, told to be a GPU's, which numpy does not read."""
+
+    def __init__(self, picture):
+        picture._owned.memory = reverie._library.REVERIE_CUDA
+        self.picture = picture
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, **asked):
+        capsule = self.picture.__dlpack__(stream=-1, **asked)
+        self.picture._owned.memory = reverie._library.REVERIE_HOST
+        return capsule
+
+
 def address(pixels):
     return pixels.__array_interface__["data"][0]
 
@@ -228,11 +244,14 @@ class Python(unittest.TestCase):
             picture = reverie.CudaPicture(owned)
             self.assertEqual((picture.shape, picture.__dlpack_device__()), ((SIDE, SIDE, 4), (2, 0)))
             tensor = numpy.from_dlpack(Tensor(picture))
-            for name, max_version in ((b"dltensor", None), (b"dltensor", (0, 8)), (b"dltensor_versioned", (1, 1))):
+            newest = reverie._CAPSULES[reverie._CAPSULE_ENDS[1] is not None]  # numpy before 2.1 has none with a version
+            for name, max_version in ((b"dltensor", None), (b"dltensor", (0, 8)), (newest, (1, 1))):
                 capsule = picture.__dlpack__(stream=-1, max_version=max_version, dl_device=(2, 0), copy=False)
                 self.assertTrue(reverie._is_capsule(capsule, name))
                 self.assertEqual(reverie._check_tensor(reverie._tensor_in(capsule)), (SIDE, SIDE))
                 del capsule
+            with self.assertRaises((BufferError, RuntimeError)):  # numpy's own error, with which the capsule ends
+                numpy.from_dlpack(OfGpu(picture))
             engine._gpu, own = 0, reverie._struct("reverie_frame")
             self.assertIs(engine._take_tensor(picture, own), picture)  # as another engine's frame
             self.assertEqual((own.plane[0], own.height, own.pitch[0]), (owned.plane[0], SIDE, owned.pitch[0]))
