@@ -2,6 +2,7 @@
 #include "tests/rigs/cmocka_all.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +295,20 @@ static void test_knows_its_own_folder(void **state) {
   free(program);
 }
 
+/* A copy of a descriptor keeps the file open, and no program that is started inherits it. */
+static void test_copies_descriptors(void **state) {
+  (void)state;
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  int copy = platform_copy_descriptor(ends[1]);
+  assert_true(copy >= 0 && fcntl(copy, F_GETFD) & FD_CLOEXEC);
+  platform_close_descriptor(ends[1]);
+  assert_int_equal(write(copy, "x", 1), 1);
+  platform_close_descriptor(copy);
+  close(ends[0]);
+  assert_int_equal(platform_copy_descriptor(copy), -1);
+}
+
 static void test_opens_code(void **state) {
   (void)state;
   char why[256];
@@ -328,6 +343,7 @@ int main(void) {
       cmocka_unit_test(test_finds_display_devices),
       cmocka_unit_test(test_knows_the_machine),
       cmocka_unit_test(test_knows_its_own_folder),
+      cmocka_unit_test(test_copies_descriptors),
       cmocka_unit_test(test_opens_code),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -79,7 +79,8 @@ void platform_release(void *reserved, size_t most);
 
 /* --- copying and closing descriptors of files and of memory --- */
 
-int platform_copy_descriptor(int descriptor); /* Duplicates a descriptor. Returns -1 on failure. */
+/* Duplicates a descriptor, which programs that this process starts do not inherit. Returns -1 on failure. */
+int platform_copy_descriptor(int descriptor);
 void platform_close_descriptor(int descriptor);
 
 /* --- code that is opened at run time: shared libraries --- */

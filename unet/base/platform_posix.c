@@ -207,7 +207,7 @@ void platform_sleep_exactly(void) {
 }
 
 int platform_copy_descriptor(int descriptor) {
-  return dup(descriptor);
+  return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 }
 
 void platform_close_descriptor(int descriptor) {
