@@ -211,6 +211,33 @@ static void test_mixed_across(void **state) {
     }
 }
 
+/* Frames of one shape are mixed up to their borders, also where a side is odd: there is no black row or column. */
+static void test_odd_sides(void **state) {
+  (void)state;
+  static const int sizes[][2] = {{101, 69}, {103, 67}, {1, 1}, {5, 1}};
+  struct error err;
+  for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++)
+    for (int there = 0; there < 2; there++) {
+      int width = sizes[size][0], height = sizes[size][1];
+      struct frame from = grey(0, PIXEL_P010, width, height, 200), to = grey(1, PIXEL_NV12, width, height, 200), out;
+      struct frame a = there ? bring_up(&from) : frame_hold(&from), b = there ? bring_up(&to) : frame_hold(&to);
+      struct dissolve dissolve;
+      dissolve_init(&dissolve, there ? &fake_gpu : &(struct gpu){.impl = NULL});
+      assert_int_equal(dissolve_mix(&dissolve, &a, &b, 1, 0.25f, &out, &err), 0);
+      assert_true(frame_wait(&out, MEMORY_HOST, &err) == 0 && frame_on_gpu(&out, &fake_gpu.id) == there);
+      for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+          if (abs(out.plane[0][y * out.pitch[0] + x] - 200) > 2)
+            fail_msg("%dx%d: %d at %d, %d", width, height, out.plane[0][y * out.pitch[0] + x], x, y);
+      frame_release(&out);
+      frame_release(&a);
+      frame_release(&b);
+      frame_release(&from);
+      frame_release(&to);
+      dissolve_free(&dissolve);
+    }
+}
+
 /* If the GPU cannot mix, or has no memory for it, frames are mixed in host memory. */
 static void test_gpu_that_cannot_mix(void **state) {
   (void)state;
@@ -345,10 +372,15 @@ static void test_decoded_frames_fade(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_formats_and_shapes),   cmocka_unit_test(test_shape_that_is_seen),
-      cmocka_unit_test(test_mixed_on_the_gpu),     cmocka_unit_test(test_mixed_across),
-      cmocka_unit_test(test_gpu_that_cannot_mix),  cmocka_unit_test(test_picture_fades_in),
-      cmocka_unit_test(test_leaving_source_moves), cmocka_unit_test_teardown(test_decoded_frames_fade, free_surfaces),
+      cmocka_unit_test(test_formats_and_shapes),
+      cmocka_unit_test(test_shape_that_is_seen),
+      cmocka_unit_test(test_mixed_on_the_gpu),
+      cmocka_unit_test(test_mixed_across),
+      cmocka_unit_test(test_odd_sides),
+      cmocka_unit_test(test_gpu_that_cannot_mix),
+      cmocka_unit_test(test_picture_fades_in),
+      cmocka_unit_test(test_leaving_source_moves),
+      cmocka_unit_test_teardown(test_decoded_frames_fade, free_surfaces),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   for (int i = 0; i < 2; i++)

@@ -13,12 +13,17 @@ static int even(double number) {
   return 2 * (int)lrint(number / 2);
 }
 
+/* Returns the even number of pixels next to a fraction of a side; all of the side, which may be odd, if the fraction is
+ * 1 or more. */
+static int even_part(int side, double fraction) {
+  int part = fraction < 1 ? even(fraction * side) : side;
+  return part < 2 || part > side ? side : part;
+}
+
 /* Returns the part in the middle of the frame that has the fraction `wide` of the frame's width and the fraction `high`
  * of its height. The part's borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
 static struct mixture_part middle_of(const struct frame *frame, double wide, double high) {
-  int width = even(fmin(wide, 1) * frame->width), height = even(fmin(high, 1) * frame->height);
-  width = width < 2 || width > frame->width ? frame->width : width;
-  height = height < 2 || height > frame->height ? frame->height : height;
+  int width = even_part(frame->width, wide), height = even_part(frame->height, high);
   return (struct mixture_part){even((frame->width - width) / 2.0), even((frame->height - height) / 2.0), width, height};
 }
 
