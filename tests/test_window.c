@@ -8,6 +8,7 @@
 
 #include "app/control/keys.h"
 #include "app/control/panel.h"
+#include "app/flow/recent_times.h"
 #include "app/window/hud.h"
 #include "app/window/icon.h"
 #include "app/window/qr.h"
@@ -306,6 +307,67 @@ static void only_what_changes_is_drawn(void **state) {
   hud_close(&hud);
 }
 
+static void draw_face(struct hud *hud, const struct hud_content *content, int64_t now_ns, uint32_t *pixels) {
+  hud_update(hud, content, WIDTH, HEIGHT, now_ns);
+  glClear(GL_COLOR_BUFFER_BIT);
+  hud_draw(hud, HUD_OPERATOR, WIDTH, HEIGHT);
+  glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+}
+
+/* Changes something that the operator's window shows: numbers, texts, and what sound moves. */
+static void change_face(struct hud_content *content, struct meter *meter, struct recent_times *recent, int64_t now_ns) {
+  static const double fps[] = {30, 30, 31.5, 7.25};
+  struct parameters *values = (struct parameters *)content->values;
+  values->strength = rand() % 101 / 100.0;
+  values->seed = rand() % 3 ? values->seed : rand() % 1000;
+  meter->values[rand() % 4] = rand() % 101 / 100.0;
+  meter->count = rand() % 4 > 0;
+  meter->row[0] = (struct meter_row){.id = PARAMETER_STRENGTH, .base = values->strength, .now = rand() % 101 / 100.0};
+  content->fps = fps[rand() % 4];
+  struct face_content *face = (struct face_content *)content->face;
+  face->clip_at_s = rand() % 900 / 10.0;
+  for (int i = 0; i < 3; i++)
+    recent_times_add(recent, &(struct recent_time){now_ns - (3 - i) * 50000000, (float)(1 + rand() % 12),
+                                                   (float)(rand() % 14), rand() % 8 == 0});
+}
+
+/* A widget of which only a part was drawn again shows what it shows when all of it is drawn. */
+static void parts_are_drawn_as_the_whole(void **state) {
+  (void)state;
+  static uint32_t parts[WIDTH * HEIGHT], whole[WIDTH * HEIGHT];
+  static struct panel panel;
+  static struct face_content face;
+  static struct recent_times recent;
+  struct parameters values;
+  struct meter meter = {.heard = true};
+  struct hud *hud, *fresh;
+  parameters_init(&values);
+  parameter_list_update(&panel.list, &values, 8);
+  face = (struct face_content){.clip = true, .clip_end_s = 90, .clip_left_s = 60, .clip_speed = 1};
+  face.bars = parameter_list_leading(&values, NULL, face.bar, FACE_BARS);
+  struct hud_content content = {.layout = HUD_OPERATOR,
+                                .running = true,
+                                .values = &values,
+                                .panel = &panel,
+                                .face = &face,
+                                .meter = &meter,
+                                .recent = &recent,
+                                .budget_ms = 16.7,
+                                .model = "mini"};
+  assert_int_equal(hud_open(&hud, NULL), 0);
+  srand(7);
+  for (int64_t turn = 1; turn <= 60; turn++) {
+    content.now_ns = turn * 1000000000;
+    change_face(&content, &meter, &recent, content.now_ns);
+    draw_face(hud, &content, content.now_ns, parts);
+    assert_int_equal(hud_open(&fresh, NULL), 0);
+    draw_face(fresh, &content, content.now_ns, whole);
+    hud_close(&fresh);
+    assert_memory_equal(parts, whole, sizeof parts);
+  }
+  hud_close(&hud);
+}
+
 /* Events of two fingers are distinguished, each with its position in pixels; events of the mouse have no finger. */
 static void fingers(void **state) {
   (void)state;
@@ -397,6 +459,7 @@ int main(void) {
       cmocka_unit_test(icon_and_reason),
       cmocka_unit_test(no_text_on_text),
       cmocka_unit_test(only_what_changes_is_drawn),
+      cmocka_unit_test(parts_are_drawn_as_the_whole),
       cmocka_unit_test(fingers),
       cmocka_unit_test(codes),
   };

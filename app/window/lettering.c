@@ -12,12 +12,24 @@
 
 /* For each enum letter_size: the font's size as a percentage of that for LETTERS_USUAL. */
 static const int hundredths[LETTER_SIZES] = {[LETTERS_SMALL] = 80, [LETTERS_USUAL] = 100, [LETTERS_LARGE] = 130};
-enum { SIZE_FIRST = 13 };
+/* DRAWN_MAX: number of drawn texts that are kept; DRAWN_BYTES: longest text of these, with its final 0. */
+enum { SIZE_FIRST = 13, DRAWN_MAX = 48, DRAWN_BYTES = 48 };
+
+/* A text as SDL_ttf draws it. Most texts of the operator's window stay from one redraw to the next, and drawing a text
+ * takes many times as long as blending it. */
+struct drawn {
+  char text[DRAWN_BYTES];
+  enum letter_size size;
+  SDL_Surface *surface; /* NULL: this entry is unused; only the opacity of the pixels counts, not their colour */
+  long used;            /* value of lettering.uses when the text was last wanted */
+};
 
 struct lettering {
   TTF_Font *font[LETTER_SIZES];
   int size[LETTER_SIZES]; /* height of the font for each enum letter_size, in pixels */
   struct glyphs *glyphs;  /* draws characters that the font lacks */
+  struct drawn drawn[DRAWN_MAX];
+  long uses; /* number of texts that were wanted so far */
 };
 
 int lettering_open(struct lettering **out, struct glyphs *glyphs, struct error *err) {
@@ -40,10 +52,17 @@ int lettering_open(struct lettering **out, struct glyphs *glyphs, struct error *
   return 0;
 }
 
+static void forget_drawn(struct lettering *lettering) {
+  for (int i = 0; i < DRAWN_MAX; i++)
+    SDL_FreeSurface(lettering->drawn[i].surface);
+  memset(lettering->drawn, 0, sizeof lettering->drawn);
+}
+
 void lettering_close(struct lettering **pointer) {
   struct lettering *lettering = *pointer;
   if (!lettering)
     return;
+  forget_drawn(lettering);
   for (int i = 0; i < LETTER_SIZES; i++)
     if (lettering->font[i])
       TTF_CloseFont(lettering->font[i]);
@@ -52,6 +71,7 @@ void lettering_close(struct lettering **pointer) {
 }
 
 void lettering_set_size(struct lettering *lettering, int size) {
+  forget_drawn(lettering);
   for (int i = 0; i < LETTER_SIZES; i++) {
     lettering->size[i] = size * hundredths[i] / 100;
     TTF_SetFontSize(lettering->font[i], lettering->size[i]);
@@ -143,30 +163,58 @@ static uint32_t mix(uint32_t from, uint32_t to, uint32_t share) {
   return (low & even) | (high & even) << 8;
 }
 
-/* Blends drawn text with the surface, which has 4 bytes a pixel and no transparent pixels. SDL_BlitSurface is not used,
+/* Blends drawn text with the surface, within its clipping rectangle. The surface has 4 bytes a pixel and no transparent
+ * pixels. SDL_BlitSurface is not used,
  * because it is slow if text and surface have their colours in another order of bytes. */
 static void blend(SDL_Surface *surface, const SDL_Surface *drawn, int left, int top, uint32_t color) {
-  for (int y = 0; y < drawn->h; y++) {
-    if (top + y < 0 || top + y >= surface->h)
-      continue;
-    const uint32_t *from = (const uint32_t *)(const void *)((const char *)drawn->pixels + y * drawn->pitch);
-    uint32_t *to = (uint32_t *)(void *)((char *)surface->pixels + (top + y) * surface->pitch);
-    for (int x = left < 0 ? -left : 0; x < drawn->w && left + x < surface->w; x++) {
+  const SDL_Rect at = {left, top, drawn->w, drawn->h};
+  SDL_Rect part;
+  if (!SDL_IntersectRect(&at, &surface->clip_rect, &part))
+    return;
+  for (int y = part.y; y < part.y + part.h; y++) {
+    const char *row = (const char *)drawn->pixels + (y - top) * drawn->pitch;
+    const uint32_t *from = (const uint32_t *)(const void *)row - left;
+    uint32_t *to = (uint32_t *)(void *)((char *)surface->pixels + y * surface->pitch);
+    for (int x = part.x; x < part.x + part.w; x++) {
       uint32_t share = from[x] >> drawn->format->Ashift & 255;
       if (share)
-        to[left + x] = mix(to[left + x], color, share + (share >> 7));
+        to[x] = mix(to[x], color, share + (share >> 7));
     }
   }
+}
+
+/* Returns the entry of a short text, which is drawn if it is not kept yet; its surface is NULL if it cannot be drawn.
+ * The text that was not wanted for the longest time gives way. */
+static struct drawn *keep_drawn(struct lettering *lettering, enum letter_size size, const char *text) {
+  struct drawn *entry = lettering->drawn;
+  lettering->uses++;
+  for (int i = 0; i < DRAWN_MAX; i++) {
+    struct drawn *other = &lettering->drawn[i];
+    if (other->surface && other->size == size && !strcmp(other->text, text)) {
+      other->used = lettering->uses;
+      return other;
+    }
+    entry = other->used < entry->used ? other : entry;
+  }
+  SDL_FreeSurface(entry->surface);
+  *entry = (struct drawn){.size = size, .used = lettering->uses};
+  snprintf(entry->text, sizeof entry->text, "%s", text);
+  entry->surface = TTF_RenderUTF8_Blended(lettering->font[size], text, (SDL_Color){255, 255, 255, 255});
+  return entry;
 }
 
 static void draw_own(struct lettering *lettering, SDL_Surface *surface, int x, int y, enum letter_size size,
                      SDL_Color color, const char *text, size_t length) {
   char run[HUD_TEXT_MAX];
+  uint32_t value = SDL_MapRGBA(surface->format, color.r, color.g, color.b, 255);
   snprintf(run, sizeof run, "%.*s", (int)length, text);
-  SDL_Surface *drawn = TTF_RenderUTF8_Blended(lettering->font[size], run, color);
+  bool keeps = strlen(run) < DRAWN_BYTES;
+  SDL_Surface *drawn =
+      keeps ? keep_drawn(lettering, size, run)->surface : TTF_RenderUTF8_Blended(lettering->font[size], run, color);
   if (drawn)
-    blend(surface, drawn, x, y, SDL_MapRGBA(surface->format, color.r, color.g, color.b, 255));
-  SDL_FreeSurface(drawn);
+    blend(surface, drawn, x, y, value);
+  if (!keeps)
+    SDL_FreeSurface(drawn);
 }
 
 void lettering_draw(struct lettering *lettering, SDL_Surface *surface, int x, int y, enum letter_size size,

@@ -123,6 +123,7 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
   sheet->from_x = sheet->from_y = 0;
   sheet->to_x = width;
   sheet->to_y = height;
+  SDL_SetClipRect(sheet->surface, NULL);
   sheet_fill(sheet, 0, 0, width, height, ground);
   return true;
 }
@@ -132,27 +133,37 @@ bool sheet_resume(struct sheet *sheet, int width, int height) {
   sheet->from_x = width;
   sheet->from_y = height;
   sheet->to_x = sheet->to_y = 0;
+  if (same)
+    SDL_SetClipRect(sheet->surface, NULL);
   return same;
 }
 
-static int limit(int value, int most) {
-  return value < 0 ? 0 : value > most ? most : value;
+/* Returns the position in a range of `length` pixels from `first` on that is nearest to `value`. */
+static int limit(int value, int first, int length) {
+  return value < first ? first : value > first + length ? first + length : value;
 }
 
 void sheet_touch(struct sheet *sheet, int x, int y, int width, int height) {
-  int left = limit(x, sheet->width), top = limit(y, sheet->height), right = limit(x + width, sheet->width),
-      bottom = limit(y + height, sheet->height);
+  int left = limit(x, 0, sheet->width), top = limit(y, 0, sheet->height), right = limit(x + width, 0, sheet->width),
+      bottom = limit(y + height, 0, sheet->height);
   sheet->from_x = left < sheet->from_x ? left : sheet->from_x;
   sheet->from_y = top < sheet->from_y ? top : sheet->from_y;
   sheet->to_x = right > sheet->to_x ? right : sheet->to_x;
   sheet->to_y = bottom > sheet->to_y ? bottom : sheet->to_y;
 }
 
+void sheet_clip(struct sheet *sheet) {
+  int width = sheet->to_x - sheet->from_x, height = sheet->to_y - sheet->from_y;
+  const SDL_Rect touched = {sheet->from_x, sheet->from_y, width > 0 ? width : 0, height > 0 ? height : 0};
+  SDL_SetClipRect(sheet->surface, &touched);
+}
+
 /* SDL_FillRect is not used, because it writes to memory without filling the processor's caches; blending text and
  * copying the sheet are faster if the pixels are in the caches. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color) {
-  int left = limit(x, sheet->width), top = limit(y, sheet->height), right = limit(x + width, sheet->width),
-      bottom = limit(y + height, sheet->height);
+  const SDL_Rect *clip = &sheet->surface->clip_rect;
+  int left = limit(x, clip->x, clip->w), top = limit(y, clip->y, clip->h), right = limit(x + width, clip->x, clip->w),
+      bottom = limit(y + height, clip->y, clip->h);
   uint32_t value = SDL_MapRGBA(sheet->surface->format, color.red, color.green, color.blue, color.alpha);
   for (int row = top; row < bottom; row++) {
     uint32_t *at = (uint32_t *)(void *)((char *)sheet->surface->pixels + (size_t)row * (size_t)sheet->surface->pitch);

@@ -1,6 +1,6 @@
 /* A sheet is a texture with text and rectangles, for one panel of the overlay. The processor draws a sheet with SDL_ttf
  * when the panel's contents change, and OpenGL shows the sheet. All functions need a current OpenGL context, except
- * sheet_begin, sheet_fill and sheet_text. */
+ * sheet_begin, sheet_clip, sheet_fill and sheet_text. */
 #ifndef APP_WINDOW_SHEET_H
 #define APP_WINDOW_SHEET_H
 
@@ -60,6 +60,9 @@ bool sheet_resume(struct sheet *sheet, int width, int height);
 /* Tells the sheet, after sheet_begin or sheet_resume, that this rectangle (in pixels from its top left corner) is
  * drawn anew. After sheet_resume only such rectangles are copied to the texture. */
 void sheet_touch(struct sheet *sheet, int x, int y, int width, int height);
+/* Limits all drawing up to the next sheet_begin or sheet_resume to the smallest rectangle that holds what sheet_touch
+ * told since sheet_resume. */
+void sheet_clip(struct sheet *sheet);
 /* Fills a rectangle of the sheet with the colour, in pixels from the top left corner, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
 /* Draws text at x, y (pixels from the sheet's top left corner), at most `columns` character columns; longer text is cut

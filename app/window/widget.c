@@ -1,5 +1,6 @@
 #include "app/window/widget.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,12 +105,44 @@ static void draw_button(struct widget *widget, const struct typeface *face, cons
 
 /* --- bar --- */
 
-static void draw_bar(struct widget *widget, const struct typeface *face, const union widget_state *before) {
-  (void)before;
+/* Marks what lies between two positions (0 to 1) as drawn anew, and two pixels more on either side. */
+static void touch_between(struct sheet *sheet, float a, float b) {
+  int left = (int)((float)sheet->width * fmaxf(fminf(a, b), 0)), right = (int)((float)sheet->width * fmaxf(a, b));
+  sheet_touch(sheet, left - 2, 0, right - left + 4, sheet->height);
+}
+
+/* Begins to draw a bar of which only the filled part, the moved part and the value differ from `before`, so that no
+ * more of it is copied to the texture. Returns false if the whole bar must be drawn. */
+static bool begin_changed_bar(struct widget *widget, const struct typeface *face, const struct bar_state *before) {
   const struct bar_state *state = &widget->state.bar;
   struct sheet *sheet = &widget->sheet;
   const struct lettering *lettering = typeface_lettering(face);
-  if (!sheet_begin(sheet, widget->area.width, widget->area.height, tile))
+  if (state->zero != before->zero || strcmp(state->label, before->label) ||
+      !sheet_resume(sheet, widget->area.width, widget->area.height))
+    return false;
+  bool filled = state->share != before->share;
+  if (filled)
+    touch_between(sheet, state->share, before->share);
+  if (state->moved >= 0 && (filled || state->moved != before->moved))
+    touch_between(sheet, state->share, state->moved);
+  if (before->moved >= 0 && (filled || state->moved != before->moved))
+    touch_between(sheet, before->share, before->moved);
+  int now = lettering_width(lettering, LETTERS_USUAL, state->value, strlen(state->value)),
+      was = lettering_width(lettering, LETTERS_USUAL, before->value, strlen(before->value)),
+      wide = (now > was ? now : was) + 2 * pad_of(face);
+  if (strcmp(state->value, before->value))
+    sheet_touch(sheet, sheet->width - wide, 0, wide, sheet->height);
+  sheet_clip(sheet);
+  sheet_fill(sheet, 0, 0, sheet->width, sheet->height, tile);
+  return true;
+}
+
+static void draw_bar(struct widget *widget, const struct typeface *face, const union widget_state *before) {
+  const struct bar_state *state = &widget->state.bar;
+  struct sheet *sheet = &widget->sheet;
+  const struct lettering *lettering = typeface_lettering(face);
+  if (!(before && begin_changed_bar(widget, face, &before->bar)) &&
+      !sheet_begin(sheet, widget->area.width, widget->area.height, tile))
     return;
   int pad = pad_of(face), value = lettering_width(lettering, LETTERS_USUAL, state->value, strlen(state->value)),
       room = sheet->width - 2 * pad, top = line_top(face, sheet->height, LETTERS_USUAL);
@@ -286,13 +319,44 @@ int graph_height(const struct typeface *face, int height) {
   return height - head - 2 * pad > 1 ? height - head - 2 * pad : 1;
 }
 
-static void draw_graph(struct widget *widget, const struct typeface *face, const union widget_state *before) {
-  (void)before;
+/* Returns the thickness in pixels of a graph's marks and of its limit. */
+static int mark_thick(const struct typeface *face) {
+  return 1 + pad_of(face) / 6;
+}
+
+/* Returns the height in pixels of the highest column or mark. */
+static int highest_of(const struct graph_state *state) {
+  int most = 0;
+  for (int i = 0; i < state->columns; i++) {
+    int high = state->high[i] > state->mark[i] ? state->high[i] : state->mark[i];
+    most = high > most ? high : most;
+  }
+  return most;
+}
+
+/* Clears, and limits drawing to, the part of a graph in which columns and marks may differ from `before`. Returns false if the whole graph must
+ * be drawn. */
+static bool begin_changed_graph(struct widget *widget, const struct typeface *face, const struct graph_state *before) {
   const struct graph_state *state = &widget->state.graph;
   struct sheet *sheet = &widget->sheet;
-  if (!sheet_begin(sheet, widget->area.width, widget->area.height, ground))
+  if (state->columns != before->columns || state->wide != before->wide || state->limit != before->limit ||
+      strcmp(state->head, before->head) || !sheet_resume(sheet, widget->area.width, widget->area.height))
+    return false;
+  int now = highest_of(state), was = highest_of(before), pad = pad_of(face), high = now > was ? now : was,
+      top = sheet->height - pad - high;
+  sheet_touch(sheet, pad, top, state->columns * state->wide, high + mark_thick(face));
+  sheet_clip(sheet);
+  sheet_fill(sheet, 0, 0, sheet->width, sheet->height, ground);
+  return true;
+}
+
+static void draw_graph(struct widget *widget, const struct typeface *face, const union widget_state *before) {
+  const struct graph_state *state = &widget->state.graph;
+  struct sheet *sheet = &widget->sheet;
+  if (!(before && begin_changed_graph(widget, face, &before->graph)) &&
+      !sheet_begin(sheet, widget->area.width, widget->area.height, ground))
     return;
-  int pad = pad_of(face), base = sheet->height - pad, thick = 1 + pad / 6;
+  int pad = pad_of(face), base = sheet->height - pad, thick = mark_thick(face);
   sheet_letters(sheet, face, pad, pad / 2, sheet->width - 2 * pad, LETTERS_SMALL, dim, state->head,
                 strlen(state->head));
   for (int i = 0; i < state->columns; i++) {

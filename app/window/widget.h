@@ -91,8 +91,8 @@ struct widget {
 /* Returns the size in bytes of the state of a widget of this kind. */
 size_t widget_bytes(enum widget_kind kind);
 /* Takes a new state, whose bytes that are not used are zeros, and a new area. Draws the sheet if anything has changed
- * or `anyway` is true, and returns true then. Of lists and meters only those rows and levels are drawn that differ. An
- * area of width 0 hides the widget. */
+ * or `anyway` is true, and returns true then. Of lists, meters, bars and graphs only the part that
+ * differs is copied to the texture. An area of width 0 hides the widget. */
 bool widget_update(struct widget *widget, const struct typeface *face, enum widget_kind kind,
                    const struct hud_area *area, const union widget_state *state, bool anyway);
 /* Shows the widget in the current window. Called between sheets_begin and sheets_end. */
