@@ -334,8 +334,8 @@ static int highest_of(const struct graph_state *state) {
   return most;
 }
 
-/* Clears, and limits drawing to, the part of a graph in which columns and marks may differ from `before`. Returns false if the whole graph must
- * be drawn. */
+/* Clears the part of a graph in which columns and marks may differ from `before`, and limits drawing to it. Returns
+ * false if the whole graph must be drawn. */
 static bool begin_changed_graph(struct widget *widget, const struct typeface *face, const struct graph_state *before) {
   const struct graph_state *state = &widget->state.graph;
   struct sheet *sheet = &widget->sheet;
