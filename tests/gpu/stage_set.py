@@ -29,7 +29,7 @@ SCENES = [
     {"name": "noon", "fade": 1, "source": "two.mp4",
      "values": {"strength": 0.6, "seed": 9, "prompt[1]": "ink drawing"}},
     {"name": "dusk", "fade": 3, "values": {"strength": 0.45, "seed-position": 3.5, "prompt[1]": "oil painting"}},
-    {"name": "night", "fade": 0, "source": "camera.y4m", "values": {"strength": 0.5, "seed": 2}},
+    {"name": "night", "fade": 0, "source": "camera", "values": {"strength": 0.5, "seed": 2}},
 ]
 
 
@@ -47,8 +47,8 @@ def script_of_acts():
         (29, "source by key", lambda s: (s.ipc.set("preset-at", "once"), s.ipc.ask("next-source"))),
         (33, "hold at the end", lambda s: s.ipc.set("clip-loop", "hold")),
         (36, "cue, take", lambda s: (s.ipc.set("cued-scene", "night"), s.ipc.ask("take-cue"))),
-        (43, "undo", lambda s: s.ipc.ask("undo-preset")),
-        (46, "lfos", lambda s: (s.ipc.set("lfo[2]", "seed-position"), s.ipc.set("lfo[2].amount", 0.5))),
+        (48, "undo", lambda s: s.ipc.ask("undo-preset")),
+        (47, "lfos", lambda s: (s.ipc.set("lfo[2]", "seed-position"), s.ipc.set("lfo[2].amount", 0.5))),
         (49, "blackout", lambda s: s.ipc.set("blackout", True)),
         (50, "no blackout", lambda s: s.ipc.set("blackout", False)),
         (52, "freeze", lambda s: s.ipc.set("freeze", True)),
@@ -63,6 +63,7 @@ class Set:
         self.args, self.place = args, place
         self.acts, self.misses, self.last = [], [], {"missed": 0, "dropped": 0}
         self.refused, self.clients, self.process, self.camera = [], [], None, None
+        self.alerts = set()
 
     def act(self, name, function):
         self.acts.append((time.monotonic(), name))
@@ -82,14 +83,15 @@ class Set:
         make_clip(path("two.mp4"), 1280 if fps >= 30 else width, 720 if fps >= 30 else height, max(1, fps // 2), 8)
         make_clip(path("fallback.mp4"), width, height, fps, 3)
         make_sound(path("clicks.wav"), 120, 10)
-        pathlib.Path(path("show.json")).write_text(json.dumps({"presets": SCENES}))
-        self.camera = Camera(path("camera.y4m"), width, height, fps)
+        self.camera = Camera(width, height, max(fps, 25))
         self.camera.begin()
+        scenes = json.dumps({"presets": SCENES}).replace('"camera"', json.dumps(self.camera.address))
+        pathlib.Path(path("show.json")).write_text(scenes)
 
     def begin(self):
         path, osc, web = self.place.path, free_port(), free_port()
         self.clients = [MidiClock(path("midi"), 120), Osc(osc, "/reverie/mix"), Page(web)]
-        command = [self.args.reverie, "live", path("one.mp4"), path("two.mp4"), path("camera.y4m"), "--loop", "--no-config",
+        command = [self.args.reverie, "live", path("one.mp4"), path("two.mp4"), self.camera.address, "--loop", "--no-config",
                    "--model", self.args.model, "--size", self.args.size, "--presets", path("show.json"),
                    "--source-fade", "1", "--fallback", path("fallback.mp4"), "--fallback-after", "1",
                    "--budget", str(self.args.budget or 1000 / self.args.fps), "--budget-floor", self.args.size,
@@ -112,6 +114,7 @@ class Set:
             if value > self.last[kind]:
                 self.misses.append((now, kind, value - self.last[kind]))
             self.last[kind] = value
+        self.alerts |= {alert["words"] for alert in self.ipc.get("figures/alerts") or []}
 
     def measure(self):
         return resident_mib(self.process.pid), descriptors(self.process.pid)
@@ -122,21 +125,21 @@ class Set:
         self.first = dict(self.last)
         rounds = [(at + 60 * number, name, function) for number in range(int(length / 60) + 1)
                   for at, name, function in script_of_acts()]
-        for part in (1 / 3, 2 / 3):  # it is gone for four seconds
-            rounds += [(length * part, "the camera is asked for", lambda s: s.ipc.set("source", 3)),
-                       (length * part + 3, "the camera dies", lambda s: (s.camera.end(), True)),
-                       (length * part + 7, "the camera is back", lambda s: (s.camera.begin(), True))]
+        for number in {int(length / 180), int(length / 90)}:  # the camera, which is shown then, is gone for five seconds
+            rounds += [(60 * number + 40, "the camera dies", lambda s: (s.camera.end(), True)),
+                       (60 * number + 45, "the camera is back", lambda s: (s.camera.begin(), True))]
         rounds = sorted((one for one in rounds if one[0] < length - 2), key=lambda one: one[0])
-        self.third = None
+        self.third, self.memory = None, []
         while (now := time.monotonic() - begun) < length:
             while rounds and rounds[0][0] <= now:
                 self.act(*rounds.pop(0)[1:])
             if self.third is None and now > length / 3:
                 self.third = self.measure()
+            if len(self.memory) <= now * 8 / length:
+                self.memory.append(self.measure()[0])
             self.watch()
             time.sleep(0.05)
         self.end = self.measure()
-        self.alerts = self.ipc.get("figures/alerts")
 
     def stop(self):
         for client in self.clients:
@@ -168,6 +171,8 @@ class Set:
             print(f"  {kind:8} {count:6} after: {cause}")
         if self.refused:
             print("  refused: " + ", ".join(sorted(set(self.refused))))
+        print("  RSS in MiB, in eighths: " + " ".join(f"{one:.0f}" for one in self.memory))
+        print("  alerts: " + (", ".join(sorted(self.alerts)) or "none"))
         for warning in sorted(set(re.findall(r"reverie: .*(?:cannot|failed|error).*", log)))[:10]:
             print("  " + warning[:160])
         grown = (self.end[0] / self.third[0] - 1) * 100
