@@ -126,9 +126,18 @@ static void free_memory(struct cuda_picture *picture) {
 
 /* --- the functions that the pool of pictures calls for each picture --- */
 
+/* Makes the picture's GPU current for the calling thread, and returns the number of the GPU that was current. Programs
+ * call what uses this function on threads whose current GPU is their own affair. */
+static int enter(const struct cuda_picture *picture) {
+  int before = picture->home->ordinal;
+  cudaGetDevice(&before);
+  cudaSetDevice(picture->home->ordinal);
+  return before;
+}
+
 static void destroy(struct picture *base) {
   struct cuda_picture *picture = cuda_picture(base);
-  cudaSetDevice(picture->home->ordinal);
+  int before = enter(picture);
   if (picture->is_read) /* memory of the driver's functions is gone at once, whoever reads it */
     cudaEventSynchronize(picture->read);
   free_memory(picture);
@@ -139,6 +148,7 @@ static void destroy(struct picture *base) {
   cudaFreeHost(frame_plane(&base->template, 0));
   pthread_mutex_destroy(&picture->lock);
   home_leave(picture->home);
+  cudaSetDevice(before);
 }
 
 /* Zeroes device memory and host memory, so that the padding of rows has defined values. */
@@ -216,15 +226,6 @@ static bool ready(struct picture *base, enum memory kind) {
 }
 
 /* --- streams of others that read pictures --- */
-
-/* Makes the picture's GPU current for the calling thread, and returns the number of the GPU that was current. Programs
- * call what uses this function on threads whose current GPU is their own affair. */
-static int enter(const struct cuda_picture *picture) {
-  int before = picture->home->ordinal;
-  cudaGetDevice(&before);
-  cudaSetDevice(picture->home->ordinal);
-  return before;
-}
 
 static int wait_on(struct picture *base, void *stream, struct error *err) {
   if (!base->fence)

@@ -305,6 +305,26 @@ static void picture_outlives_its_engine(void **state) {
   }
 }
 
+/* A picture that is released when its engine is gone leaves the thread's current GPU as it is. */
+static void release_keeps_the_current_gpu(void **state) {
+  (void)state;
+  int count, now;
+  CUDA(cudaGetDeviceCount(&count));
+  if (count < 2)
+    skip();
+  struct reverie *reverie = open_on_gpu((struct reverie_config){.memory = REVERIE_CUDA});
+  struct frames frames[KINDS];
+  make_all(reverie, frames);
+  struct reverie_picture picture = picture_of(reverie, &frames[3].cuda);
+  free_all(frames);
+  reverie_destroy(&reverie);
+  CUDA(cudaSetDevice(1));
+  reverie_release(&picture);
+  CUDA(cudaGetDevice(&now));
+  assert_int_equal(now, 1);
+  CUDA(cudaSetDevice(0));
+}
+
 /* --- what is refused --- */
 
 static bool refused(int returned, const struct reverie_error *error, const char *words) {
@@ -360,7 +380,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(pixels_are_the_hosts),        cmocka_unit_test(memory_is_flat),
       cmocka_unit_test(runs_wait_for_frames),        cmocka_unit_test(pictures_wait_for_readers),
       cmocka_unit_test(engines_follow_each_other),   cmocka_unit_test(memory_is_exported),
-      cmocka_unit_test(picture_outlives_its_engine), cmocka_unit_test(wrong_frames_are_refused),
+      cmocka_unit_test(picture_outlives_its_engine), cmocka_unit_test(release_keeps_the_current_gpu),
+      cmocka_unit_test(wrong_frames_are_refused),
   };
   if (argc > 1)
     cmocka_set_test_filter(argv[1]);
