@@ -158,7 +158,7 @@ int reverie_get_info(struct reverie *reverie, struct reverie_info *info, struct 
                              .frames_behind = reverie->shown.frames_behind,
                              .sees_frame = now.image_conditioned,
                              .device_bytes = now.device_bytes,
-                             .stream = reverie->stream,
+                             .stream = reverie->fallen_back ? NULL : reverie->stream,
                              .gpu = gpu_same(&now.gpu, &now.gpu) ? now.gpu.ordinal : -1};
   memcpy(own.gpu_uuid, now.gpu.uuid, sizeof own.gpu_uuid);
   snprintf(own.model, sizeof own.model, "%s", now.model);
