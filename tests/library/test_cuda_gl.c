@@ -11,7 +11,8 @@ enum { KINDS = 5, FRAMES = 40, NUMBERS = 8, DEVICES = 16, BYTES = 4 * SIDE * SID
 
 /* Makes a context of the EGL device current. */
 static bool open_device(EGLDeviceEXT device) {
-  static const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE};
+  /* Without a surface type, EGL looks for configurations for windows, which a device without a screen lacks. */
+  static const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE};
   EGLDisplay display = eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, NULL);
   EGLConfig config;
   EGLint count = 0;
