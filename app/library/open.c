@@ -17,6 +17,9 @@ static char *copy(const char *text, bool *failed) {
   return own;
 }
 
+/* largest value of reverie_config.pictures, far beyond what memory has room for; sums of it stay within an int */
+enum { PICTURES_MOST = 1000000 };
+
 /* Checks the configuration that the calling program gives, and copies it into *reverie. Returns 0, or -1 with err. */
 static int configure(struct reverie *reverie, const struct reverie_config *config, struct error *err) {
   bool failed = false;
@@ -31,6 +34,8 @@ static int configure(struct reverie *reverie, const struct reverie_config *confi
   if (config->threads < 0 || config->pictures < 0)
     return error_set(err, STATUS_USAGE, "%d threads, %d pictures: neither can be negative", config->threads,
                      config->pictures);
+  if (config->pictures > PICTURES_MOST)
+    return error_set(err, STATUS_USAGE, "%d pictures: %d are the most", config->pictures, PICTURES_MOST);
   if (config->memory < REVERIE_HOST || config->memory > REVERIE_CUDA || config->shares < 0 || config->shares > 1)
     return error_set(err, STATUS_USAGE, "memory %d of pictures, shares %d: one of them has no meaning", config->memory,
                      config->shares);

@@ -65,6 +65,8 @@ static void pictures_need_a_gpu(void **state) {
   assert_true(refused(reverie_create(&reverie, &config, &error), &error, REVERIE_USAGE, "reverie_config.memory"));
   config = (struct reverie_config){.size = sizeof config, .shares = 1};
   assert_true(refused(reverie_create(&reverie, &config, &error), &error, REVERIE_USAGE, "reverie_config.memory"));
+  config = (struct reverie_config){.size = sizeof config, .pictures = INT32_MAX};
+  assert_true(refused(reverie_create(&reverie, &config, &error), &error, REVERIE_USAGE, "2147483647 pictures"));
   /* a program of the first version, whose struct ends before the field, has pictures in the host's memory */
   config = (struct reverie_config){.size = offsetof(struct reverie_config, memory), .memory = 7, .shares = 7};
   assert_int_equal(reverie_create(&reverie, &config, NULL), 0);
