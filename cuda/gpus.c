@@ -314,17 +314,20 @@ static int mix(const struct gpu *gpu, struct gpu_share *share, const struct gpu_
 
 /* --- the functions of unet/base/gpu.h for a CUDA GPU --- */
 
-static void *context(const struct gpu *gpu) {
+void *gpus_current_context(void) {
   int (*get_current)(void **) = NULL;
   enum cudaDriverEntryPointQueryResult found;
   void *now = NULL;
-  /* cudaFree(NULL) frees nothing, but creates the GPU's context */
-  if (!succeeded(enter(gpu)) || !succeeded(cudaFree(NULL)) ||
-      !succeeded(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 12000, cudaEnableDefault,
+  if (!succeeded(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 12000, cudaEnableDefault,
                                                   &found)) ||
       found != cudaDriverEntryPointSuccess || get_current(&now))
     return NULL;
   return now;
+}
+
+static void *context(const struct gpu *gpu) {
+  /* cudaFree(NULL) frees nothing, but creates the GPU's context */
+  return succeeded(enter(gpu)) && succeeded(cudaFree(NULL)) ? gpus_current_context() : NULL;
 }
 
 static const struct gpu_impl impl = {.alloc_host = alloc_host,

@@ -15,5 +15,7 @@ int gpus_choose(const char *name, int *ordinal, struct error *err);
 struct gpu_id gpus_id(const struct cudaDeviceProp *properties, int ordinal);
 /* Returns true if this program has kernels for a GPU with these properties. */
 bool gpus_serves(const struct cudaDeviceProp *properties);
+/* Returns the CUDA context (CUcontext) that is current for the calling thread; NULL: it has none, and gets none. */
+void *gpus_current_context(void);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
+#include "cuda/gpus.h"
 #include "unet/base/platform.h"
 
 static const char pictures[] = "the pictures", copying[] = "bringing a picture to the host";
@@ -126,11 +127,13 @@ static void free_memory(struct cuda_picture *picture) {
 
 /* --- the functions that the pool of pictures calls for each picture --- */
 
-/* Makes the picture's GPU current for the calling thread, and returns the number of the GPU that was current. Programs
- * call what uses this function on threads whose current GPU is their own affair. */
+/* Makes the picture's GPU current for the calling thread, and returns the number of the GPU that is to be current
+ * afterwards. Programs call what uses this function on threads whose current GPU is their own affair. A thread without
+ * a CUDA context has chosen none: to make GPU 0 current there, which it would be told to have, takes a context. */
 static int enter(const struct cuda_picture *picture) {
   int before = picture->home->ordinal;
-  cudaGetDevice(&before);
+  if (gpus_current_context())
+    cudaGetDevice(&before);
   cudaSetDevice(picture->home->ordinal);
   return before;
 }
