@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What everything of a show costs a frame: `bench --live` with all of it on beside all of it off, in turn.
 
-    stage_bench.py REVERIE MODEL [--seconds 30] [--rounds 3] [--size 512x512] [--fps 60] [BENCH OPTIONS...]
+    stage_bench.py REVERIE MODEL [--seconds 30] [--rounds 3] [--size 512x512] [--fps 60] [--parts PART,...] [BENCH OPTIONS...]
 
 On are: the operator's window, the web page with a client that fetches its picture, a MIDI clock and a fader through a
 named pipe, OSC 100 times a second, LFOs on four parameters, and sound analysis that moves one of them. Prints a table,
 a line a run, and one with the medians of both. Drawn by SDL's offscreen driver unless SDL_VIDEODRIVER names another one.
-The four parameters act on pictures and change neither size nor steps.
+The four parameters act on pictures and change neither size nor steps. --parts takes some of it alone: operator, web, midi,
+osc, lfo, sound.
 """
 import argparse
 import json
@@ -27,14 +28,13 @@ def run_bench(args, place, name, on):
     path = place.path(name)
     command = [args.reverie, "bench", "--live", "--model", args.model, "--size", args.size, "--input-fps", str(args.fps),
                "--duration", str(args.seconds), "--prompt", "neon", "--prompt", "ink", "--blend", "1:1,2:0.5", "--json", path + ".json", "-y", *args.options]
-    clients = []
-    if on:
-        osc, web = free_port(), free_port()
-        clients = [MidiClock(path + ".midi", 120), Osc(osc, "/reverie/mix"), Page(web)]
-        command += ["--operator", "--osc", str(osc), f"--web=127.0.0.1:{web}", "--midi=" + path + ".midi",
-                    "--sound", place.path("clicks.wav"), "--modulate", "strength=bass*0.05"]
-        for lfo in LFOS:
-            command += ["--lfo", lfo]
+    clients, osc, web = [], free_port(), free_port()
+    for part in args.parts.split(",") if on else []:
+        command += {"operator": ["--operator"], "web": [f"--web=127.0.0.1:{web}"], "midi": ["--midi=" + path + ".midi"],
+                    "osc": ["--osc", str(osc)], "lfo": [word for lfo in LFOS for word in ("--lfo", lfo)],
+                    "sound": ["--sound", place.path("clicks.wav"), "--modulate", "strength=bass*0.05"]}[part]
+        clients += {"web": [Page(web)], "osc": [Osc(osc, "/reverie/mix")]}.get(part, [])
+        clients += [MidiClock(path + ".midi", 120)] if part == "midi" else []
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for client in clients:
         client.start()
@@ -43,8 +43,9 @@ def run_bench(args, place, name, on):
         client.ends.set()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: {process.returncode}\n{said[-2000:]}")
-    if on and (not clients[2].pictures or not clients[0].count):
-        raise SystemExit(f"a client did not get through: {[(type(c).__name__, c.count) for c in clients]}\n{said[-2000:]}")
+    for client in clients:
+        if not (client.pictures if isinstance(client, Page) else client.count):
+            raise SystemExit(f"{type(client).__name__} did not get through\n{said[-2000:]}")
     report = json.loads(pathlib.Path(path + ".json").read_text())
     rows, live = {row["name"]: row for row in report["rows"]}, report["live"]
     latency = rows["capture to presented"]
@@ -64,6 +65,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--size", default="512x512")
     parser.add_argument("--fps", type=int, default=60)
+    parser.add_argument("--parts", default="operator,web,midi,osc,lfo,sound")
     args, args.options = parser.parse_known_args()
     place, runs = Place(), {False: [], True: []}
     try:
