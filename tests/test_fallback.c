@@ -121,21 +121,23 @@ static struct reader_status status_now(void) {
   return status;
 }
 
-static void switch_to(const char *name) {
+/* opened: true: the source is handed over open; false: the reader opens it. */
+static void switch_to(const char *name, bool opened) {
   struct source *source = NULL;
   struct error err;
-  assert_int_equal(source_open(&source, name, &rig.options, &err), 0);
+  if (opened)
+    assert_int_equal(source_open(&source, name, &rig.options, &err), 0);
   assert_int_equal(reader_switch(rig.reader, &source, name, &rig.options, READER_NOW, &err), 0);
 }
 
 /* Begins with the source "camera" and lets another one fade in. Returns false if the camera was closed at once instead
  * of being read on, which happens if a read took too long. */
-static bool fade_in(int sources) {
+static bool fade_in(int sources, bool opened) {
   mixer_set_fade(rig.mixer, 0, 0);
-  switch_to("camera");
+  switch_to("camera", opened);
   UNTIL(status_now().sources == sources + 1 && status_now().moves && fake_source_open_now() == 1);
   mixer_set_fade(rig.mixer, 3600, 0);
-  switch_to("other");
+  switch_to("other", true);
   UNTIL(status_now().sources == sources + 2 && status_now().moves);
   return fake_source_open_now() == 2;
 }
@@ -146,7 +148,7 @@ static void test_source_that_leaves(void **state) {
   int sources = 1;
   begin(&(struct fake_source_script){.frame_ms = 2, .frames = -1});
   rig.after_s = 3600;
-  for (; !fade_in(sources); sources += 2)
+  for (; !fade_in(sources, true); sources += 2)
     assert_true(sources < 100);
   /* the fade takes an hour, so the pictures seen are those of the first source, and they change */
   for (int change = 0, before = rig.value; change < 20; before = rig.value) {
@@ -155,9 +157,27 @@ static void test_source_that_leaves(void **state) {
   }
   assert_int_equal(fake_source_open_now(), 2);
   mixer_set_fade(rig.mixer, 0, 0);
-  switch_to("other");
+  switch_to("other", true);
   UNTIL(status_now().sources == sources + 3 && status_now().moves && fake_source_open_now() == 1);
   assert_false(mixer_fades(rig.mixer));
+  end();
+}
+
+/* A camera that the reader has opened itself, as after a loss, is read on likewise, and not opened anew for that. */
+static void test_camera_that_leaves(void **state) {
+  (void)state;
+  int sources = 1;
+  begin(&(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = -1});
+  rig.after_s = 3600;
+  for (; !fade_in(sources, false); sources += 2)
+    assert_true(sources < 100);
+  int attempts = fake_source_attempts();
+  for (int change = 0, before = rig.value; change < 20; before = rig.value) {
+    UNTIL(rig.got == 1);
+    change += rig.value != before;
+  }
+  assert_int_equal(fake_source_attempts(), attempts);
+  assert_int_equal(attempts, sources + 2);
   end();
 }
 
@@ -191,8 +211,8 @@ static void test_file_gone(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_camera_dies_twice),  cmocka_unit_test(test_short_loss),
-      cmocka_unit_test(test_source_that_leaves), cmocka_unit_test(test_missing_file),
-      cmocka_unit_test(test_file_gone),
+      cmocka_unit_test(test_source_that_leaves), cmocka_unit_test(test_camera_that_leaves),
+      cmocka_unit_test(test_missing_file),       cmocka_unit_test(test_file_gone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

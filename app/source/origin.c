@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int origin_set(struct origin *origin, const atomic_bool *away, struct source **source, const char *spec,
+int origin_set(struct origin *origin, const atomic_bool *cut, struct source **source, const char *spec,
                const struct source_options *options, struct error *err) {
   *origin = (struct origin){.spec = strdup(spec), .options = *options, .stop = options->stop};
   if (!origin->spec)
     return error_set(err, STATUS_FAILED, "no memory to read %s", spec);
-  origin->options.stop = away;
+  origin->options.stop = cut;
   origin->source = *source;
   *source = NULL;
   return 0;

@@ -12,9 +12,9 @@ struct origin {
   const atomic_bool *stop;
 };
 
-/* Fills *origin, which becomes the owner of *source; *source becomes NULL. away: the flag that ends reads of the
- * source, in place of options->stop. Returns 0, or -1 with err. */
-int origin_set(struct origin *origin, const atomic_bool *away, struct source **source, const char *spec,
+/* Fills *origin, which becomes the owner of *source; *source becomes NULL. cut: the flag that ends opening and
+ * reading of the source, in place of options->stop. Returns 0, or -1 with err. */
+int origin_set(struct origin *origin, const atomic_bool *cut, struct source **source, const char *spec,
                const struct source_options *options, struct error *err);
 /* Closes the source and frees what *origin holds. Accepts a zeroed struct. */
 void origin_free(struct origin *origin);

@@ -353,6 +353,7 @@ static struct origin begin_next(struct reader *reader) {
   reader->next = (struct origin){0};
   reader->has_next = false;
   atomic_store(&reader->away, atomic_load(&reader->stop));
+  atomic_store(&reader->cut, atomic_load(&reader->stop));
   reader->status.sources++;
   reader->status.stands = reader->status.picture = reader->status.lost = reader->status.moves = false;
   reader->status.reached = reader->now.source != NULL;

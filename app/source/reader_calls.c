@@ -33,7 +33,7 @@ static int start(struct reader **out, struct source **source, const char *spec, 
   reader->status.sources = 1;
   reader->status.place = options->resume;
   struct source *given = *source;
-  if (origin_set(&reader->now, &reader->away, source, spec, options, err))
+  if (origin_set(&reader->now, &reader->cut, source, spec, options, err))
     goto fail;
   if (given) {
     source_get_info(given, &reader->info);
@@ -77,7 +77,10 @@ static void call_away(struct reader *reader) {
   int64_t since_ns = reader->reading_ns;
   bool blocks = since_ns && platform_now_ns() - since_ns > blocks_ns;
   reader->away = true;
-  if (reader->now.source && (reader->stop || blocks || !reader_fades(reader)))
+  if (reader->now.source && !reader->stop && !blocks && reader_fades(reader))
+    return;
+  reader->cut = true;
+  if (reader->now.source)
     source_interrupt(reader->now.source);
 }
 
@@ -91,7 +94,7 @@ void reader_tend(struct reader *reader) {
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err) {
   struct origin next, before;
-  if (origin_set(&next, &reader->away, source, spec, options, err))
+  if (origin_set(&next, &reader->cut, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
   /* The source in `next` has not begun, and never will. It is moved to `replaced`, from where the reader's thread frees

@@ -45,8 +45,9 @@ struct reader {
 
   /* The following two fields are flags by which other threads signal to the reader's thread. */
   /* stop: the thread is to end. away: the thread is to leave the current source, because it is to end or to begin with
-   * the source in `next`. Both are set under lock. */
-  atomic_bool stop, away;
+   * the source in `next`. cut: a source that this thread opens, or has opened, is interrupted; not set if the thread
+   * leaves a source that is read on while it fades out. All are set under lock. */
+  atomic_bool stop, away, cut;
   /* since when the reader's thread has been reading a frame (platform_now_ns); 0: it does something else */
   _Atomic int64_t reading_ns;
   pthread_mutex_t lock;

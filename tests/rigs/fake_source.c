@@ -12,6 +12,7 @@ struct fake {
   struct source source;
   long read;
   bool spare;
+  bool dead;         /* true: a read was interrupted by source_options.stop, so that every later one fails */
   int first;         /* value of the first picture's bytes */
   int64_t resume_ms; /* time stamp of the first picture */
   struct host_pictures pictures;
@@ -116,6 +117,7 @@ int source_open(struct source **source, const char *spec, const struct source_op
   if (!fake)
     return error_set(err, STATUS_FAILED, "no memory");
   fake->source.impl = &fake_impl;
+  fake->source.stop = options->stop;
   fake->resume_ms = (int64_t)(options->resume * 1000);
   fake->spare = spare;
   fake->first = strncmp(spec, "other", 5) ? 0 : 100;
@@ -157,6 +159,9 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
     usleep(1000);
   if (source->interrupted)
     return 0;
+  fake->dead |= source->stop && atomic_load(source->stop);
+  if (fake->dead)
+    return error_set(err, STATUS_INPUT, "the fake source was interrupted");
   if (fake->read == script.frames)
     return script.ends_in_error ? error_set(err, STATUS_INPUT, "the fake source breaks as told") : 0;
   if (host_pictures_take(&fake->pictures, PIXEL_RGBA, WIDTH, HEIGHT, frame, err))
