@@ -30,6 +30,6 @@ row 'oil painting' 'ink drawing' 'pencil sketch' 'pop art' 'mosaic'
 picture -ss 2 -i "$here/sample.mp4" -vf 'crop=360:360,scale=512:512:flags=lanczos'
 row 'watercolor' 'charcoal' 'neon' 'cartoon' 'blueprint'
 picture -i "$3" -vf 'crop=300:300:90:0,scale=512:512:flags=lanczos'
-row 'comic' 'stained glass' 'linocut' 'risograph' 'gold etching'
+row 'comic' 'linocut' 'risograph' 'thermal camera' 'vintage film'
 ffmpeg -nostdin -v error -y -i "$work/cell%d.png" -vf 'scale=280:280:flags=area,tile=6x3:margin=3:padding=6:color=white' \
   -frames:v 1 -c:v libwebp -quality 84 -compression_level 6 "$here/styles.webp"

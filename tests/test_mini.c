@@ -41,7 +41,7 @@ static struct styles *open_styles(void) {
   struct error err = {0};
   snprintf(path, sizeof path, "%s/styles.json", args[2]);
   must(styles_open(&styles, path, &err), &err);
-  assert_int_equal(styles_count(styles), 19);
+  assert_int_equal(styles_count(styles), 17);
   return styles;
 }
 
