@@ -1,4 +1,4 @@
-/* The GStreamer element reverierestyle, which restyles video/x-raw in the host's memory.
+/* The GStreamer element reverierestyle, which restyles video/x-raw in the host's memory and in CUDA memory.
  *
  * Each buffer of the input is submitted to an engine of the library. Once as many frames are in flight as the property
  * in-flight says, the picture of the oldest frame is collected and sent, with the times of that frame. At the end of
@@ -50,19 +50,22 @@ static int apply_all(ReverieRestyle *restyle, struct reverie *engine, gboolean o
 
 /* Makes a struct reverie whose model is not open yet, and sets the parameters that reverie_open reads. Returns NULL
  * with error after a failure. */
-static struct reverie *make_engine(ReverieRestyle *restyle, int format, struct reverie_error *error) {
+static struct reverie *make_engine(ReverieRestyle *restyle, struct reverie_error *error) {
   struct reverie *engine = NULL;
   g_mutex_lock(&restyle->lock);
+  char *gpu = restyle->in_cuda ? restyle_cuda_device(restyle) : NULL;
   const struct reverie_config config = {.size = sizeof config,
                                         .log = log_line,
                                         .log_opaque = restyle,
-                                        .device = restyle->device,
+                                        .device = gpu ? gpu : restyle->device,
                                         .threads = restyle->threads,
-                                        .format = format,
+                                        .format = restyle->format,
+                                        .memory = restyle->in_cuda ? REVERIE_CUDA : REVERIE_HOST,
                                         .flags = restyle->smooth ? REVERIE_SMOOTH : 0};
   if (!reverie_create(&engine, &config, error) && apply_all(restyle, engine, TRUE, error))
     reverie_destroy(&engine);
   g_mutex_unlock(&restyle->lock);
+  g_free(gpu);
   return engine;
 }
 
@@ -71,19 +74,21 @@ static void close_engine(ReverieRestyle *restyle) {
   struct reverie *engine = restyle->engine;
   restyle->engine = NULL;
   restyle->frames_behind = 0;
+  restyle->gpu = -1;
   g_mutex_unlock(&restyle->lock);
   reverie_destroy(&engine);
   g_queue_clear_full(&restyle->waiting, (GDestroyNotify)gst_buffer_unref);
 }
 
-gboolean restyle_open(ReverieRestyle *restyle, int format) {
+gboolean restyle_open(ReverieRestyle *restyle, int format, gboolean in_cuda) {
   struct reverie_error error = {.size = sizeof error};
-  if (restyle->failed || (restyle->engine && restyle->format == format))
+  if (restyle->failed || (restyle->engine && restyle->format == format && restyle->in_cuda == in_cuda))
     return !restyle->failed;
   restyle_drain(restyle);
   close_engine(restyle);
   restyle->format = format;
-  struct reverie *engine = make_engine(restyle, format, &error);
+  restyle->in_cuda = in_cuda;
+  struct reverie *engine = make_engine(restyle, &error);
   int status = engine ? reverie_open(engine, &error) : -1;
   if (!status) {
     g_mutex_lock(&restyle->lock);
@@ -112,11 +117,11 @@ void restyle_set_rate(ReverieRestyle *restyle, const GstVideoInfo *in) {
   tell_latency(restyle);
 }
 
-/* Stores by how many frames a stream batch delays pictures. The number can change with each frame; if it has changed,
- * the pipeline is told to ask for the latency anew. */
-static void follow_delay(ReverieRestyle *restyle) {
-  struct reverie_info info = {.size = sizeof info};
-  if (reverie_get_info(restyle->engine, &info, NULL) || info.frames_behind == restyle->frames_behind)
+void restyle_follow(ReverieRestyle *restyle) {
+  struct reverie_info info = {.size = sizeof info, .gpu = -1};
+  gboolean told = !reverie_get_info(restyle->engine, &info, NULL);
+  restyle->gpu = info.gpu;
+  if (!told || info.frames_behind == restyle->frames_behind)
     return;
   g_mutex_lock(&restyle->lock);
   restyle->frames_behind = info.frames_behind;
@@ -137,6 +142,8 @@ static void add_latency(ReverieRestyle *restyle, GstQuery *query) {
 }
 
 static gboolean handle_query(GstBaseTransform *base, GstPadDirection direction, GstQuery *query) {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && restyle_cuda_answer((ReverieRestyle *)base, query))
+    return TRUE;
   gboolean answered = GST_BASE_TRANSFORM_CLASS(reverie_restyle_parent_class)->query(base, direction, query);
   if (answered && direction == GST_PAD_SRC && GST_QUERY_TYPE(query) == GST_QUERY_LATENCY)
     add_latency((ReverieRestyle *)base, query);
@@ -181,16 +188,21 @@ static GstFlowReturn submit(ReverieRestyle *restyle, GstBuffer *in) {
   struct reverie_error error = {.size = sizeof error};
   GstVideoFrame pixels;
   GstClockTime time = gst_segment_to_stream_time(&restyle->parent.segment, GST_FORMAT_TIME, GST_BUFFER_PTS(in));
-  if (!gst_video_frame_map(&pixels, &restyle->in, in, GST_MAP_READ)) {
+  GstMapFlags on_gpu = restyle_cuda_flags(restyle, in);
+  if (!gst_video_frame_map(&pixels, &restyle->in, in, GST_MAP_READ | on_gpu)) {
     GST_ELEMENT_ERROR(restyle, STREAM, FORMAT, ("The frame's memory does not fit its caps."), (NULL));
     return GST_FLOW_ERROR;
   }
+  if (restyle->from_cuda && !on_gpu)
+    GST_INFO_OBJECT(restyle, "a frame in other CUDA memory than the engine's comes through the host");
   if (GST_CLOCK_TIME_IS_VALID(time))
     gst_object_sync_values(GST_OBJECT(restyle), time);
   struct reverie_frame frame = describe(restyle, &pixels);
   frame.time_ns = GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : 0;
   frame.opaque = restyle; /* any pointer but NULL: the engine returns it as picture.opaque, which is NULL if there is no
                            * picture */
+  if (on_gpu)
+    restyle_cuda_describe(restyle, in, &frame);
   int status = reverie_submit(restyle->engine, &frame, &error);
   gst_video_frame_unmap(&pixels);
   if (status) {
@@ -200,9 +212,11 @@ static GstFlowReturn submit(ReverieRestyle *restyle, GstBuffer *in) {
   GstBuffer *times = gst_buffer_new();
   gst_buffer_copy_into(times, in, GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_META, 0,
                        (gsize)-1);
+  if (on_gpu)
+    restyle_cuda_keep(times, in);
   g_queue_push_tail(&restyle->waiting, times);
   restyle->restart = FALSE;
-  follow_delay(restyle);
+  restyle_follow(restyle);
   return GST_FLOW_OK;
 }
 
@@ -221,13 +235,14 @@ static GstFlowReturn get_buffer(ReverieRestyle *restyle, GstBuffer **buffer) {
   return *buffer || flow != GST_FLOW_OK ? flow : GST_FLOW_ERROR;
 }
 
-static void copy_rows(const struct reverie_picture *picture, GstVideoFrame *to) {
+static gboolean copy_rows(const struct reverie_picture *picture, GstVideoFrame *to) {
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(to); i++) {
     int rows = GST_VIDEO_FRAME_COMP_HEIGHT(to, i), pitch = GST_VIDEO_FRAME_PLANE_STRIDE(to, i);
     for (int y = 0; y < rows; y++)
       memcpy((char *)GST_VIDEO_FRAME_PLANE_DATA(to, i) + (ptrdiff_t)y * pitch,
              (const char *)picture->plane[i] + (ptrdiff_t)y * picture->pitch[i], (size_t)MIN(pitch, picture->pitch[i]));
   }
+  return TRUE;
 }
 
 /* Copies a picture to a new buffer *out, together with the times and metadata of the buffer `times`, which stand for
@@ -238,12 +253,17 @@ static GstFlowReturn copy_picture(ReverieRestyle *restyle, const struct reverie_
   GstFlowReturn flow = get_buffer(restyle, out);
   if (flow != GST_FLOW_OK)
     return flow;
-  if (!gst_video_frame_map(&pixels, &restyle->out, *out, GST_MAP_WRITE)) {
+  GstMapFlags on_gpu = restyle_cuda_flags(restyle, *out);
+  gboolean copied = FALSE;
+  if (gst_video_frame_map(&pixels, &restyle->out, *out, GST_MAP_WRITE | on_gpu)) {
+    copied = picture->memory == REVERIE_CUDA ? restyle_cuda_copy(restyle, picture, &pixels, on_gpu)
+                                             : copy_rows(picture, &pixels);
+    gst_video_frame_unmap(&pixels);
+  }
+  if (!copied) {
     gst_clear_buffer(out);
     return GST_FLOW_ERROR;
   }
-  copy_rows(picture, &pixels);
-  gst_video_frame_unmap(&pixels);
   GST_BASE_TRANSFORM_CLASS(reverie_restyle_parent_class)->copy_metadata(&restyle->parent, times, *out);
   return GST_FLOW_OK;
 }
@@ -281,6 +301,13 @@ static GstFlowReturn generate_output(GstBaseTransform *base, GstBuffer **out) {
   if (flow != GST_FLOW_OK || reverie_in_flight(restyle->engine) < restyle->in_flight)
     return flow;
   return collect(restyle, out);
+}
+
+/* Not called, since generate_output takes its place. Without it, the base class would take the element for one that
+ * passes frames on, and would have no pool for the pictures' buffers. */
+static GstFlowReturn transform(GstBaseTransform *base, GstBuffer *in, GstBuffer *out) {
+  (void)base, (void)in, (void)out;
+  return GST_FLOW_NOT_SUPPORTED;
 }
 
 static GstFlowReturn submit_input_buffer(GstBaseTransform *base, gboolean is_discont, GstBuffer *in) {
@@ -335,11 +362,17 @@ static gboolean sink_event(GstBaseTransform *base, GstEvent *event) {
   return GST_BASE_TRANSFORM_CLASS(reverie_restyle_parent_class)->sink_event(base, event);
 }
 
-/* --- stopping the element, and registering it and the plug-in --- */
+/* --- starting and stopping the element, and registering it and the plug-in --- */
+
+static gboolean start(GstBaseTransform *base) {
+  restyle_cuda_announce((ReverieRestyle *)base);
+  return TRUE;
+}
 
 static gboolean stop(GstBaseTransform *base) {
   ReverieRestyle *restyle = (ReverieRestyle *)base;
   close_engine(restyle);
+  restyle_cuda_stop(restyle);
   restyle->failed = FALSE;
   return TRUE;
 }
@@ -347,6 +380,7 @@ static gboolean stop(GstBaseTransform *base) {
 static void finalize(GObject *object) {
   ReverieRestyle *restyle = (ReverieRestyle *)object;
   close_engine(restyle);
+  restyle_cuda_stop(restyle);
   restyle_free_given(restyle);
   g_free(restyle->device);
   g_mutex_clear(&restyle->lock);
@@ -358,6 +392,7 @@ static void reverie_restyle_init(ReverieRestyle *restyle) {
   g_queue_init(&restyle->waiting);
   restyle->given = g_new0(GValue, (gsize)RESTYLE_CLASS(restyle)->count);
   restyle->in_flight = 1;
+  restyle->gpu = -1;
   gst_base_transform_set_qos_enabled(&restyle->parent, TRUE);
 }
 
@@ -372,6 +407,8 @@ static void reverie_restyle_class_init(ReverieRestyleClass *class) {
   base->sink_event = sink_event;
   base->submit_input_buffer = submit_input_buffer;
   base->generate_output = generate_output;
+  base->transform = transform;
+  base->start = start;
   base->stop = stop;
 }
 

@@ -125,6 +125,62 @@ static void negotiates_anew(void **state) {
   gst_harness_teardown(harness);
 }
 
+/* Returns TRUE if some of the caps, which are freed, are in CUDA memory. */
+static gboolean any_in_cuda(GstCaps *caps) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++)
+    any |= gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:CUDAMemory");
+  gst_caps_unref(caps);
+  return any;
+}
+
+/* An element that is built for CUDA memory has it in its templates. Where no GPU computes, its pads have it not. */
+static void cuda_memory_needs_a_gpu(void **state) {
+  (void)state;
+  const char *const pads[] = {"sink", "src"};
+  GstElement *element = gst_element_factory_make("reverierestyle", NULL);
+  gst_object_ref_sink(element);
+  g_object_set(element, "device", "cpu", NULL);
+  for (int i = 0; i < 2; i++) {
+    GstPad *pad = gst_element_get_static_pad(element, pads[i]);
+    assert_int_equal(any_in_cuda(gst_pad_get_pad_template_caps(pad)), TAKES_CUDA);
+    gst_object_unref(pad);
+  }
+  gst_object_unref(element);
+  GstHarness *harness = begin("reverierestyle device=cpu size=64x64", FRAMES);
+  assert_false(any_in_cuda(gst_pad_peer_query_caps(harness->srcpad, NULL)));
+  assert_false(any_in_cuda(gst_pad_peer_query_caps(harness->sinkpad, NULL)));
+  push(harness, 0);
+  pulled(harness, 0);
+  gst_harness_set_src_caps_str(harness,
+                               "video/x-raw(memory:CUDAMemory), format=RGBA, width=64, height=64, framerate=10/1");
+  assert_int_equal(gst_harness_push(harness, a_frame(harness, 1)), GST_FLOW_NOT_NEGOTIATED);
+  gst_harness_teardown(harness);
+}
+
+/* Answers the question for memory with the pool `opaque`. */
+static GstPadProbeReturn offer_pool(GstPad *pad, GstPadProbeInfo *info, gpointer opaque) {
+  (void)pad;
+  if (GST_QUERY_TYPE(info->data) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool(info->data, opaque, SIDE * SIDE * 4, 1, 0);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+static void pictures_are_in_the_pool_of_the_next_element(void **state) {
+  (void)state;
+  GstBufferPool *pool = gst_buffer_pool_new();
+  GstHarness *harness = gst_harness_new_parse("reverierestyle size=64x64");
+  gst_pad_add_probe(harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_pool, pool, NULL);
+  gst_harness_set_src_caps_str(harness, FRAMES);
+  push(harness, 0);
+  GstBuffer *picture = gst_harness_pull(harness);
+  assert_ptr_equal(picture->pool, pool);
+  gst_buffer_unref(picture);
+  gst_harness_teardown(harness);
+  gst_object_unref(pool);
+}
+
 /* --- frames in flight --- */
 
 static void keeps_frames_and_says_so(void **state) {
@@ -255,6 +311,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(negotiates),
       cmocka_unit_test(negotiates_anew),
+      cmocka_unit_test(cuda_memory_needs_a_gpu),
+      cmocka_unit_test(pictures_are_in_the_pool_of_the_next_element),
       cmocka_unit_test(keeps_frames_and_says_so),
       cmocka_unit_test(counts_a_stream_batch),
       cmocka_unit_test(flush_drops),
