@@ -12,6 +12,7 @@
 #include "app/window/hud.h"
 #include "app/window/icon.h"
 #include "app/window/qr.h"
+#include "app/window/widget.h"
 #include "app/window/window.h"
 
 static struct window *window;
@@ -368,6 +369,41 @@ static void parts_are_drawn_as_the_whole(void **state) {
   hud_close(&hud);
 }
 
+static void read_widget(const struct widget *widget, const struct typeface *face, uint32_t *pixels) {
+  glClear(GL_COLOR_BUFFER_BIT);
+  sheets_begin(face, WIDTH, HEIGHT);
+  widget_show(widget, face);
+  sheets_end();
+  glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+}
+
+/* A bar whose value changes shows what it shows when all of it is drawn, also where the value takes room of the label. */
+static void bars_are_drawn_as_the_whole(void **state) {
+  (void)state;
+  static uint32_t parts[WIDTH * HEIGHT], whole[WIDTH * HEIGHT];
+  static const char *const values[] = {"1", "0.25", "1000000", "", "a prompt that fills the bar", "12"};
+  struct typeface *face;
+  assert_int_equal(typeface_open(&face, NULL), 0);
+  typeface_set_size(face, 20);
+  for (int wide = 40; wide <= 400; wide += 30) {
+    const struct hud_area area = {10, 10, wide, 40};
+    struct widget kept = {0};
+    for (int i = 0; i < 12; i++) {
+      struct widget fresh = {0};
+      union widget_state bar = {.bar = {.share = 0.25F, .moved = -1, .label = "strength of the input"}};
+      memcpy(bar.bar.value, values[i * 5 % 6], strlen(values[i * 5 % 6]));
+      widget_update(&kept, face, WIDGET_BAR, &area, &bar, false);
+      read_widget(&kept, face, parts);
+      widget_update(&fresh, face, WIDGET_BAR, &area, &bar, false);
+      read_widget(&fresh, face, whole);
+      widget_close(&fresh);
+      assert_memory_equal(parts, whole, sizeof parts);
+    }
+    widget_close(&kept);
+  }
+  typeface_close(&face);
+}
+
 /* Events of two fingers are distinguished, each with its position in pixels; events of the mouse have no finger. */
 static void fingers(void **state) {
   (void)state;
@@ -460,6 +496,7 @@ int main(void) {
       cmocka_unit_test(no_text_on_text),
       cmocka_unit_test(only_what_changes_is_drawn),
       cmocka_unit_test(parts_are_drawn_as_the_whole),
+      cmocka_unit_test(bars_are_drawn_as_the_whole),
       cmocka_unit_test(fingers),
       cmocka_unit_test(codes),
   };

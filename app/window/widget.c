@@ -111,14 +111,26 @@ static void touch_between(struct sheet *sheet, float a, float b) {
   sheet_touch(sheet, left - 2, 0, right - left + 4, sheet->height);
 }
 
+/* Returns the width in pixels of the value of a bar. */
+static int value_wide(const struct typeface *face, const struct bar_state *state) {
+  return lettering_width(typeface_lettering(face), LETTERS_USUAL, state->value, strlen(state->value));
+}
+
+/* Returns true if a value of this width leaves the label of the bar less room than it needs, so that it is cut. */
+static bool cuts_label(const struct widget *widget, const struct typeface *face, int value) {
+  const char *label = widget->state.bar.label;
+  int pad = pad_of(face), room = widget->area.width - 2 * pad - value - pad / 2;
+  return lettering_width(typeface_lettering(face), LETTERS_USUAL, label, strlen(label)) > room;
+}
+
 /* Begins to draw a bar of which only the filled part, the moved part and the value differ from `before`, so that no
  * more of it is copied to the texture. Returns false if the whole bar must be drawn. */
 static bool begin_changed_bar(struct widget *widget, const struct typeface *face, const struct bar_state *before) {
   const struct bar_state *state = &widget->state.bar;
   struct sheet *sheet = &widget->sheet;
-  const struct lettering *lettering = typeface_lettering(face);
+  int now = value_wide(face, state), was = value_wide(face, before), wider = now > was ? now : was;
   if (state->zero != before->zero || strcmp(state->label, before->label) ||
-      !sheet_resume(sheet, widget->area.width, widget->area.height))
+      (now != was && cuts_label(widget, face, wider)) || !sheet_resume(sheet, widget->area.width, widget->area.height))
     return false;
   bool filled = state->share != before->share;
   if (filled)
@@ -127,9 +139,7 @@ static bool begin_changed_bar(struct widget *widget, const struct typeface *face
     touch_between(sheet, state->share, state->moved);
   if (before->moved >= 0 && (filled || state->moved != before->moved))
     touch_between(sheet, before->share, before->moved);
-  int now = lettering_width(lettering, LETTERS_USUAL, state->value, strlen(state->value)),
-      was = lettering_width(lettering, LETTERS_USUAL, before->value, strlen(before->value)),
-      wide = (now > was ? now : was) + 2 * pad_of(face);
+  int wide = wider + 2 * pad_of(face);
   if (strcmp(state->value, before->value))
     sheet_touch(sheet, sheet->width - wide, 0, wide, sheet->height);
   sheet_clip(sheet);
@@ -140,12 +150,11 @@ static bool begin_changed_bar(struct widget *widget, const struct typeface *face
 static void draw_bar(struct widget *widget, const struct typeface *face, const union widget_state *before) {
   const struct bar_state *state = &widget->state.bar;
   struct sheet *sheet = &widget->sheet;
-  const struct lettering *lettering = typeface_lettering(face);
   if (!(before && begin_changed_bar(widget, face, &before->bar)) &&
       !sheet_begin(sheet, widget->area.width, widget->area.height, tile))
     return;
-  int pad = pad_of(face), value = lettering_width(lettering, LETTERS_USUAL, state->value, strlen(state->value)),
-      room = sheet->width - 2 * pad, top = line_top(face, sheet->height, LETTERS_USUAL);
+  int pad = pad_of(face), value = value_wide(face, state), room = sheet->width - 2 * pad,
+      top = line_top(face, sheet->height, LETTERS_USUAL);
   value = value < room ? value : room;
   if (state->share >= 0)
     fill_between(sheet, 0, 0, sheet->width, sheet->height, state->zero, state->share, filling);
