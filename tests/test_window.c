@@ -377,7 +377,7 @@ static void read_widget(const struct widget *widget, const struct typeface *face
   glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
 }
 
-/* A bar whose value changes shows what it shows when all of it is drawn, also where the value takes the label's room. */
+/* A bar whose value changes shows what it shows when all of it is drawn, also if its label is cut. */
 static void bars_are_drawn_as_the_whole(void **state) {
   (void)state;
   static uint32_t parts[WIDTH * HEIGHT], whole[WIDTH * HEIGHT];
