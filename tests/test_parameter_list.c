@@ -61,11 +61,12 @@ static void expect(const char *name, const char *wanted) {
  * and one more. */
 static void rows(void **unused) {
   (void)unused;
-  static const char *const shown[] = {"prompt[1]",  "prompt[9]", "negative",   "strength",      "blend[2]", "lora[1]",
-                                      "control[1]", "size",      "fullscreen", "guidance-mode", "seed",     "mix"};
+  static const char *const shown[] = {"prompt[1]", "prompt[9]",  "negative", "strength",   "blend[2]",
+                                      "lora[1]",   "control[1]", "size",     "fullscreen", "guidance-mode",
+                                      "seed",      "mix",        "style[1]"};
   static const char *const hidden[] = {
       "blend[3]",          "lora[2]", "lora[1].weight", "control[2]",      "control[1].low",
-      "control[1].weight", "fit",     "text-fix",       "style[1].weight", "style[1]"};
+      "control[1].weight", "fit",     "text-fix",       "style[1].weight", "style[2]"};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
     assert_true(find(shown[i]) >= 0);
   for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)

@@ -49,9 +49,9 @@ struct live_state {
   const struct parameter_choices *models, *vaes, *loras, *styles;
   struct last_choice last_model, last_vae, last_lora, last_style;
   struct size_steps sizes;
+  bool own_adapter; /* true: the model has an IP-Adapter of its own */
   /* Width and height at which the network computes are multiples of this number of pixels; what exceeds the requested
    * size is cropped from the picture. 0: not known yet. */
-  bool own_adapter; /* true: the model has an IP-Adapter of its own */
   int size_multiple;
   /* The clock of beats (tempo and present beat), and the taps and onsets of sound that set it. live_beats.h says how it
    * and the parameters tempo, beat and bar-phase are kept equal. */
