@@ -214,6 +214,30 @@ static void without_an_adapter(void **state) {
   engine_close(&plain);
 }
 
+/* A preset may bring a model and a style picture at once: the picture waits for that model, with its own adapter. */
+static void another_model_is_waited_for(void **state) {
+  (void)state;
+  struct scene scene;
+  struct error err;
+  begin(&scene);
+  struct engine *plain = open_engine(&scene.golden, false);
+  char *one = make_picture(&scene, "one.ppm");
+  set_file(&scene, 1, one);
+  must(parameters_set_text(&scene.wish, PARAMETER_MODEL, 0, "other", &err), &err);
+  assert_int_equal(follow(&scene, plain, NULL), 0);
+  assert_int_equal(scene.warnings.count, 0);
+  assert_string_equal(parameters_text(&scene.wish, PARAMETER_IP_ADAPTER, 0), PARAMETER_IP_ADAPTER_OWN);
+  assert_int_equal(follow(&scene, plain, NULL), 0);
+  assert_int_equal(scene.warnings.count, 0);
+  parameters_take(&scene.has, &scene.wish, PARAMETER_MODEL, 0);
+  parameters_take(&scene.has, &scene.wish, PARAMETER_IP_ADAPTER, 0);
+  assert_int_equal(settle(&scene, NULL), 1);
+  expect_file(&scene, 1, one);
+  free(one);
+  finish(&scene);
+  engine_close(&plain);
+}
+
 /* An engine whose model has an adapter of its own: the first style picture asks for an engine with it. */
 static void the_models_own_adapter_is_opened(void **state) {
   (void)state;
@@ -283,6 +307,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_later_wish_stays),
       cmocka_unit_test(a_file_follows_a_frame),
       cmocka_unit_test(without_an_adapter),
+      cmocka_unit_test(another_model_is_waited_for),
       cmocka_unit_test(the_models_own_adapter_is_opened),
       cmocka_unit_test(the_models_own_adapter_may_be_refused),
   };

@@ -37,15 +37,18 @@ static struct style_format format_of(const struct engine *engine) {
 }
 
 /* Returns true if the engine has no IP-Adapter, and waits for one: another engine is being opened, or is to be opened
- * with the model's own IP-Adapter. Returns false if the engine has one, or if none is to be had. has: the values with
- * which the engine was opened. */
+ * with the model's own IP-Adapter, which another model may have, too. Returns false if the engine has one, or if none
+ * is to be had. has: the values with which the engine was opened. */
 static bool waits_for_adapter(struct styling *s, const struct engine *engine, const struct parameters *has,
                               const struct parameters *wish) {
   struct engine_info info;
   engine_get_info(engine, &info);
-  bool comes = !parameters_same(has, wish, PARAMETER_IP_ADAPTER, 0);
-  if (!info.style.size && comes)
+  bool other = !parameters_same(has, wish, PARAMETER_MODEL, 0),
+       comes = other || !parameters_same(has, wish, PARAMETER_IP_ADAPTER, 0);
+  if (!info.style.size && comes) {
+    s->own_wanted = other && !parameters_text(wish, PARAMETER_IP_ADAPTER, 0);
     return true;
+  }
   /* if an engine with it was asked for and does not come any more, it was refused */
   s->own_wanted = !info.style.size && info.own_adapter && !s->own_asked;
   s->own_asked = false;
