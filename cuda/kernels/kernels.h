@@ -40,7 +40,8 @@ cudaError_t kernels_version(int *version);
 
 /* --- gemm.cu: matrix products, and convolutions as implicit matrix products, on tensor cores --- */
 
-enum gemm_tile { TILE_128x128, TILE_64x160, TILE_64x64, TILE_64x16, TILES };
+/* Sizes of tiles, rows by columns. The number of a tile is part of choices in tuning files. */
+enum gemm_tile { TILE_128x128, TILE_128x160, TILE_256x64, TILE_64x160, TILE_64x64, TILE_64x16, TILES };
 
 struct gemm_tile_size {
   int m, n;
@@ -81,6 +82,9 @@ struct gemm_args {
   bool upsample; /* true: the picture is doubled in width and height, by nearest neighbours, before the convolution */
   /* true: the activation `act` comes before the residual is added, as in OP_LINEAR; false: after it, as in OP_CONV */
   bool residual_last;
+  /* true: the doubled picture's convolution is done as four 2x2 convolutions of the input, and weight is what
+   * launch_quarters makes; only with upsample, kernel 3, stride 1 and pad 1 */
+  bool quarters;
   enum activation act;
   /* gain by which the product and the bias are multiplied before the residual is added; only with ACT_NONE */
   struct product_gain gain;

@@ -2,16 +2,26 @@
  * is a tile and a number of splits (thread blocks that share the sum of a tile). */
 #include "cuda/ways/way.h"
 
+#include "cuda/ways/product.h"
+
+/* Returns the arguments with which the kernel is called. Their weights are still those of the 3x3 convolution. */
+static struct gemm_args as_gemm(const struct gemm_args *args) {
+  struct gemm_args gemm = *args;
+  gemm.quarters = product_in_quarters(args);
+  return gemm;
+}
+
 static int depth_blocks(const struct gemm_args *args) {
-  return (args->kernel * args->kernel * (args->c + args->c2) + 63) / 64;
+  int side = args->quarters ? 2 : args->kernel;
+  return (side * side * (args->c + args->c2) + 63) / 64;
 }
 
 /* Estimates how long a product takes. The unit is the time in which a 128x128 tile adds 64 products to each sum. The
  * model adds up waves of thread blocks over the multiprocessors, each with a constant for start and end, and the memory
  * traffic of split sums. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
-  static const double block_time[TILES] = {
-      [TILE_128x128] = 1.0, [TILE_64x160] = 0.62, [TILE_64x64] = 0.33, [TILE_64x16] = 0.16};
+  static const double block_time[TILES] = {[TILE_128x128] = 1.0, [TILE_128x160] = 1.18, [TILE_256x64] = 1.4,
+                                           [TILE_64x160] = 0.8,  [TILE_64x64] = 0.45,   [TILE_64x16] = 0.25};
   const struct gemm_tile_size *size = &gemm_tile_sizes[args->tile];
   int blocks = gemm_tiles(args) * args->splits;
   double waves = (double)((blocks + device->queue.sms - 1) / device->queue.sms);
@@ -41,14 +51,14 @@ static double choose_splits(const struct cuda_device *device, struct gemm_args *
   return least;
 }
 
-/* Stores in `list` the choices (tile and number of splits) with the shortest estimated times, at most three, the best
+/* Stores in `list` the choices (tile and number of splits) with the shortest estimated times, at most four, the best
  * first. Tiles with much longer estimates are left out. Returns the number of choices. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   double time[TILES];
   int count = 0;
   for (int tile = 0; tile < TILES; tile++) {
-    struct gemm_args trial = *args;
+    struct gemm_args trial = as_gemm(args);
     trial.tile = (enum gemm_tile)tile;
     double t = choose_splits(device, &trial);
     int at = count++;
@@ -61,13 +71,17 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
   }
   while (count > 1 && time[count - 1] > 2.5 * time[0])
     count--;
-  return count < 3 ? count : 3;
+  return count < 4 ? count : 4;
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
                   struct launches *launches, struct error *err) {
-  struct launch launch = {.kind = LAUNCH_GEMM, .op = product->prologue.op, .gemm = product->args};
-  (void)device;
+  struct launch launch = {.kind = LAUNCH_GEMM, .op = product->prologue.op, .gemm = as_gemm(&product->args)};
+  if (launch.gemm.quarters) {
+    launch.gemm.weight = resource_quartered(device, product->weight, product->set, err);
+    if (!launch.gemm.weight)
+      return -1;
+  }
   launch.gemm.tile = (enum gemm_tile)choice->index;
   launch.gemm.splits = choice->splits;
   if (choice->splits > 1) {
@@ -78,9 +92,9 @@ static int append(struct cuda_device *device, const struct product *product, con
 }
 
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  struct gemm_args trial = *args;
+  struct gemm_args trial = as_gemm(args);
   (void)device;
-  if (choice->index < 0 || choice->index >= TILES || choice->splits < 1 || choice->splits > depth_blocks(args))
+  if (choice->index < 0 || choice->index >= TILES || choice->splits < 1 || choice->splits > depth_blocks(&trial))
     return false;
   trial.tile = (enum gemm_tile)choice->index;
   trial.splits = choice->splits;

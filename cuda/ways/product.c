@@ -175,6 +175,12 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   return 0;
 }
 
+bool product_in_quarters(const struct gemm_args *args) {
+  enum { ROWS_LEAST = 128 };
+  return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && !args->residual &&
+         args->n * args->h * args->w >= ROWS_LEAST;
+}
+
 /* --- the launches of this program's kernels before and after a library's matrix product --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,

@@ -19,6 +19,11 @@ static inline size_t product_dense_bytes(const struct gemm_args *shape) {
       (size_t)shape->n * (size_t)shape->h * (size_t)shape->w * (size_t)(shape->c + shape->c2) * sizeof(half_t);
   return shape->upsample ? 4 * bytes : bytes;
 }
+/* Returns true if the own kernels do a convolution after an upsampling by 2 as four 2x2 convolutions before the
+ * upsampling, with the weights of resource_quartered. They need 4/9 of the arithmetic, but 16/9 of the weights. So they
+ * are slower where reading weights takes most of the time, which is with few rows. */
+bool product_in_quarters(const struct gemm_args *args);
+
 /* For ways that take only one input, without upsampling: if args has a second input x2 or upsampling, appends a launch
  * that makes the concatenated, upsampled input, and lets args read that. */
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,

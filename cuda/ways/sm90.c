@@ -6,13 +6,9 @@
 
 #include "cuda/ways/product.h"
 
-/* Returns true if a convolution after an upsampling by 2 is done as four 2x2 convolutions before the upsampling. They
- * need 4/9 of the arithmetic, but 16/9 of the weights. So they are slower where reading weights takes most of the time,
- * which is with few rows. */
+/* Returns true if a convolution after an upsampling by 2 is done as four 2x2 convolutions before the upsampling. */
 static bool in_quarters(const struct gemm_args *args) {
-  enum { ROWS_LEAST = 128 };
-  return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->w % 8 == 0 &&
-         !args->residual && args->n * args->h * args->w >= ROWS_LEAST;
+  return product_in_quarters(args) && args->w % 8 == 0;
 }
 
 /* Returns the arguments with which the kernel is called. The kernel upsamples only if in_quarters is true. Otherwise

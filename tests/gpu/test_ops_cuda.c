@@ -103,10 +103,14 @@ static const struct forced_way {
   int sms; /* number of multiprocessors, small so that each thread block computes many tiles; 0: all */
 } cases[] = {
     {"128x128 tiles", {&way_gemm, TILE_128x128, 1}},
+    {"128x160 tiles", {&way_gemm, TILE_128x160, 1}},
+    {"256x64 tiles", {&way_gemm, TILE_256x64, 1}},
     {"64x160 tiles", {&way_gemm, TILE_64x160, 1}},
     {"64x64 tiles", {&way_gemm, TILE_64x64, 1}},
     {"64x16 tiles", {&way_gemm, TILE_64x16, 1}},
     {"128x128 tiles, 2 splits", {&way_gemm, TILE_128x128, 2}},
+    {"128x160 tiles, 4 splits", {&way_gemm, TILE_128x160, 4}},
+    {"256x64 tiles, 2 splits", {&way_gemm, TILE_256x64, 2}},
     {"64x160 tiles, 3 splits", {&way_gemm, TILE_64x160, 3}},
     {"64x64 tiles, 2 splits", {&way_gemm, TILE_64x64, 2}},
     {"64x16 tiles, 5 splits", {&way_gemm, TILE_64x16, 5}},
