@@ -8,7 +8,7 @@ namespace attention {
 
 /* ---- launch of the generic kernel, by head dim -------------------------------------------------------------- */
 
-static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
+static cudaError_t run_by_rows(const attn_args &a, bool wide, cudaStream_t stream) {
   if (a.D <= 32)
     return launch_sm80<32>(a, wide, stream);
   if (a.D <= 48)
@@ -24,6 +24,38 @@ static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) 
   if (a.D <= UNSPLIT_DIM_MAX)
     return launch_sm80<160>(a, wide, stream);
   return launch_sm80<512>(a, false, stream);
+}
+
+/* The workspace of every kernel begins with counters, which are zero between launches. */
+constexpr int COUNTERS_EACH = 4; /* counters for each multiprocessor */
+
+static size_t arrivals_bytes(const attn_device &device) {
+  return (device.sms * COUNTERS_EACH * sizeof(unsigned) + 255) / 256 * 256;
+}
+
+static int blocks_of(int keys, int block) {
+  return (keys + block - 1) / block;
+}
+
+static attn_cuts cut_long(const attn_device &device, const attn_args &a) {
+  using T = TileLongSm80<64>;
+  static_assert(T::BLOCKS <= COUNTERS_EACH, "a counter for each thread block");
+  int first = blocks_of(a.Tk, T::BN), second = a.k2 ? blocks_of(a.Tk2, T::BN) : 0;
+  return attn_divide(ATTN_CUT_ALWAYS, device.sms * T::BLOCKS, 1, false, (int)tiles_of(a, T::BM), first, first + second);
+}
+
+static size_t workspace_sm80(const attn_device &device, const attn_args &a, shape_sm80 shape) {
+  size_t partial = a.D <= 48 ? TileLongSm80<48>::PARTIAL_BYTES : TileLongSm80<64>::PARTIAL_BYTES;
+  return shape == SM80_LONG ? arrivals_bytes(device) + 2 * partial * cut_long(device, a).clusters : 0;
+}
+
+static cudaError_t run_sm80(const attn_device &device, const attn_args &a, shape_sm80 shape, void *workspace,
+                            cudaStream_t stream) {
+  if (shape != SM80_LONG)
+    return run_by_rows(a, shape == SM80_WIDE, stream);
+  char *partials = static_cast<char *>(workspace) + arrivals_bytes(device);
+  return a.D <= 48 ? launch_long_sm80<48>(a, cut_long(device, a), workspace, partials, stream)
+                   : launch_long_sm80<64>(a, cut_long(device, a), workspace, partials, stream);
 }
 
 /* ---- Hopper kernel: the choice of the tile shape ------------------------------------------------------------ */
@@ -125,12 +157,6 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
 
 /* ---- Hopper kernel: workspace, tensor maps, launch ---------------------------------------------------------- */
 
-constexpr int ROW_GROUPS_MAX = 4;
-
-static size_t arrivals_bytes(const attn_device &device) {
-  return (device.sms * ROW_GROUPS_MAX * sizeof(unsigned) + 255) / 256 * 256;
-}
-
 size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice) {
   shape_info info = describe_sm90(pad_sm90(a.D), choice.shape);
   return choice.cutting ? arrivals_bytes(device) + 2 * device.sms * info.row_groups * info.partial_bytes : 0;
@@ -164,10 +190,6 @@ static bool make_maps(const attn_device &device, params_sm90 *p, const attn_args
     ok = ok && make_map(device, &p->k2, a, a.k2, a.Tk2, a.k2_row, a.k2_batch, keys) &&
          make_map(device, &p->v2, a, a.v2, a.Tk2, a.v2_row, a.v2_batch, keys);
   return ok;
-}
-
-static int blocks_of(int keys, int block) {
-  return (keys + block - 1) / block;
 }
 
 static divisor divide_by(unsigned d) {
@@ -287,7 +309,8 @@ static bool takes_hopper(const struct attn_device *device, const struct attn_arg
 }
 
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path) {
-  return takes_hopper(device, args, path) ? workspace_sm90(*device, *args, choose_sm90(*device, *args)) : 0;
+  return takes_hopper(device, args, path) ? workspace_sm90(*device, *args, choose_sm90(*device, *args))
+                                          : workspace_sm80(*device, *args, choose_sm80(*device, *args));
 }
 
 cudaError_t attention_launch(const struct attn_device *device, const struct attn_args *args, enum attn_path path,
@@ -296,17 +319,18 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
     return cudaErrorNotSupported;
   if (takes_hopper(device, args, path))
     return run_sm90(*device, *args, choose_sm90(*device, *args), workspace, stream);
-  return run_sm80(*args, choose_wide(*device, *args), stream);
+  return run_sm80(*device, *args, choose_sm80(*device, *args), workspace, stream);
 }
 
-/* ---- choices.h: the kernels' variants by number: 0 and 1 are variants of the generic kernel; after them each tile
- * shape of the Hopper kernel has three numbers, one for each value of enum attn_cutting ---- */
+/* ---- choices.h: the kernels' variants by number: first the shapes of the generic kernel; after them each tile shape
+ * of the Hopper kernel has three numbers, one for each value of enum attn_cutting ---- */
 
 enum { CUTTINGS = ATTN_CUT_BY_COUNT + 1 };
 
 #define ATTENTION_CHOICES(shape) "sm90 " shape, "sm90 " shape " balanced", "sm90 " shape " by count"
 static const char *const choice_names[] = {"sm80 tall",
                                            "sm80 wide",
+                                           "sm80 long",
                                            ATTENTION_CHOICES("long"),
                                            ATTENTION_CHOICES("pair"),
                                            ATTENTION_CHOICES("halves"),
@@ -315,10 +339,11 @@ static const char *const choice_names[] = {"sm80 tall",
                                            ATTENTION_CHOICES("short")};
 #undef ATTENTION_CHOICES
 constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
-static_assert(CHOICES == 2 + CUTTINGS * SHAPES_SM90, "a name for each");
+static_assert(CHOICES == SHAPES_SM80 + CUTTINGS * SHAPES_SM90, "a name for each");
 
 static choice_sm90 choice_of(int choice) {
-  return {static_cast<shape_sm90>((choice - 2) / CUTTINGS), static_cast<attn_cutting>((choice - 2) % CUTTINGS)};
+  return {static_cast<shape_sm90>((choice - SHAPES_SM80) / CUTTINGS),
+          static_cast<attn_cutting>((choice - SHAPES_SM80) % CUTTINGS)};
 }
 
 const char *attention_choice_name(int choice) {
@@ -326,28 +351,30 @@ const char *attention_choice_name(int choice) {
 }
 
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice) {
-  if (choice < 2)
-    return attention_supported(device, args, ATTN_GENERIC) && !(choice == 1 && args->D > UNSPLIT_DIM_MAX);
+  if (choice < SHAPES_SM80)
+    return attention_supported(device, args, ATTN_GENERIC) && !(choice == SM80_WIDE && args->D > UNSPLIT_DIM_MAX) &&
+           !(choice == SM80_LONG && !fits_long(*args));
   shape_info info = describe_sm90(pad_sm90(args->D), choice_of(choice).shape);
   return attention_supported(device, args, ATTN_HOPPER) && info.rows && !(choice_of(choice).cutting && !info.cuts);
 }
 
 int attention_choice_auto(const struct attn_device *device, const struct attn_args *args) {
   if (!takes_hopper(device, args, ATTN_AUTO))
-    return choose_wide(*device, *args);
+    return choose_sm80(*device, *args);
   choice_sm90 choice = choose_sm90(*device, *args);
-  return 2 + CUTTINGS * choice.shape + choice.cutting;
+  return SHAPES_SM80 + CUTTINGS * choice.shape + choice.cutting;
 }
 
 size_t attention_choice_workspace(const struct attn_device *device, const struct attn_args *args, int choice) {
-  return choice < 2 ? 0 : workspace_sm90(*device, *args, choice_of(choice));
+  return choice < SHAPES_SM80 ? workspace_sm80(*device, *args, static_cast<shape_sm80>(choice))
+                              : workspace_sm90(*device, *args, choice_of(choice));
 }
 
 cudaError_t attention_choice_launch(const struct attn_device *device, const struct attn_args *args, int choice,
                                     void *workspace, cudaStream_t stream) {
   if (!attention_choice_supported(device, args, choice))
     return cudaErrorNotSupported;
-  if (choice < 2)
-    return run_sm80(*args, choice == 1, stream);
+  if (choice < SHAPES_SM80)
+    return run_sm80(*device, *args, static_cast<shape_sm80>(choice), workspace, stream);
   return run_sm90(*device, *args, choice_of(choice), workspace, stream);
 }

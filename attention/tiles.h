@@ -68,15 +68,50 @@ constexpr int tile_keys_sm80_wide(int dp) {
  * that have the same rows and split the keys). */
 constexpr int UNSPLIT_DIM_MAX = 160;
 
-/* Returns true if the wide shape (warps that have the same rows and split the keys) is faster. It reads all keys for
- * every 16 rows, so it pays only where tall tiles would leave half of the chip idle. */
-inline bool choose_wide(const attn_device &device, const attn_args &a) {
+/* The long shape (long_sm80.cuh): 4 warps with 32 rows each, for head dims up to LONG_DIM_MAX. */
+template <int DP_> struct TileLongSm80 {
+  static constexpr int DP = DP_, BN = 64, BM = 128, THREADS = 128, GROUP_THREADS = THREADS;
+  static constexpr int HALVES = 2;        /* number of groups of 16 rows that a warp has */
+  static constexpr int BLOCKS = 2;        /* number of thread blocks that run on a multiprocessor at a time */
+  static constexpr int SLICE = DP;        /* a warp computes all channels */
+  static constexpr int O_GROUPS = DP / 8; /* groups of 8 columns of O */
+  static constexpr int PITCH = DP + 8;    /* as in TileSm80 */
+  static constexpr int TILE_BYTES = BN * PITCH * 2, STAGE_BYTES = 2 * TILE_BYTES, SHARED_BYTES = 2 * STAGE_BYTES;
+  /* bytes of what one thread block leaves of a tile that is cut: O, maxima and sums */
+  static constexpr int PARTIAL_BYTES = HALVES * (O_GROUPS + 1) * THREADS * 16;
+  static_assert(BM * PITCH * 2 <= STAGE_BYTES, "Q passes through the second stage");
+  static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 100 * 1024, "room on compute capability 8.6 and 8.9");
+};
+constexpr int LONG_DIM_MAX = 64;
+
+enum shape_sm80 { SM80_TALL, SM80_WIDE, SM80_LONG, SHAPES_SM80 };
+
+/* Returns true if the long shape can do this: it counts units of work (pairs of a row tile and a block of keys) in
+ * int. */
+inline bool fits_long(const attn_args &a) {
+  long tiles = tiles_of(a, 128), blocks = (a.Tk + (a.k2 ? (long)a.Tk2 : 0)) / 64 + 2;
+  return !a.causal && a.D <= LONG_DIM_MAX && tiles < 1l << 30 && tiles * blocks < 1l << 30;
+}
+
+/* Chooses the fastest shape of the generic kernel, by the number of keys in k alone: keys in k2, of which none may be
+ * used, must not change it. The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would
+ * leave half of the chip idle. The long one needs enough keys: its tiles are cut, and the parts are added up. */
+inline shape_sm80 choose_sm80(const attn_device &device, const attn_args &a) {
+  constexpr int LONG_KEYS = 2048;
   if (a.D > UNSPLIT_DIM_MAX)
-    return false;
-  return 2 * tiles_of(a, 64) <= device.sms;
+    return SM80_TALL;
+  if (2 * tiles_of(a, 64) <= device.sms)
+    return SM80_WIDE;
+  return a.Tk >= LONG_KEYS && fits_long(a) ? SM80_LONG : SM80_TALL;
 }
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream);
+
+/* Launches the long shape. arrivals: a counter for each thread block, zero between launches; partials: for each thread
+ * block two partial results of TileLongSm80::PARTIAL_BYTES. */
+template <int DP>
+cudaError_t launch_long_sm80(const attn_args &a, const attn_cuts &cuts, void *arrivals, void *partials,
+                             cudaStream_t stream);
 
 /* ---- Hopper kernel: tile shapes ----------------------------------------------------------------------------- */
 

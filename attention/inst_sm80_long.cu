@@ -1,0 +1,9 @@
+/* The long shape of the generic kernel, compiled once for each padded head dim. */
+#include "long_sm80.cuh"
+
+namespace attention {
+
+template cudaError_t launch_long_sm80<48>(const attn_args &, const attn_cuts &, void *, void *, cudaStream_t);
+template cudaError_t launch_long_sm80<64>(const attn_args &, const attn_cuts &, void *, void *, cudaStream_t);
+
+} // namespace attention
