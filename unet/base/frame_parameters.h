@@ -97,7 +97,7 @@ TEXT(IMAGE_ENCODER, "image-encoder", ENGINE, STYLE, "Image encoder", ONE(image_e
      .help = "folder of the vision network that the IP-Adapter was made for")
 TEXT(STYLE, "style[]", READING, STYLE, "Style []", EACH(style, STYLES_MAX), .from = "",
      .help = "picture whose style is to be had, and its weight (1); up to 4; other models than "
-             "mini need --ip-adapter; "
+             "mini need --ip-adapter; without that and without --prompt the prompt is photo; "
              "live's key y takes the frame that is shown as the first, Y another file")
 REAL(STYLE_WEIGHT, "style[].weight", FRAME, STYLE, "Style [] weight", EACH(style_weight, STYLES_MAX), .rank = 3,
      .max = STYLE_WEIGHT_MAX, .standard = 1, .decimals = 2,
