@@ -132,6 +132,7 @@ static void test_cache(void **state) {
   /* a revision with a slash, named as fetch names its folder, and as the hub writes it */
   finds("acme/both@refs-pr-1", CACHE "acme--both/snapshots/" OTHER_COMMIT);
   finds("acme/both@refs/pr/1", CACHE "acme--both/snapshots/" OTHER_COMMIT);
+  refuses("", "an empty text names no file or folder");
   refuses("acme/both@refs/pr/2", "no model of this name");
   refuses("acme/both@deep-1-2-3-4-5-6", "no model of this name");
   refuses("two-snapshots", "no model of this name");

@@ -164,6 +164,8 @@ static int find(char *path, const struct catalog *catalog, const char *name, str
 
 int names_find(char *path, const char *name, struct error *err) {
   struct catalog catalog;
+  if (!*name)
+    return error_set(err, STATUS_MODEL, "an empty text names no file or folder of a model: leave it out, or give one");
   if (strlen(name) >= PATHS_MAX)
     return error_set(err, STATUS_MODEL, "%s: such a long name cannot be one", text_quote(name).text);
   snprintf(path, PATHS_MAX, "%s", name);
